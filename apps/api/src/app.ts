@@ -1,0 +1,46 @@
+import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
+import type { Clock } from '@webhooks/core/runtime/clock';
+import type { NewId } from '@webhooks/core/runtime/ids';
+import type { Emit } from '@webhooks/core/signals/signals';
+import express, { type Express } from 'express';
+import helmet from 'helmet';
+import { announceRequests } from './http/announce-requests';
+import { mountRoutes } from './http/mount-route';
+import { mountProbes, type ProbeOptions } from './http/probes';
+import { answerProblems, refuseUnknownRoute } from './http/problem';
+import { requestId } from './http/request-id';
+import type { Route } from './http/route';
+
+export interface AppDeps {
+  readonly routes: readonly Route[];
+  readonly probes: ProbeOptions;
+  readonly authenticate: Authenticate;
+  readonly maxBodyBytes: number;
+  readonly newId: NewId;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** The HTTP API, from the first middleware to the last. */
+export function createApp({
+  routes,
+  probes,
+  authenticate,
+  maxBodyBytes,
+  newId,
+  clock,
+  emit,
+}: AppDeps): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  // An ETag would cost a hash of every answer, and nothing here is cached by clients.
+  app.disable('etag');
+  app.use(requestId(newId));
+  app.use(announceRequests(emit, clock));
+  app.use(helmet());
+  mountProbes(app, probes);
+  mountRoutes(app, routes, { authenticate, maxBodyBytes });
+  app.use(refuseUnknownRoute);
+  app.use(answerProblems(emit));
+  return app;
+}

@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
+import { ensureBootstrapKey } from '@webhooks/core/api-keys/ensure-bootstrap-key';
+import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { newSecret } from '@webhooks/core/endpoints/secret';
+import { createAcceptEvent } from '@webhooks/core/events/accept-event';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
+import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
+import { systemClock } from '@webhooks/core/runtime/clock';
+import { createNewId } from '@webhooks/core/runtime/ids';
+import { repeatUntilDone } from '@webhooks/core/runtime/repeat-until-done';
+import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { createPromApiMetrics } from '@webhooks/core/signals/prom-signal-metrics';
+import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createApp } from './app';
+import type { ApiConfig } from './config';
+import { createRoutes } from './routes/index';
+
+export interface Api {
+  readonly emit: Emit;
+  /** The port that it listens on, which differs from the configured one if that is 0. */
+  readonly port: number;
+  /** In the order in which they are to be stopped. */
+  readonly parts: readonly Stoppable[];
+}
+
+// The body of a request holds the event and a little around it: white space, the names of the members.
+const ENVELOPE_BYTES = 4 * 1024;
+// Against clients that send their request a byte at a time.
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Builds and starts the API: the only place where its parts are made and wired. */
+export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const emit = createEmit([...listeners, createPromApiMetrics(registry)]);
+  const clock = systemClock;
+  const newId = createNewId(clock);
+
+  const connection = { url: config.REDIS_URL, role: 'answering', emit } as const;
+  const storeRedis = connectRedis({ ...connection, name: 'api-store', batched: true });
+  const queueRedis = connectRedis({ ...connection, name: 'api-queue' });
+
+  const apiKeyStore = createRedisApiKeyStore(storeRedis);
+  const endpointStore = createRedisEndpointStore(storeRedis);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
+  const deliveryStore = createRedisDeliveryStore(storeRedis, {
+    ageMs: config.RETENTION,
+    count: config.RETENTION_COUNT,
+  });
+  const eventQueue = new BullmqEventQueue({ redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) });
+
+  const bootstrap = repeatUntilDone(async () => {
+    const key = config.BOOTSTRAP_API_KEY;
+    if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
+  });
+  const isStoreReachable = createRedisProbe(storeRedis);
+
+  const app = createApp({
+    routes: createRoutes({
+      endpoints: createManageEndpoints({ endpointStore, deliveryStore, newId, newSecret, clock }),
+      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore }),
+      acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
+      urlRules: { allowHttp: config.ALLOW_HTTP_URLS },
+    }),
+    probes: { registry, isReady: async () => bootstrap.isDone() && (await isStoreReachable()) },
+    authenticate: createAuthenticate(apiKeyStore),
+    maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
+    newId,
+    clock,
+    emit,
+  });
+  const server = await listen(createServer(timeouts, app), config);
+
+  return {
+    emit,
+    port: portOf(server),
+    parts: [
+      { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
+      { name: 'bootstrap', stop: async () => bootstrap.stop() },
+      { name: 'event queue', stop: () => eventQueue.close() },
+      { name: 'queue connection', stop: async () => queueRedis.disconnect() },
+      { name: 'store connection', stop: async () => storeRedis.disconnect() },
+    ],
+  };
+}
+
+const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS };
+
+async function listen(server: Server, { API_HOST, API_PORT }: ApiConfig): Promise<Server> {
+  server.listen(API_PORT, API_HOST);
+  await once(server, 'listening');
+  return server;
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Takes no new connections, answers what is under way, and after the deadline closes what is left. */
+async function closeServer(server: Server, deadlineMs: number): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  await closed;
+  clearTimeout(deadline);
+}

@@ -1,0 +1,28 @@
+import type { ApiKey } from '@webhooks/core/api-keys/api-key';
+import type { Clock } from '@webhooks/core/runtime/clock';
+import type { Emit } from '@webhooks/core/signals/signals';
+import type { RequestHandler } from 'express';
+import { requestIdOf } from './request-id';
+
+// Paths that no route has share one label, or strangers could make as many time series as they like.
+const NO_ROUTE = 'none';
+
+/** Announces each request once its answer is out, or the client is gone. */
+export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
+  return (request, response, next) => {
+    const startedAt = clock();
+    response.once('close', () => {
+      const apiKey = response.locals.apiKey as ApiKey | undefined;
+      emit({
+        name: 'request.completed',
+        requestId: requestIdOf(response),
+        method: request.method,
+        route: String(response.locals.route ?? NO_ROUTE),
+        status: response.statusCode,
+        durationMs: clock() - startedAt,
+        ...(apiKey === undefined ? {} : { accountId: apiKey.accountId }),
+      });
+    });
+    next();
+  };
+}

@@ -1,0 +1,38 @@
+import { AppError } from '@webhooks/core/errors/app-error';
+import { faultsOf } from '@webhooks/core/errors/zod-faults';
+import type { Request } from 'express';
+import type { z } from 'zod';
+import { nothing, type RequestShape } from './route';
+
+export interface ParsedParts {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/**
+ * Checks a request against the shape that its route declares.
+ *
+ * @throws AppError `not_found` for an id that can't be one, `invalid_request` for everything else.
+ */
+export function parseRequest(request: Request, shape: RequestShape): ParsedParts {
+  return {
+    params: parseParams(request.params, shape.params ?? nothing),
+    query: parse(request.query, shape.query ?? nothing, '?'),
+    body: shape.body === undefined ? undefined : parse(request.body, shape.body, ''),
+  };
+}
+
+function parseParams(params: unknown, schema: z.ZodType): unknown {
+  const parsed = schema.safeParse(params);
+  if (parsed.success) return parsed.data;
+  throw new AppError('not_found', 'There is nothing with this id.');
+}
+
+function parse(value: unknown, schema: z.ZodType, base: string): unknown {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new AppError('invalid_request', 'The request is not valid: see "errors".', {
+    faults: faultsOf(parsed.error, base),
+  });
+}

@@ -1,0 +1,15 @@
+import { runProcess } from '@webhooks/core/runtime/run-process';
+import { createWinstonSignalLog } from '@webhooks/core/signals/winston-signal-log';
+import { composeApi } from './compose';
+import { readApiConfig } from './config';
+
+void runProcess(async () => {
+  const config = readApiConfig(process.env);
+  const log = createWinstonSignalLog({
+    level: config.LOG_LEVEL,
+    format: config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json'),
+    service: 'api',
+  });
+  const { emit, port, parts } = await composeApi(config, [log]);
+  return { emit, parts, detail: `API on http://${config.API_HOST}:${port}` };
+});

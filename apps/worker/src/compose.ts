@@ -1,0 +1,125 @@
+import { createDeliver } from '@webhooks/core/deliveries/deliver';
+import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
+import { GotTransport } from '@webhooks/core/deliveries/got-transport';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
+import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
+import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
+import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
+import { systemClock } from '@webhooks/core/runtime/clock';
+import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
+import { createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
+import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { WorkerConfig } from './config';
+import { BullmqDeliverConsumer } from './consumers/bullmq-deliver';
+import { BullmqFanOutConsumer } from './consumers/bullmq-fan-out';
+import { OpsServer } from './ops-server';
+
+export interface WorkerProcess {
+  readonly emit: Emit;
+  /** The port of its ops server, which differs from the configured one if that is 0. */
+  readonly port: number;
+  /** In the order in which they are to be stopped. */
+  readonly parts: readonly Stoppable[];
+}
+
+const USER_AGENT = 'webhook-delivery-service/0.1.0';
+
+// A fan-out mostly waits for Redis; more of them at once would only make each one slower.
+const FAN_OUT_CONCURRENCY = 32;
+
+/** Builds and starts the worker: the only place where its parts are made and wired. */
+export async function composeWorker(
+  config: WorkerConfig,
+  listeners: readonly SignalListener[],
+): Promise<WorkerProcess> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const emit = createEmit([...listeners, createPromWorkerMetrics(registry)]);
+  const clock = systemClock;
+
+  const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
+  const storeRedis = connectRedis({ ...connection, name: 'worker-store', batched: true });
+  const queueRedis = connectRedis({ ...connection, name: 'worker-queue' });
+  const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
+
+  const endpointStore = createRedisEndpointStore(storeRedis);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
+  const deliveryStore = createRedisDeliveryStore(storeRedis, {
+    ageMs: config.RETENTION,
+    count: config.RETENTION_COUNT,
+  });
+  const deliveryQueue = new BullmqDeliveryQueue(queues);
+  const deadLetters = new BullmqDeadLetters(queues);
+  const queueDepth = new BullmqQueueDepth(queues);
+  registerPromQueueDepth(registry, queueDepth);
+  const transport = new GotTransport({ timeoutMs: config.DELIVERY_TIMEOUT });
+
+  const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
+  const fanOut = new BullmqFanOutConsumer({
+    ...consumer,
+    concurrency: FAN_OUT_CONCURRENCY,
+    maxEventBytes: config.MAX_EVENT_BYTES,
+    deadLetters,
+    fanOutEvent: createFanOutEvent({
+      eventStore,
+      subscriptions: createSubscriptions(endpointStore),
+      deliveryStore,
+      deliveryQueue,
+      clock,
+      emit,
+    }),
+  });
+  const deliveries = new BullmqDeliverConsumer({
+    ...consumer,
+    concurrency: config.WORKER_CONCURRENCY,
+    stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
+    deliver: createDeliver({
+      eventStore,
+      endpointStore,
+      deliveryStore,
+      transport: transport.send,
+      retrySchedule: config.RETRY_SCHEDULE,
+      requestStyle: {
+        userAgent: USER_AGENT,
+        signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+      },
+      clock,
+      random: Math.random,
+      emit,
+    }),
+  });
+  const opsServer = new OpsServer({
+    host: config.WORKER_HOST,
+    port: config.WORKER_PORT,
+    registry,
+    isReady: createRedisProbe(storeRedis),
+  });
+
+  const port = await opsServer.start();
+  fanOut.start();
+  deliveries.start();
+
+  return {
+    emit,
+    port,
+    parts: [
+      { name: 'consumers', stop: async () => void (await Promise.all([fanOut.stop(), deliveries.stop()])) },
+      { name: 'ops server', stop: () => opsServer.stop() },
+      { name: 'transport', stop: async () => transport.close() },
+      {
+        name: 'queues',
+        stop: async () =>
+          void (await Promise.all([deliveryQueue, deadLetters, queueDepth].map((queue) => queue.close()))),
+      },
+      { name: 'queue connection', stop: async () => queueRedis.disconnect() },
+      { name: 'store connection', stop: async () => storeRedis.disconnect() },
+    ],
+  };
+}

@@ -1,0 +1,15 @@
+import { runProcess } from '@webhooks/core/runtime/run-process';
+import { createWinstonSignalLog } from '@webhooks/core/signals/winston-signal-log';
+import { composeWorker } from './compose';
+import { readWorkerConfig } from './config';
+
+void runProcess(async () => {
+  const config = readWorkerConfig(process.env);
+  const log = createWinstonSignalLog({
+    level: config.LOG_LEVEL,
+    format: config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json'),
+    service: 'worker',
+  });
+  const { emit, port, parts } = await composeWorker(config, [log]);
+  return { emit, parts, detail: `worker, with its metrics on http://${config.WORKER_HOST}:${port}/metrics` };
+});

@@ -1,0 +1,36 @@
+/** @jest-config-loader esbuild-register */
+import type { Config } from 'jest';
+
+const common: Config = {
+  testEnvironment: 'node',
+  rootDir: __dirname,
+  // got and a few of its dependencies are ES modules only, so everything goes through swc: a list of
+  // packages to transform would break at the next version of any of them.
+  transform: {
+    '^.+\\.(ts|m?js)$': [
+      '@swc/jest',
+      { module: { type: 'commonjs' }, jsc: { target: 'es2022', parser: { syntax: 'typescript' } } },
+    ],
+  },
+  transformIgnorePatterns: [],
+  moduleNameMapper: {
+    '^@webhooks/core/(.*)$': '<rootDir>/packages/core/src/$1',
+    // This one has an `import` export only; jest resolves for `require`.
+    '^@octokit/webhooks-methods$': '<rootDir>/node_modules/@octokit/webhooks-methods/dist-node/index.js',
+    '^@webhooks/signature$': '<rootDir>/packages/signature/src/index',
+  },
+};
+
+const config: Config = {
+  projects: [
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/packages/*/src/**/*.test.ts', '<rootDir>/apps/*/src/**/*.test.ts'],
+    },
+    { ...common, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts'] },
+  ],
+  testTimeout: 60_000,
+};
+
+export default config;

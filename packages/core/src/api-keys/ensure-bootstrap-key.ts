@@ -1,0 +1,27 @@
+import type { AccountId } from '../events/event';
+import type { Clock } from '../runtime/clock';
+import { hashKey, idOfKey, scopes } from './api-key';
+import type { ApiKeyStore } from './redis-api-key-store';
+
+export const DEFAULT_ACCOUNT = 'default' as AccountId;
+
+/** Creates the key that an operator gave in the environment, with every scope, unless it is there already. */
+export async function ensureBootstrapKey(
+  key: string,
+  apiKeyStore: Pick<ApiKeyStore, 'find' | 'save'>,
+  clock: Clock,
+): Promise<void> {
+  const id = idOfKey(key);
+  if (id === undefined) throw new Error('BOOTSTRAP_API_KEY does not have the form of an API key.');
+  const sha256 = hashKey(key);
+  const stored = await apiKeyStore.find(id);
+  if (stored?.sha256 === sha256) return;
+  await apiKeyStore.save({
+    id,
+    accountId: DEFAULT_ACCOUNT,
+    sha256,
+    scopes,
+    name: 'bootstrap',
+    createdAt: clock(),
+  });
+}

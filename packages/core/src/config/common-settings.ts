@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { durationListSchema, durationSchema } from './duration';
+
+/** The settings that every process has; each process adds its own. */
+export const commonSettings = {
+  REDIS_URL: z
+    .string()
+    .regex(
+      /^(rediss?|rediss?\+(sentinel|cluster)):\/\//,
+      'must start with redis://, rediss://, redis+sentinel:// or redis+cluster:// (rediss+… for TLS)',
+    )
+    .default('redis://127.0.0.1:6379'),
+  LOG_LEVEL: z.enum(['error', 'warn', 'info', 'debug']).default('info'),
+  LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
+  /** How long events and what happened to their deliveries are kept. */
+  RETENTION: durationSchema.default(14 * 86_400_000),
+  /** How many deliveries an endpoint's list keeps. */
+  RETENTION_COUNT: z.coerce.number().int().min(1).default(100_000),
+  /** How long a process may take to finish what it has begun when it is told to stop. */
+  SHUTDOWN_TIMEOUT: durationSchema.default(20_000),
+};
+
+export const portSchema = z.coerce.number().int().min(0).max(65_535);
+
+/** `true` or `false`, spelled out: anything else is a fault rather than a guess. */
+export const flagSchema = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+export const retryScheduleSchema = durationListSchema;

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const DURATION = /^(\d{1,9})(ms|s|m|h|d)$/;
+
+/** `250ms`, `15s`, `5m`, `2h`, `3d` as milliseconds; `undefined` for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const match = DURATION.exec(text.trim());
+  if (!match) return undefined;
+  return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
+}
+
+/** An environment variable that holds a duration; the value inside is in milliseconds. */
+export const durationSchema = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  context.addIssue({
+    code: 'custom',
+    message: `"${text}" is not a duration such as 250ms, 15s, 5m, 2h or 3d`,
+  });
+  return z.NEVER;
+});
+
+/** Durations separated by commas, such as `5s,5m,30m`; the values inside are in milliseconds. */
+export const durationListSchema = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(durationSchema).min(1));

@@ -1,0 +1,26 @@
+import type { TransportFailure } from './transport';
+
+const BY_CODE: Readonly<Record<string, TransportFailure>> = {
+  ENOTFOUND: 'dns_error',
+  EAI_AGAIN: 'dns_error',
+  ENODATA: 'dns_error',
+  ECONNREFUSED: 'connect_refused',
+  ETIMEDOUT: 'connect_timeout',
+  ECONNRESET: 'connection_reset',
+  EPIPE: 'connection_reset',
+  EPROTO: 'tls_error',
+};
+
+// OpenSSL's and Node's names for what is wrong with a handshake or a certificate.
+const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_)/;
+// llhttp's codes: what came back is not HTTP.
+const PARSER_CODE = /^HPE_/;
+
+/** Why a request got no answer, by the error's code. */
+export function classifyNetworkError(error: Error): TransportFailure {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return 'network_error';
+  if (TLS_CODE.test(code)) return 'tls_error';
+  if (PARSER_CODE.test(code)) return 'protocol_error';
+  return BY_CODE[code] ?? 'network_error';
+}

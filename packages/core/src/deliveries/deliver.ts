@@ -1,0 +1,168 @@
+import type { Endpoint, EndpointId } from '../endpoints/endpoint';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { AcceptedEvent, AccountId, EventId } from '../events/event';
+import type { EventStore } from '../events/redis-event-store';
+import type { Clock } from '../runtime/clock';
+import type { Emit } from '../signals/signals';
+import type { Attempt } from './attempt';
+import { deliveryIdOf } from './delivery-id';
+import type { DeliveryState } from './delivery-log';
+import { judgeResult } from './judge-result';
+import { prepareRequest, type RequestStyle } from './prepare-request';
+import type { DeliveryStore } from './redis-delivery-store';
+import { parseRetryAfter } from './retry-after';
+import { decideRetry, type RetryDecision, type RetrySchedule } from './retry-policy';
+import type { SendResult, Transport } from './transport';
+
+export interface DeliverDeps {
+  readonly eventStore: Pick<EventStore, 'find'>;
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readState' | 'append'>;
+  readonly transport: Transport;
+  readonly retrySchedule: RetrySchedule;
+  readonly requestStyle: RequestStyle;
+  readonly clock: Clock;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly emit: Emit;
+}
+
+export interface DeliverInput {
+  readonly accountId: AccountId;
+  readonly eventId: EventId;
+  readonly endpointId: EndpointId;
+}
+
+/** What is to become of the job. */
+export type DeliverResult =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
+  /** This process has to let go of it in the middle of the attempt; nothing is on record, and it starts anew. */
+  | { readonly kind: 'interrupted' };
+
+const DONE: DeliverResult = { kind: 'done' };
+
+/** A delivery that can be tried now, with all that its attempt needs. */
+interface Ready {
+  readonly input: DeliverInput;
+  readonly event: AcceptedEvent;
+  readonly endpoint: Endpoint;
+  readonly attemptNumber: number;
+}
+
+/**
+ * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → announce.
+ *
+ * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`; after it,
+ * to none, since a delivery that has come to its end is not sent again.
+ */
+export function createDeliver(deps: DeliverDeps) {
+  return async function deliver(input: DeliverInput, signal: AbortSignal): Promise<DeliverResult> {
+    const ready = await load(input);
+    if (!ready) return DONE;
+
+    const startedAt = deps.clock();
+    const request = prepareRequest(
+      { ...ready, attempt: ready.attemptNumber, now: startedAt },
+      deps.requestStyle,
+    );
+    const result = await deps.transport(request, signal);
+    if (signal.aborted && result.kind === 'failed') return { kind: 'interrupted' };
+
+    const attempt = toAttempt(ready, startedAt, result);
+    const decision = decide(attempt, result);
+    await record(input, attempt, decision);
+    announce(ready, attempt, decision);
+    return decision.kind === 'retry' ? { ...decision, reason: attempt.outcome } : DONE;
+  };
+
+  async function load(input: DeliverInput): Promise<Ready | undefined> {
+    const [state, endpoint, event] = await Promise.all([
+      deps.deliveryStore.readState(input.endpointId, input.eventId),
+      deps.endpointStore.find(input.accountId, input.endpointId),
+      deps.eventStore.find(input.accountId, input.eventId),
+    ]);
+    if (hasEnded(state)) return undefined;
+    if (!endpoint) return cancel(input, 'endpoint_deleted', event);
+    if (!event) return cancel(input, 'event_expired', event);
+    return { input, event, endpoint, attemptNumber: state.attempts.length + 1 };
+  }
+
+  async function cancel(
+    input: DeliverInput,
+    reason: string,
+    event: AcceptedEvent | undefined,
+  ): Promise<undefined> {
+    await deps.deliveryStore.append(input, { kind: 'cancelled', reason });
+    announceEnd(input, 'cancelled', event);
+  }
+
+  function toAttempt({ attemptNumber }: Ready, startedAt: number, result: SendResult): Attempt {
+    return {
+      number: attemptNumber,
+      startedAt,
+      durationMs: deps.clock() - startedAt,
+      outcome: judgeResult(result),
+      ...(result.kind === 'failed' ? { error: result.error } : { responseStatus: result.status }),
+      ...(result.kind === 'answered' && result.body !== '' ? { responseBody: result.body } : {}),
+    };
+  }
+
+  function decide(attempt: Attempt, result: SendResult): RetryDecision | { readonly kind: 'delivered' } {
+    if (attempt.outcome === 'delivered') return { kind: 'delivered' };
+    const retryAfter = result.kind === 'answered' ? result.retryAfter : undefined;
+    return decideRetry({
+      schedule: deps.retrySchedule,
+      attempt: attempt.number,
+      retryAfterMs: parseRetryAfter(retryAfter, deps.clock()),
+      random: deps.random(),
+    });
+  }
+
+  async function record(
+    input: DeliverInput,
+    attempt: Attempt,
+    decision: ReturnType<typeof decide>,
+  ): Promise<void> {
+    const nextAttemptAt = decision.kind === 'retry' ? deps.clock() + decision.delayMs : undefined;
+    await deps.deliveryStore.append(input, { kind: 'attempted', attempt, nextAttemptAt });
+  }
+
+  function announce({ input, event }: Ready, attempt: Attempt, decision: ReturnType<typeof decide>): void {
+    deps.emit({
+      name: 'delivery.attempted',
+      deliveryId: deliveryIdOf(input),
+      eventId: input.eventId,
+      endpointId: input.endpointId,
+      type: event.type,
+      attempt: attempt.number,
+      outcome: attempt.outcome,
+      durationMs: attempt.durationMs,
+      ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
+      ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
+    });
+    if (decision.kind !== 'retry') announceEnd(input, decision.kind, event);
+  }
+
+  function announceEnd(
+    input: DeliverInput,
+    status: 'delivered' | 'exhausted' | 'cancelled',
+    event: AcceptedEvent | undefined,
+  ): void {
+    deps.emit({
+      name: 'delivery.ended',
+      deliveryId: deliveryIdOf(input),
+      eventId: input.eventId,
+      endpointId: input.endpointId,
+      status,
+      lagMs: event === undefined ? 0 : deps.clock() - event.acceptedAt,
+    });
+  }
+}
+
+export type Deliver = ReturnType<typeof createDeliver>;
+
+// A delivery whose worker died after `record` and before the job's end, or one fanned out twice.
+function hasEnded(state: DeliveryState): boolean {
+  return state.status !== 'pending';
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { type Attempt, attemptOutcomeSchema } from './attempt';
+
+/**
+ * What is on record of a delivery is its log: a line is appended for each fact, and none is ever rewritten, so
+ * that two workers that both believe to own a delivery can't undo each other's record. No line at all: nothing
+ * has happened yet. Names are short because there are millions of lines.
+ *
+ * ```
+ *              ┌──────── retry ────────┐
+ *   (fan-out) ─▶ pending ──▶ attempt ──┴─▶ delivered | exhausted
+ *                  └── endpoint deleted ─▶ cancelled
+ * ```
+ */
+const attemptLine = z.object({
+  n: z.number(), // number
+  t: z.number(), // started at
+  d: z.number(), // duration
+  o: attemptOutcomeSchema,
+  s: z.number().optional(), // response status
+  e: z.string().optional(), // error
+  b: z.string().optional(), // response body
+  r: z.number().optional(), // next attempt at; absent: this was the last one
+});
+const cancelledLine = z.object({ c: z.string() }); // why
+const lineSchema = z.union([attemptLine, cancelledLine]);
+type Line = z.infer<typeof lineSchema>;
+
+export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'cancelled';
+
+export type DeliveryFact =
+  | { readonly kind: 'attempted'; readonly attempt: Attempt; readonly nextAttemptAt: number | undefined }
+  | { readonly kind: 'cancelled'; readonly reason: string };
+
+/** A delivery's state, folded out of its log. */
+export interface DeliveryState {
+  readonly status: DeliveryStatus;
+  readonly attempts: readonly Attempt[];
+  readonly nextAttemptAt: number | undefined;
+}
+
+export const NOTHING_HAPPENED: DeliveryState = { status: 'pending', attempts: [], nextAttemptAt: undefined };
+
+export function encodeFact(fact: DeliveryFact): string {
+  return `${JSON.stringify(toLine(fact))}\n`;
+}
+
+export function readLog(log: string): DeliveryState {
+  return log
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => lineSchema.parse(JSON.parse(line)))
+    .reduce(apply, NOTHING_HAPPENED);
+}
+
+function toLine(fact: DeliveryFact): Line {
+  if (fact.kind === 'cancelled') return { c: fact.reason };
+  const { attempt, nextAttemptAt } = fact;
+  return {
+    n: attempt.number,
+    t: attempt.startedAt,
+    d: attempt.durationMs,
+    o: attempt.outcome,
+    s: attempt.responseStatus,
+    e: attempt.error,
+    b: attempt.responseBody,
+    r: nextAttemptAt,
+  };
+}
+
+function apply(state: DeliveryState, line: Line): DeliveryState {
+  if ('c' in line) return { ...state, status: 'cancelled', nextAttemptAt: undefined };
+  return {
+    status: statusAfter(state, line),
+    attempts: [...state.attempts, toAttempt(line)],
+    nextAttemptAt: line.r,
+  };
+}
+
+// Once delivered, always delivered: a second worker's failed attempt does not take it back.
+function statusAfter(state: DeliveryState, line: z.infer<typeof attemptLine>): DeliveryStatus {
+  if (state.status === 'delivered' || line.o === 'delivered') return 'delivered';
+  return line.r === undefined ? 'exhausted' : 'pending';
+}
+
+function toAttempt(line: z.infer<typeof attemptLine>): Attempt {
+  return {
+    number: line.n,
+    startedAt: line.t,
+    durationMs: line.d,
+    outcome: line.o,
+    ...(line.s === undefined ? {} : { responseStatus: line.s }),
+    ...(line.e === undefined ? {} : { error: line.e }),
+    ...(line.b === undefined ? {} : { responseBody: line.b }),
+  };
+}

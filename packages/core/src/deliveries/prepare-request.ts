@@ -1,0 +1,46 @@
+import { signBody, signMessage } from '@webhooks/signature';
+import type { Endpoint } from '../endpoints/endpoint';
+import type { AcceptedEvent } from '../events/event';
+import type { DeliveryRequest } from './transport';
+
+export interface SignatureHeader {
+  /** The name of the header that carries the plain signature of the body. */
+  readonly name: string;
+  /** What stands before the signature's hex digits. */
+  readonly prefix: string;
+}
+
+export interface RequestStyle {
+  readonly userAgent: string;
+  readonly signatureHeader: SignatureHeader;
+}
+
+export interface RequestInput {
+  readonly event: AcceptedEvent;
+  readonly endpoint: Endpoint;
+  /** 1, 2, … */
+  readonly attempt: number;
+  /** The present, in milliseconds since the Unix epoch. */
+  readonly now: number;
+}
+
+/** The signed request of one attempt. Signed anew each time, since the time is part of what is signed. */
+export function prepareRequest(
+  { event, endpoint, attempt, now }: RequestInput,
+  style: RequestStyle,
+): DeliveryRequest {
+  const timestamp = Math.floor(now / 1_000);
+  return {
+    url: endpoint.url,
+    body: event.body,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': style.userAgent,
+      [style.signatureHeader.name]: signBody(endpoint.secret, event.body, style.signatureHeader.prefix),
+      'webhook-id': event.id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signMessage([endpoint.secret], { id: event.id, timestamp, body: event.body }),
+      'x-service-attempt': String(attempt),
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import type { EventId } from '../events/event';
+import { keys } from '../redis/keys';
+import type { RedisClient } from '../redis/redis-connect';
+import { withStorageErrors } from '../redis/redis-errors';
+import type { DeliveryParts } from './delivery-id';
+import { type DeliveryFact, type DeliveryState, encodeFact, NOTHING_HAPPENED, readLog } from './delivery-log';
+
+export interface DeliveryRetention {
+  readonly ageMs: number;
+  /** Deliveries an endpoint's list keeps. */
+  readonly count: number;
+}
+
+/** A delivery in an endpoint's list. */
+export interface ListedDelivery extends DeliveryState {
+  readonly eventId: EventId;
+  /** When its event was accepted. Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+}
+
+export interface DeliveryCursor {
+  readonly createdAt: number;
+  readonly eventId: EventId;
+}
+
+export interface DeliveryPage {
+  readonly deliveries: readonly ListedDelivery[];
+  readonly nextCursor: DeliveryCursor | undefined;
+}
+
+/**
+ * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
+ * is still pending and was never tried is no more than its place in the list.
+ */
+export function createRedisDeliveryStore(redis: RedisClient, retention: DeliveryRetention) {
+  async function readState(endpointId: EndpointId, eventId: EventId): Promise<DeliveryState> {
+    const log = await redis.get(keys.delivery(endpointId, eventId));
+    return log === null ? NOTHING_HAPPENED : readLog(log);
+  }
+
+  /** Puts an event into the lists of the endpoints it goes to. Doing it again changes nothing. */
+  async function enlist(
+    eventId: EventId,
+    endpointIds: readonly EndpointId[],
+    createdAt: number,
+  ): Promise<void> {
+    await Promise.all(endpointIds.map((endpointId) => enlistOne(endpointId, eventId, createdAt)));
+  }
+
+  // Pruned where it grows, so that no list is ever over its bounds, and none needs a sweep.
+  async function enlistOne(endpointId: EndpointId, eventId: EventId, createdAt: number): Promise<void> {
+    const key = keys.deliveries(endpointId);
+    await Promise.all([
+      redis.zadd(key, 'NX', createdAt, eventId),
+      redis.zremrangebyrank(key, 0, -(retention.count + 1)),
+      redis.pexpire(key, retention.ageMs),
+    ]);
+  }
+
+  async function append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
+    const key = keys.delivery(endpointId, eventId);
+    await Promise.all([redis.append(key, encodeFact(fact)), redis.pexpire(key, retention.ageMs)]);
+  }
+
+  async function find({ endpointId, eventId }: DeliveryParts): Promise<ListedDelivery | undefined> {
+    const [createdAt, state] = await Promise.all([
+      redis.zscore(keys.deliveries(endpointId), eventId),
+      readState(endpointId, eventId),
+    ]);
+    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...state };
+  }
+
+  /** Newest first. `before` is the last delivery of the page before. */
+  async function list(endpointId: EndpointId, limit: number, before?: DeliveryCursor): Promise<DeliveryPage> {
+    const entries = await readEntries(endpointId, limit + 1, before);
+    const page = entries.slice(0, limit);
+    const deliveries = await Promise.all(
+      page.map(async (entry) => ({ ...entry, ...(await readState(endpointId, entry.eventId)) })),
+    );
+    return { deliveries, nextCursor: entries.length > limit ? page.at(-1) : undefined };
+  }
+
+  // Those of one millisecond are ordered by id, so a page can end within a millisecond: the next one starts at
+  // that millisecond again and skips what was already shown.
+  async function readEntries(
+    endpointId: EndpointId,
+    count: number,
+    before?: DeliveryCursor,
+  ): Promise<DeliveryCursor[]> {
+    const key = keys.deliveries(endpointId);
+    const max = before?.createdAt ?? '+inf';
+    const entries: DeliveryCursor[] = [];
+    for (let offset = 0; entries.length < count; offset += count) {
+      const flat = await redis.zrevrangebyscore(key, max, '-inf', 'WITHSCORES', 'LIMIT', offset, count);
+      const found = toEntries(flat);
+      entries.push(...found.filter((entry) => before === undefined || isBefore(entry, before)));
+      if (found.length < count) break;
+    }
+    return entries.slice(0, count);
+  }
+
+  /** Forgets an endpoint's list; the logs go when their time is over. */
+  async function removeAll(endpointId: EndpointId): Promise<void> {
+    await redis.unlink(keys.deliveries(endpointId));
+  }
+
+  return withStorageErrors({ readState, enlist, append, find, list, removeAll });
+}
+
+export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
+
+function toEntries(flat: readonly string[]): DeliveryCursor[] {
+  const entries: DeliveryCursor[] = [];
+  for (let i = 0; i + 1 < flat.length; i += 2) {
+    entries.push({ eventId: flat[i] as EventId, createdAt: Number(flat[i + 1]) });
+  }
+  return entries;
+}
+
+function isBefore(entry: DeliveryCursor, mark: DeliveryCursor): boolean {
+  return (
+    entry.createdAt < mark.createdAt || (entry.createdAt === mark.createdAt && entry.eventId < mark.eventId)
+  );
+}

@@ -1,0 +1,15 @@
+/** The filter that asks for everything. */
+export const EVERY_EVENT = '*';
+
+const PREFIX_END = '.*';
+
+/** Whether an endpoint's filter (`*`, `keyword.*` or a whole name) asks for events of this type. */
+export function matchesType(filter: string, type: string): boolean {
+  if (filter === EVERY_EVENT || filter === type) return true;
+  return filter.endsWith(PREFIX_END) && type.startsWith(filter.slice(0, -1));
+}
+
+/** Whether a filter can match anything out of the catalogue; one that can't is a slip of the pen. */
+export function isKnownFilter(filter: string, typeNames: readonly string[]): boolean {
+  return typeNames.some((type) => matchesType(filter, type));
+}

@@ -1,0 +1,89 @@
+import type { DeliveryStore } from '../deliveries/redis-delivery-store';
+import { AppError } from '../errors/app-error';
+import type { AccountId } from '../events/event';
+import type { Clock } from '../runtime/clock';
+import type { NewId } from '../runtime/ids';
+import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId } from './endpoint';
+import type { EndpointPatch, NewEndpoint } from './endpoint-input';
+import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
+
+export interface ManageEndpointsDeps {
+  readonly endpointStore: EndpointStore;
+  readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
+  readonly newId: NewId;
+  readonly newSecret: () => string;
+  readonly clock: Clock;
+}
+
+/** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
+export function createManageEndpoints({
+  endpointStore,
+  deliveryStore,
+  newId,
+  newSecret,
+  clock,
+}: ManageEndpointsDeps) {
+  return {
+    async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
+      const now = clock();
+      const endpoint: Endpoint = {
+        id: newId(ENDPOINT_ID_PREFIX) as EndpointId,
+        accountId,
+        url: input.url,
+        events: input.events,
+        ...(input.description === undefined ? {} : { description: input.description }),
+        secret: input.secret ?? newSecret(),
+        createdAt: now,
+        updatedAt: now,
+      };
+      await endpointStore.create(endpoint);
+      return endpoint;
+    },
+
+    /** @throws AppError `not_found`, also for another account's endpoint. */
+    async read(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
+      return found(await endpointStore.find(accountId, id));
+    },
+
+    list(accountId: AccountId, limit: number, before?: EndpointId): Promise<EndpointPage> {
+      return endpointStore.list(accountId, limit, before);
+    },
+
+    /** @throws AppError `not_found`. */
+    async update(accountId: AccountId, id: EndpointId, patch: EndpointPatch): Promise<Endpoint> {
+      return found(
+        await endpointStore.update(accountId, id, (endpoint) => applyPatch(endpoint, patch, clock())),
+      );
+    },
+
+    /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
+    async remove(accountId: AccountId, id: EndpointId): Promise<void> {
+      if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
+      await deliveryStore.removeAll(id);
+    },
+  };
+}
+
+export type ManageEndpoints = ReturnType<typeof createManageEndpoints>;
+
+export function endpointNotFound(): AppError {
+  return new AppError('not_found', 'There is no webhook with this id.');
+}
+
+function found(endpoint: Endpoint | undefined): Endpoint {
+  if (!endpoint) throw endpointNotFound();
+  return endpoint;
+}
+
+function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endpoint {
+  const { description: oldDescription, ...rest } = endpoint;
+  const description = patch.description === undefined ? oldDescription : patch.description;
+  return {
+    ...rest,
+    ...(patch.url === undefined ? {} : { url: patch.url }),
+    ...(patch.events === undefined ? {} : { events: patch.events }),
+    ...(description === undefined || description === null ? {} : { description }),
+    // Two changes within a millisecond still differ, so that no two versions look the same.
+    updatedAt: Math.max(now, endpoint.updatedAt + 1),
+  };
+}

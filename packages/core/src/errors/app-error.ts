@@ -1,0 +1,43 @@
+/**
+ * Everything that can be refused or go wrong in our own code, by its stable code. Callers and clients decide
+ * by the code, never by the message. An error's HTTP status is in the API's `http/problem.ts`.
+ */
+export type ErrorCode =
+  | 'malformed_json'
+  | 'invalid_request'
+  | 'unauthenticated'
+  | 'insufficient_scope'
+  | 'route_not_found'
+  | 'method_not_allowed'
+  | 'not_found'
+  | 'conflict'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'storage_unavailable'
+  | 'internal_error';
+
+/** One fault in a request: `pointer` is a JSON Pointer into the body, or names a query or path parameter. */
+export interface Fault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export interface AppErrorOptions {
+  readonly faults?: readonly Fault[];
+  readonly cause?: unknown;
+}
+
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly faults: readonly Fault[];
+
+  constructor(
+    readonly code: ErrorCode,
+    /** Says what is wrong and, where there is something to do, what to do about it. Never holds a secret. */
+    detail: string,
+    options: AppErrorOptions = {},
+  ) {
+    super(detail, { cause: options.cause });
+    this.faults = options.faults ?? [];
+  }
+}

@@ -1,0 +1,65 @@
+import { LRUCache } from 'lru-cache';
+import { keys } from '../redis/keys';
+import type { RedisClient } from '../redis/redis-connect';
+import { withStorageErrors } from '../redis/redis-errors';
+import type { AcceptedEvent, AccountId, EventId } from './event';
+
+export type EventHead = Pick<AcceptedEvent, 'type' | 'acceptedAt'>;
+
+/** An event's head is within its first bytes, so that a list need not load whole bodies. */
+const HEAD_BYTES = 256;
+
+/** An event to thousands of endpoints is loaded once; 32 Mi characters are at most 64 MiB. */
+const CACHED_CHARACTERS = 32 * 1024 * 1024;
+
+/**
+ * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
+ * a space, the type, a line feed, the body as it is.
+ */
+export function createRedisEventStore(redis: RedisClient, retentionMs: number) {
+  const cache = new LRUCache<string, AcceptedEvent>({
+    maxSize: CACHED_CHARACTERS,
+    sizeCalculation: (event) => event.body.length + 1,
+  });
+
+  return withStorageErrors({
+    /** Storing the same event again changes nothing. */
+    async save(event: AcceptedEvent): Promise<void> {
+      const key = keys.event(event.accountId, event.id);
+      await redis.set(key, encode(event), 'PX', retentionMs, 'NX');
+      cache.set(key, event);
+    },
+
+    /** `undefined` when the event is not there, or no longer. An event never changes, so it may come from memory. */
+    async find(accountId: AccountId, id: EventId): Promise<AcceptedEvent | undefined> {
+      const key = keys.event(accountId, id);
+      const known = cache.get(key);
+      if (known) return known;
+      const stored = await redis.get(key);
+      if (stored === null) return undefined;
+      const event = decode(accountId, id, stored);
+      cache.set(key, event);
+      return event;
+    },
+
+    async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
+      const start = await redis.getrange(keys.event(accountId, id), 0, HEAD_BYTES - 1);
+      return start === '' ? undefined : decodeHead(start);
+    },
+  });
+}
+
+export type EventStore = ReturnType<typeof createRedisEventStore>;
+
+function encode({ acceptedAt, type, body }: AcceptedEvent): string {
+  return `${acceptedAt} ${type}\n${body}`;
+}
+
+function decode(accountId: AccountId, id: EventId, stored: string): AcceptedEvent {
+  return { id, accountId, ...decodeHead(stored), body: stored.slice(stored.indexOf('\n') + 1) };
+}
+
+function decodeHead(stored: string): EventHead {
+  const space = stored.indexOf(' ');
+  return { acceptedAt: Number(stored.slice(0, space)), type: stored.slice(space + 1, stored.indexOf('\n')) };
+}

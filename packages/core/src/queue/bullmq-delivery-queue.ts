@@ -1,0 +1,42 @@
+import { type JobsOptions, Queue } from 'bullmq';
+import { deliveryIdOf } from '../deliveries/delivery-id';
+import type { DeliveryQueue } from '../deliveries/fan-out-event';
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId, EventId } from '../events/event';
+import type { QueueConnection } from './bullmq-event-queue';
+import type { DeliveryJob } from './delivery-job';
+import { DELIVERIES_QUEUE } from './queue-names';
+
+// The retry policy decides when a delivery is at its end; BullMQ only has to be far from deciding it first.
+const MORE_ATTEMPTS_THAN_ANY_SCHEDULE = 10_000;
+
+// Each of these is stored with each job, so there are no more than needed: what is the same for every job
+// (removal, the backoff itself) is the worker's setting.
+const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE, backoff: { type: 'custom' } };
+
+/** Shortest names for what each pending delivery repeats: the job's id says the rest. */
+const JOB_NAME = 'd';
+
+export class BullmqDeliveryQueue implements DeliveryQueue {
+  readonly #queue: Queue<DeliveryJob>;
+
+  constructor({ redis, prefix }: QueueConnection) {
+    this.#queue = new Queue(DELIVERIES_QUEUE, { connection: redis, prefix });
+    this.#queue.on('error', () => {});
+  }
+
+  // A chunk can fail in the middle; whoever called adds the whole chunk again, under the same ids.
+  async addAll(accountId: AccountId, eventId: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
+    await this.#queue.addBulk(
+      endpointIds.map((endpointId) => ({
+        name: JOB_NAME,
+        data: { account_id: accountId },
+        opts: { ...JOB_OPTIONS, jobId: deliveryIdOf({ eventId, endpointId }) },
+      })),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+  }
+}

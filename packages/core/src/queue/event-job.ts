@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { accountIdSchema, eventIdSchema } from '../events/event';
+
+/** What a producer pushes onto the events queue; the job's name is the event's type. Public contract. */
+export const publishedEventSchema = z.strictObject({
+  account_id: accountIdSchema,
+  type: z.string(),
+  data: z.unknown(),
+  /** Unique in the account; the same id again is the same event. Left out, the job's own identity is used. */
+  id: eventIdSchema.optional(),
+});
+export type PublishedEventJob = z.input<typeof publishedEventSchema>;
+
+/** What the API pushes: an event that was checked already, with its body sealed. The job's name is its type. */
+export const acceptedEventSchema = z.strictObject({
+  account_id: accountIdSchema,
+  id: eventIdSchema,
+  body: z.string(),
+  /** Milliseconds since the Unix epoch. */
+  accepted_at: z.number(),
+});
+export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;
+
+/** An event's job id: adding an event twice makes one job. BullMQ allows no colon and no bare integer. */
+export function eventJobId(accountId: string, eventId: string): string {
+  return `${accountId}.${eventId}`;
+}

@@ -1,0 +1,8 @@
+/** The events that producers and the API publish. Part of the public contract. */
+export const EVENTS_QUEUE = 'events';
+
+/** One job a delivery; its id is the delivery's id. */
+export const DELIVERIES_QUEUE = 'deliveries';
+
+/** What was pushed onto the events queue and is not a valid event, each with its reason. No worker takes from it. */
+export const DEAD_LETTERS_QUEUE = 'events-dead-letters';

@@ -1,0 +1,34 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId, EventId } from '../events/event';
+
+/**
+ * Every key that we own in Redis. What stands in braces is the hash tag: in a Redis Cluster, keys with the
+ * same tag live on one node, and no command or pipeline of ours goes across two tags.
+ *
+ * | Key | Kind | Holds | Kept |
+ * |---|---|---|---|
+ * | `api-key:{id}` | string | an API key's record | until revoked |
+ * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
+ * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
+ * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
+ * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
+ * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
+ * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
+ *
+ * BullMQ owns the keys below its prefix.
+ */
+export const keys = {
+  apiKey: (id: string) => `api-key:{${id}}`,
+  endpoints: (account: AccountId) => `endpoints:{${account}}`,
+  endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
+  endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
+  event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
+  delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
+};
+
+/** What BullMQ puts before its keys: its own default, so that producers need not know it. */
+export const QUEUE_PREFIX = 'bull';
+
+/** In a Cluster all keys of a queue must have one hash tag; producers there set `prefix: '{bull}'`. */
+export const CLUSTER_QUEUE_PREFIX = '{bull}';

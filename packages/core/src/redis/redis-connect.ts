@@ -1,0 +1,76 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Emit } from '../signals/signals';
+import { CLUSTER_QUEUE_PREFIX, QUEUE_PREFIX } from './keys';
+import { parseRedisUrl, type RedisTarget } from './redis-url';
+
+export type RedisClient = Redis | Cluster;
+
+/**
+ * - `answering`: for whoever waits for the answer (an HTTP request): fails within two seconds.
+ * - `working`: for background work, which has nothing better to do than to wait until Redis is back.
+ */
+export type ConnectionRole = 'answering' | 'working';
+
+export interface ConnectOptions {
+  readonly url: string;
+  readonly role: ConnectionRole;
+  /** For the log and for Redis' `CLIENT LIST`. */
+  readonly name: string;
+  readonly emit: Emit;
+  /** Sends what is asked for within one turn of the event loop as one batch. Not for BullMQ: slower there. */
+  readonly batched?: boolean;
+}
+
+const COMMAND_TIMEOUT_MS = 1_500;
+const CONNECT_TIMEOUT_MS = 1_500;
+const MAX_RECONNECT_DELAY_MS = 1_000;
+
+/** Connects to a single Redis, to the master behind Sentinels or to a Cluster, as `url` says. */
+export function connectRedis(options: ConnectOptions): RedisClient {
+  const client = createClient(parseRedisUrl(options.url), optionsFor(options));
+  // Without a listener an 'error' event would end the process; ioredis reconnects by itself.
+  client.on('error', (error) => options.emit({ name: 'redis.error', connection: options.name, error }));
+  return client;
+}
+
+export function queuePrefix(url: string): string {
+  return parseRedisUrl(url).kind === 'cluster' ? CLUSTER_QUEUE_PREFIX : QUEUE_PREFIX;
+}
+
+// Left out because ioredis' types allow no `undefined` there.
+type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
+
+function createClient(target: RedisTarget, roleOptions: ClientOptions): RedisClient {
+  const options: ClientOptions = { ...roleOptions, ...target.auth, ...(target.tls ? { tls: {} } : {}) };
+  switch (target.kind) {
+    case 'single':
+      return new Redis({ ...options, ...target.node, db: target.db });
+    case 'sentinel':
+      return new Redis({ ...options, sentinels: [...target.sentinels], name: target.master, db: target.db });
+    case 'cluster':
+      return new Cluster([...target.nodes], {
+        redisOptions: options,
+        enableOfflineQueue: options.enableOfflineQueue ?? true,
+        enableAutoPipelining: options.enableAutoPipelining ?? false,
+        clusterRetryStrategy: reconnectDelay,
+      });
+  }
+}
+
+function optionsFor({ role, name, batched = false }: ConnectOptions): ClientOptions {
+  const common: ClientOptions = {
+    connectionName: name,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    enableAutoPipelining: batched,
+    retryStrategy: reconnectDelay,
+    // After a fail-over the old master answers READONLY: connect anew, to the new one, and repeat.
+    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+  };
+  return role === 'answering'
+    ? { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS }
+    : { ...common, maxRetriesPerRequest: null };
+}
+
+function reconnectDelay(times: number): number {
+  return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
+}

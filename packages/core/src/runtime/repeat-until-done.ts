@@ -1,0 +1,33 @@
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 2_000;
+
+export interface Repetition {
+  isDone(): boolean;
+  stop(): void;
+}
+
+/** Tries `action` at once and, for as long as it fails, again and again at growing intervals. */
+export function repeatUntilDone(action: () => Promise<void>): Repetition {
+  let done = false;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function attempt(delayMs: number): Promise<void> {
+    try {
+      await action();
+      done = true;
+    } catch {
+      // Whatever `action` works with announces its own errors.
+      if (!stopped) timer = setTimeout(() => void attempt(Math.min(delayMs * 2, MAX_DELAY_MS)), delayMs);
+    }
+  }
+
+  void attempt(FIRST_DELAY_MS);
+  return {
+    isDone: () => done,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { ConfigError } from '../config/environment';
+import type { Emit } from '../signals/signals';
+import { onStopSignal, type Stoppable, stopInOrder } from './shutdown';
+
+export interface StartedProcess {
+  readonly emit: Emit;
+  /** What there is to say once it runs, such as where it listens. */
+  readonly detail: string;
+  /** In the order in which they are to be stopped. */
+  readonly parts: readonly Stoppable[];
+}
+
+/** Starts a process, stops it at SIGTERM or SIGINT, and exits: 0 after a clean stop, 1 after a fault. */
+export async function runProcess(start: () => Promise<StartedProcess>): Promise<void> {
+  const { emit, detail, parts } = await startOrExit(start);
+  emit({ name: 'process.started', detail });
+
+  onStopSignal((signal) => void stop(signal));
+
+  async function stop(signal: NodeJS.Signals): Promise<void> {
+    emit({ name: 'process.stopping', detail: signal });
+    process.exitCode = 0;
+    await stopInOrder(parts, (name, error) => {
+      process.exitCode = 1;
+      emit({ name: 'process.fault', detail: `Stopping the ${name} failed.`, error });
+    });
+    emit({ name: 'process.stopped' });
+    exitOnceWritten();
+  }
+}
+
+async function startOrExit(start: () => Promise<StartedProcess>): Promise<StartedProcess> {
+  try {
+    return await start();
+  } catch (error) {
+    process.stderr.write(`${error instanceof ConfigError ? error.message : describe(error)}\n`);
+    process.exit(1);
+  }
+}
+
+function describe(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    return `${(error as Error).message}: another process has this port; choose another one.`;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+// A handle that a library left open must not keep the process; what was logged still has to get out.
+function exitOnceWritten(): void {
+  process.stdout.write('', () => process.exit());
+}

@@ -1,0 +1,87 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { Signal } from './signal';
+import type { SignalListener } from './signals';
+
+const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 21_600, 86_400];
+
+/** What the API counts. */
+export function createPromApiMetrics(registry: Registry): SignalListener {
+  const registers = [registry];
+  const requestSeconds = new Histogram({
+    name: 'webhooks_http_request_duration_seconds',
+    help: 'Time to answer an HTTP request, by route and status.',
+    labelNames: ['method', 'route', 'status'] as const,
+    buckets: REQUEST_SECONDS,
+    registers,
+  });
+  const accepted = createEventsAccepted(registry);
+  return (signal: Signal) => {
+    if (signal.name === 'request.completed') {
+      const { method, route, status, durationMs } = signal;
+      requestSeconds.observe({ method, route, status }, durationMs / 1_000);
+    } else if (signal.name === 'event.accepted') {
+      accepted.inc({ type: signal.type, source: signal.source });
+    }
+  };
+}
+
+/** What the worker counts. */
+export function createPromWorkerMetrics(registry: Registry): SignalListener {
+  const registers = [registry];
+  const accepted = createEventsAccepted(registry);
+  const rejected = new Counter({
+    name: 'webhooks_events_rejected_total',
+    help: 'Jobs on the events queue that were no valid events and went to the dead letters, by error code.',
+    labelNames: ['code'] as const,
+    registers,
+  });
+  const attempts = new Counter({
+    name: 'webhooks_delivery_attempts_total',
+    help: 'Delivery attempts, by outcome.',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  const attemptSeconds = new Histogram({
+    name: 'webhooks_delivery_attempt_duration_seconds',
+    help: 'Time from the start of an attempt to its outcome.',
+    buckets: ATTEMPT_SECONDS,
+    registers,
+  });
+  const ended = new Counter({
+    name: 'webhooks_deliveries_ended_total',
+    help: 'Deliveries that came to their end, by how.',
+    labelNames: ['status'] as const,
+    registers,
+  });
+  const lagSeconds = new Histogram({
+    name: 'webhooks_delivery_lag_seconds',
+    help: 'Time from the acceptance of an event to its delivery.',
+    buckets: LAG_SECONDS,
+    registers,
+  });
+  return (signal: Signal) => {
+    if (signal.name === 'delivery.attempted') {
+      attempts.inc({ outcome: signal.outcome });
+      attemptSeconds.observe(signal.durationMs / 1_000);
+    } else if (signal.name === 'delivery.ended') {
+      ended.inc({ status: signal.status });
+      if (signal.status === 'delivered') lagSeconds.observe(signal.lagMs / 1_000);
+    } else if (signal.name === 'event.accepted') {
+      accepted.inc({ type: signal.type, source: signal.source });
+    } else if (signal.name === 'event.rejected') {
+      rejected.inc({ code: signal.code });
+    }
+  };
+}
+
+// Events from HTTP are counted by the API, those pushed onto the queue by the worker: the sum is right.
+function createEventsAccepted(registry: Registry): Counter<'type' | 'source'> {
+  return new Counter({
+    name: 'webhooks_events_accepted_total',
+    help: 'Events that were taken in, by type and by the door that they came in by.',
+    labelNames: ['type', 'source'] as const,
+    registers: [registry],
+  });
+}

@@ -1,0 +1,77 @@
+import type { AttemptOutcome } from '../deliveries/attempt';
+import type { DeliveryId } from '../deliveries/delivery-id';
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId, EventId } from '../events/event';
+
+/**
+ * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
+ * only: nothing that the product needs may hang on a listener. None holds a secret or a payload.
+ */
+export type Signal =
+  | {
+      readonly name: 'request.completed';
+      readonly requestId: string;
+      readonly method: string;
+      /** The route's pattern, such as `/v1/webhooks/:id`, so that it can be a metric's label. */
+      readonly route: string;
+      readonly status: number;
+      readonly durationMs: number;
+      readonly accountId?: AccountId;
+    }
+  | { readonly name: 'request.failed'; readonly requestId: string; readonly error: unknown }
+  | {
+      readonly name: 'event.accepted';
+      readonly source: 'http' | 'queue';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+      readonly bytes: number;
+      readonly requestId?: string;
+    }
+  | {
+      readonly name: 'event.rejected';
+      readonly jobId: string;
+      readonly code: string;
+      readonly reason: string;
+    }
+  | {
+      readonly name: 'event.fanned_out';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+      readonly deliveries: number;
+      readonly durationMs: number;
+    }
+  | {
+      readonly name: 'delivery.attempted';
+      readonly deliveryId: DeliveryId;
+      readonly eventId: EventId;
+      readonly endpointId: EndpointId;
+      readonly type: string;
+      readonly attempt: number;
+      readonly outcome: AttemptOutcome;
+      readonly responseStatus?: number;
+      readonly durationMs: number;
+      readonly nextDelayMs?: number;
+    }
+  | {
+      readonly name: 'delivery.ended';
+      readonly deliveryId: DeliveryId;
+      readonly eventId: EventId;
+      readonly endpointId: EndpointId;
+      readonly status: 'delivered' | 'exhausted' | 'cancelled';
+      /** From the acceptance of the event until now. */
+      readonly lagMs: number;
+    }
+  | {
+      readonly name: 'job.interrupted';
+      readonly queue: string;
+      readonly jobId: string;
+      readonly error: unknown;
+    }
+  | { readonly name: 'job.failed'; readonly queue: string; readonly jobId: string; readonly error: unknown }
+  | { readonly name: 'redis.error'; readonly connection: string; readonly error: unknown }
+  | { readonly name: 'process.started'; readonly detail: string }
+  | { readonly name: 'process.stopping'; readonly detail: string }
+  | { readonly name: 'process.stopped' }
+  | { readonly name: 'process.fault'; readonly detail: string; readonly error: unknown };

@@ -1,0 +1,92 @@
+import { createLogger, format, type Logger, transports } from 'winston';
+import type { Signal } from './signal';
+import type { SignalListener } from './signals';
+
+export interface LogOptions {
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  readonly format: 'json' | 'pretty';
+  /** Which process writes, such as `api`. */
+  readonly service: string;
+}
+
+/** Writes each signal as one line to standard output. */
+export function createWinstonSignalLog(options: LogOptions): SignalListener {
+  const logger = createWinstonLogger(options);
+  return (signal) => {
+    const level = levelOf(signal);
+    if (logger.isLevelEnabled(level)) logger.log(level, signal.name, fieldsOf(signal));
+  };
+}
+
+function createWinstonLogger({ level, format: form, service }: LogOptions): Logger {
+  const line = form === 'json' ? format.json() : format.printf(toPrettyLine);
+  return createLogger({
+    level,
+    defaultMeta: { service },
+    format: format.combine(format.timestamp(), line),
+    transports: [new transports.Console()],
+  });
+}
+
+function levelOf(signal: Signal): LogOptions['level'] {
+  switch (signal.name) {
+    case 'request.failed':
+    case 'job.failed':
+    case 'process.fault':
+      return 'error';
+    case 'event.rejected':
+    case 'redis.error':
+    case 'job.interrupted':
+      return 'warn';
+    case 'delivery.attempted':
+      return signal.outcome === 'delivered' ? 'info' : 'warn';
+    case 'delivery.ended':
+      return signal.status === 'delivered' ? 'debug' : 'warn';
+    case 'event.fanned_out':
+      return 'debug';
+    case 'request.completed':
+    case 'event.accepted':
+    case 'process.started':
+    case 'process.stopping':
+    case 'process.stopped':
+      return 'info';
+  }
+}
+
+/** camelCase inside, snake_case in the log, as in the API; errors as text, with their causes. */
+function fieldsOf(signal: Signal): Record<string, unknown> {
+  const { name: _name, ...fields } = signal;
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      toSnakeCase(name),
+      name === 'error' ? describe(value) : value,
+    ]),
+  );
+}
+
+const snakeCased = new Map<string, string>();
+
+function toSnakeCase(name: string): string {
+  const known = snakeCased.get(name);
+  if (known !== undefined) return known;
+  const made = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  snakeCased.set(name, made);
+  return made;
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : ` ← ${describe(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+}
+
+function toPrettyLine({
+  timestamp,
+  level,
+  message,
+  service: _service,
+  ...fields
+}: Record<string, unknown>): string {
+  const details = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+  return `${String(timestamp).slice(11, 23)} ${String(level).padEnd(5)} ${[message, ...details].join(' ')}`;
+}
