@@ -36,7 +36,7 @@ export interface Route<Shape extends RequestShape = RequestShape> {
 
 /** Lets the handler's types follow from the declared shape. */
 export function defineRoute<Shape extends RequestShape>(route: Route<Shape>): Route {
-  return route as Route;
+  return route;
 }
 
 /** For what a route does not declare: nothing may be sent there. */
