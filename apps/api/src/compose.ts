@@ -47,7 +47,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const newId = createNewId(clock);
 
   const connection = { url: config.REDIS_URL, role: 'answering', emit } as const;
-  const storeRedis = connectRedis({ ...connection, name: 'api-store', batched: true });
+  const storeRedis = connectRedis({ ...connection, name: 'api-store' });
   const queueRedis = connectRedis({ ...connection, name: 'api-queue' });
 
   const apiKeyStore = createRedisApiKeyStore(storeRedis);

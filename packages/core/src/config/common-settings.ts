@@ -1,13 +1,15 @@
 import { z } from 'zod';
+import { isRedisUrl } from '../redis/redis-url';
 import { durationListSchema, durationSchema } from './duration';
 
 /** The settings that every process has; each process adds its own. */
 export const commonSettings = {
   REDIS_URL: z
     .string()
-    .regex(
-      /^(rediss?|rediss?\+(sentinel|cluster)):\/\//,
-      'must start with redis://, rediss://, redis+sentinel:// or redis+cluster:// (rediss+… for TLS)',
+    .refine(
+      isRedisUrl,
+      'must be redis://[user:password@]host[:port][/db], redis+sentinel://…host,host/master-name[/db] or ' +
+        'redis+cluster://…host,host (rediss for TLS; the password percent-encoded)',
     )
     .default('redis://127.0.0.1:6379'),
   LOG_LEVEL: z.enum(['error', 'warn', 'info', 'debug']).default('info'),

@@ -15,27 +15,39 @@ export class ConfigError extends Error {
  * @throws ConfigError naming every wrong variable.
  */
 export function readConfig<T extends z.ZodObject>(schema: T, environment: Environment): z.infer<T> {
-  const names = Object.keys(schema.shape);
-  const parsed = schema.safeParse(Object.fromEntries(names.map((name) => [name, lookUp(name, environment)])));
-  if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-  throw new ConfigError(`The configuration can't be used:\n${lines.join('\n')}`);
+  const lookups = Object.keys(schema.shape).map((name) => lookUp(name, environment));
+  const parsed = schema.safeParse(Object.fromEntries(lookups.map(({ name, value }) => [name, value])));
+  const faults = [
+    ...lookups.flatMap(({ name, fault }) => (fault === undefined ? [] : [`${name}: ${fault}`])),
+    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+  ];
+  if (parsed.success && faults.length === 0) return parsed.data;
+  throw new ConfigError(["The configuration can't be used:", ...faults].join('\n  '));
 }
 
-function lookUp(name: string, environment: Environment): string | undefined {
-  const value = environment[name];
-  const path = environment[`${name}_FILE`];
-  if (path === undefined || path === '') return value === '' ? undefined : value;
-  if (value !== undefined && value !== '') {
-    throw new ConfigError(`Both ${name} and ${name}_FILE are set: remove one of them.`);
-  }
+interface Lookup {
+  readonly name: string;
+  readonly value?: string | undefined;
+  readonly fault?: string;
+}
+
+function lookUp(name: string, environment: Environment): Lookup {
+  const value = textOf(environment[name]);
+  const path = textOf(environment[`${name}_FILE`]);
+  if (path === undefined) return { name, value };
+  if (value !== undefined) return { name, fault: `is set, and ${name}_FILE too: remove one of them` };
   return readSecretFile(name, path);
 }
 
-function readSecretFile(name: string, path: string): string {
+function textOf(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}
+
+function readSecretFile(name: string, path: string): Lookup {
   try {
-    return readFileSync(path, 'utf8').trim();
-  } catch (cause) {
-    throw new ConfigError(`${name}_FILE names ${path}, which can't be read.`, { cause });
+    return { name, value: readFileSync(path, 'utf8').trim() };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return { name, fault: `${name}_FILE names ${path}, which can't be read (${code})` };
   }
 }

@@ -69,17 +69,19 @@ function toLine(fact: DeliveryFact): Line {
 }
 
 function apply(state: DeliveryState, line: Line): DeliveryState {
-  if ('c' in line) return { ...state, status: 'cancelled', nextAttemptAt: undefined };
+  const status = statusAfter(state, line);
   return {
-    status: statusAfter(state, line),
-    attempts: [...state.attempts, toAttempt(line)],
-    nextAttemptAt: line.r,
+    status,
+    attempts: 'c' in line ? state.attempts : [...state.attempts, toAttempt(line)],
+    nextAttemptAt: status === 'pending' && 'r' in line ? line.r : undefined,
   };
 }
 
-// Once delivered, always delivered: a second worker's failed attempt does not take it back.
-function statusAfter(state: DeliveryState, line: z.infer<typeof attemptLine>): DeliveryStatus {
-  if (state.status === 'delivered' || line.o === 'delivered') return 'delivered';
+// Once delivered, always delivered: what a second worker writes afterwards does not take it back.
+function statusAfter(state: DeliveryState, line: Line): DeliveryStatus {
+  if (state.status === 'delivered') return 'delivered';
+  if ('c' in line) return 'cancelled';
+  if (line.o === 'delivered') return 'delivered';
   return line.r === undefined ? 'exhausted' : 'pending';
 }
 

@@ -12,7 +12,8 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return Number.isNaN(waitMs) ? 0 : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
-// Date.parse takes nearly anything for a date ("-5" is the year 2001); an HTTP date starts with a weekday.
+// Date.parse takes nearly anything for a date ("-5" is the year 2001); an HTTP date starts with a weekday. The
+// form of C's asctime ends with the year and means GMT, which Date.parse would take for local time.
 function httpDate(text: string): string {
-  return /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? text : '';
+  return /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? text.replace(/ \d{4}$/, '$& GMT') : '';
 }

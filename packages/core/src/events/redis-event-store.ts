@@ -23,11 +23,12 @@ export function createRedisEventStore(redis: RedisClient, retentionMs: number) {
   });
 
   return withStorageErrors({
-    /** Storing the same event again changes nothing. */
+    /** Storing an event again changes nothing, nor does another one under the same id. */
     async save(event: AcceptedEvent): Promise<void> {
       const key = keys.event(event.accountId, event.id);
-      await redis.set(key, encode(event), 'PX', retentionMs, 'NX');
-      cache.set(key, event);
+      const saved = await redis.set(key, encode(event), 'PX', retentionMs, 'NX');
+      // Another event that came under this id before stays the one that is sent.
+      if (saved !== null) cache.set(key, event);
     },
 
     /** `undefined` when the event is not there, or no longer. An event never changes, so it may come from memory. */

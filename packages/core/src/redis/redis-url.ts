@@ -21,7 +21,9 @@ export type RedisTarget =
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-const FORM = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^/?]+)(?:\/([^?]*))?$/;
+const FORM = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?]+)(?:\/([^?]*))?$/;
+const SENTINEL_PATH = /^([^/]*)(?:\/([^/]*))?$/;
+const DEFAULT_MASTER = 'mymaster';
 
 /**
  * Understands
@@ -32,17 +34,41 @@ const FORM = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^/?]+)(?:\
  * @throws Error when the text has none of these forms. The text is not repeated: it can hold a password.
  */
 export function parseRedisUrl(url: string): RedisTarget {
-  const match = FORM.exec(url);
-  if (!match) throw new Error('REDIS_URL has none of the forms that docs/configuration.md lists.');
-  const [, secure, kind, credentials, hosts = '', path = ''] = match;
+  try {
+    return readTarget(url);
+  } catch {
+    // Without its cause: some of them repeat a part of the text.
+    throw new Error('REDIS_URL has none of the forms that docs/configuration.md lists.');
+  }
+}
+
+export function isRedisUrl(url: string): boolean {
+  try {
+    readTarget(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readTarget(url: string): RedisTarget {
+  const [, secure, kind, credentials, hosts = '', path = ''] = FORM.exec(url) ?? refuse();
   const common: Common = { auth: parseAuth(credentials), tls: secure === 's' };
 
-  if (kind === 'cluster') return { ...common, kind, nodes: parseNodes(hosts, REDIS_PORT) };
-  if (kind === 'sentinel') {
-    const [master = 'mymaster', db = '0'] = path.split('/');
-    return { ...common, kind, sentinels: parseNodes(hosts, SENTINEL_PORT), master, db: Number(db) };
+  if (kind === 'cluster') {
+    return path === '' ? { ...common, kind, nodes: parseNodes(hosts, REDIS_PORT) } : refuse();
   }
-  return { ...common, kind: 'single', node: parseNode(hosts, REDIS_PORT), db: Number(path) };
+  if (kind === 'sentinel') {
+    const [, master, db] = SENTINEL_PATH.exec(path) ?? refuse();
+    return {
+      ...common,
+      kind,
+      sentinels: parseNodes(hosts, SENTINEL_PORT),
+      master: master || DEFAULT_MASTER,
+      db: parseDb(db),
+    };
+  }
+  return { ...common, kind: 'single', node: parseNode(hosts, REDIS_PORT), db: parseDb(path) };
 }
 
 function parseAuth(credentials: string | undefined): Common['auth'] {
@@ -59,5 +85,14 @@ function parseNodes(hosts: string, defaultPort: number): Node[] {
 
 function parseNode(text: string, defaultPort: number): Node {
   const { hostname, port } = new URL(`tcp://${text}`);
+  if (hostname === '' || hostname.includes(',')) refuse();
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? defaultPort : Number(port) };
+}
+
+function parseDb(digits = ''): number {
+  return /^\d{0,5}$/.test(digits) ? Number(digits) : refuse();
+}
+
+function refuse(): never {
+  throw new Error('not a Redis URL');
 }

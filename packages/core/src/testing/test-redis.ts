@@ -12,29 +12,27 @@ export interface TestRedis {
   close(): Promise<void>;
 }
 
-/** A real Redis for a test: a database of its own in the server that `npm test` starts. */
-export async function openTestRedis(): Promise<TestRedis> {
+/**
+ * A real Redis for a test: a database of its own in the server that `npm test` starts, or the one at `url`.
+ */
+export async function openTestRedis(url?: string): Promise<TestRedis> {
+  const ownUrl = url ?? (await takeDatabase());
+  const client = new Redis(ownUrl, { maxRetriesPerRequest: null });
+  // A test may take its server away; the client comes back by itself.
+  client.on('error', () => {});
+  await client.flushdb();
+  return { url: ownUrl, client, close: async () => client.disconnect() };
+}
+
+async function takeDatabase(): Promise<string> {
   const server = process.env.TEST_REDIS_URL;
   if (server === undefined) {
     throw new Error(
       'TEST_REDIS_URL is not set. Run the tests by "npm test", which brings a Redis of its own.',
     );
   }
-  const url = `${server}/${await takeDatabase(server)}`;
-  const client = new Redis(url);
-  await client.flushdb();
-  return {
-    url,
-    client,
-    async close() {
-      await client.quit();
-    },
-  };
-}
-
-async function takeDatabase(server: string): Promise<number> {
   const registry = new Redis(`${server}/${REGISTRY_DATABASE}`);
   const count = await registry.incr('databases-given-out');
   await registry.quit();
-  return 1 + (count % DATABASES);
+  return `${server}/${1 + (count % DATABASES)}`;
 }

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { newSecret } from '@webhooks/core/endpoints/secret';
+import type { AccountId, EventId } from '@webhooks/core/events/event';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
+import { systemClock } from '@webhooks/core/runtime/clock';
+import { createNewId } from '@webhooks/core/runtime/ids';
+import { type Contender, ENDPOINTS, EVENT_TYPE, type Load, sampleData } from './contender';
+
+const RETENTION = { ageMs: 86_400_000, count: 100_000 };
+const FAN_OUTS_AT_ONCE = 200;
+
+export const serviceContender: Contender = {
+  name: 'this service',
+  script: join(__dirname, '../../../apps/worker/dist/main.js'),
+
+  /** Fans the events out by the service's own code: ten accounts with an endpoint each. */
+  async fill({ redisUrl, receiverUrl, deliveries }: Load) {
+    const connection = { url: redisUrl, role: 'working', emit: () => {} } as const;
+    const storeRedis = connectRedis({ ...connection, name: 'bench-store' });
+    const queueRedis = connectRedis({ ...connection, name: 'bench-queue' });
+    const endpointStore = createRedisEndpointStore(storeRedis);
+    const deliveryStore = createRedisDeliveryStore(storeRedis, RETENTION);
+    const deliveryQueue = new BullmqDeliveryQueue({ redis: queueRedis, prefix: queuePrefix(redisUrl) });
+    const newId = createNewId(systemClock);
+
+    const endpoints = createManageEndpoints({
+      endpointStore,
+      deliveryStore,
+      newId,
+      newSecret,
+      clock: systemClock,
+    });
+    const subscribers = new Map<AccountId, Awaited<ReturnType<typeof endpoints.create>>['id']>();
+    for (let i = 0; i < ENDPOINTS; i += 1) {
+      const accountId = accountOf(i);
+      subscribers.set(accountId, (await endpoints.create(accountId, { url: receiverUrl, events: ['*'] })).id);
+    }
+    const fanOutEvent = createFanOutEvent({
+      eventStore: createRedisEventStore(storeRedis, RETENTION.ageMs),
+      // Known from above: reading them 20,000 times is not what is measured here.
+      subscriptions: {
+        subscribersOf: async (accountId) => [subscribers.get(accountId)].filter((id) => id !== undefined),
+      },
+      deliveryStore,
+      deliveryQueue,
+      clock: systemClock,
+      emit: () => {},
+    });
+    for (let start = 0; start < deliveries; start += FAN_OUTS_AT_ONCE) {
+      const numbers = Array.from(
+        { length: Math.min(FAN_OUTS_AT_ONCE, deliveries - start) },
+        (_, i) => start + i,
+      );
+      await Promise.all(
+        numbers.map((i) =>
+          fanOutEvent({
+            id: newId('evt') as EventId,
+            accountId: accountOf(i),
+            type: EVENT_TYPE,
+            body: JSON.stringify({ type: EVENT_TYPE, data: sampleData(i) }),
+            acceptedAt: systemClock(),
+          }),
+        ),
+      );
+    }
+    await deliveryQueue.close();
+    queueRedis.disconnect();
+    storeRedis.disconnect();
+  },
+};
+
+function accountOf(i: number): AccountId {
+  return `account-${i % ENDPOINTS}` as AccountId;
+}

@@ -1,0 +1,208 @@
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { openTestRedis } from '@webhooks/core/testing/test-redis';
+import { ApiClient } from '../support/api-client';
+import { freePort } from '../support/free-port';
+import { Receiver } from '../support/receiver';
+import { BRIEF } from '../support/samples';
+import { newApiKey } from '../support/stack';
+import { until } from '../support/until';
+import { DockerfileFollower, type Image, type ImageFile, listFiles } from './follow-dockerfile';
+import { ImageProcess } from './image-process';
+import { npmSettings, provideNpmOfImage } from './npm-of-image';
+import { readDockerfile } from './read-dockerfile';
+
+const PROJECT = join(__dirname, '..', '..');
+const TARGETS = ['api', 'worker'] as const;
+type Target = (typeof TARGETS)[number];
+
+// It installs all dependencies three times and compiles.
+const BUILD_TIMEOUT_MS = 600_000;
+
+interface Built {
+  readonly image: Image;
+  readonly files: readonly ImageFile[];
+}
+
+let folder: string;
+const built = {} as Record<Target, Built>;
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'webhooks-images-')));
+  const npm = await provideNpmOfImage(PROJECT);
+  const follower = new DockerfileFollower({
+    context: PROJECT,
+    dockerfile: 'docker/Dockerfile',
+    output: folder,
+    environment: {
+      ...npmSettings(process.env),
+      PATH: [npm, dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
+    },
+    onSkipped: (step) => say(`not followed: ${step}`),
+  });
+  for (const target of TARGETS) {
+    const image = await follower.build(target);
+    const files = await listFiles(image);
+    built[target] = { image, files };
+    say(`${target}: ${files.length} files, ${megabytes(files)} on top of the base image`);
+  }
+}, BUILD_TIMEOUT_MS);
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe.each(TARGETS)('the %s image', (target) => {
+  it('runs its program itself, as a user without rights, set up for production', () => {
+    const { command, user, stopSignal, environment, workdir } = built[target].image;
+    expect({ command, user, stopSignal, environment, workdir }).toEqual({
+      command: ['node', `apps/${target}/dist/main.js`],
+      user: 'node',
+      stopSignal: 'SIGTERM',
+      environment: { NODE_ENV: 'production' },
+      workdir: '/app',
+    });
+  });
+
+  it('holds no development dependency', async () => {
+    const { devDependencies } = await readManifest(PROJECT);
+    const installed = new Set(built[target].files.map(({ path }) => packageOf(path)));
+    expect(Object.keys(devDependencies ?? {}).filter((name) => installed.has(name))).toEqual([]);
+  });
+
+  it('holds no source, test or other app, only what is compiled', () => {
+    const own = built[target].files.filter(({ path }) => !path.includes('node_modules/'));
+    const folders = ['packages/core', 'packages/signature', `apps/${target}`].join('|');
+    const expected = new RegExp(`^app/(${folders})/(package\\.json|dist/.+\\.js)$`);
+    expect(
+      own
+        .filter(({ path }) => !expected.test(path) || /\.test\.|\/testing\//.test(path))
+        .map(({ path }) => path),
+    ).toEqual([]);
+  });
+
+  it('has no link that leads out of it', async () => {
+    const { image, files } = built[target];
+    const links = files.filter(({ isLink }) => isLink);
+    const ends = await Promise.all(links.map(({ path }) => realpath(join(image.root, path))));
+    expect(ends.filter((end) => !end.startsWith(`${image.root}/`))).toEqual([]);
+  });
+
+  it('can be read by any user', () => {
+    expect(built[target].files.filter(({ mode }) => (mode & 0o004) === 0)).toEqual([]);
+  });
+});
+
+describe('the build', () => {
+  it('knows the manifest of every workspace', async () => {
+    const stages = readDockerfile(await readFile(join(PROJECT, 'docker/Dockerfile'), 'utf8'));
+    const manifests = stages.find(({ name }) => name === 'manifests');
+    const copied = manifests?.instructions.flatMap((step) => (step.kind === 'copy' ? step.sources : []));
+    expect(copied).toEqual(expect.arrayContaining(await workspaceManifests()));
+  });
+});
+
+describe('the api and worker images together', () => {
+  it('deliver an event, are healthy, and stop when they are told to', async () => {
+    const redis = await openTestRedis();
+    const receiver = await Receiver.start();
+    const apiKey = newApiKey();
+    const [apiPort, workerPort] = [await freePort(), await freePort()];
+    const path = await folderWithNodeAlone();
+    const environment = { REDIS_URL: redis.url, DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8' };
+    const api = new ImageProcess({
+      image: built.api.image,
+      path,
+      environment: {
+        ...environment,
+        API_PORT: String(apiPort),
+        BOOTSTRAP_API_KEY: apiKey,
+        ALLOW_HTTP_URLS: 'true',
+      },
+    });
+    const worker = new ImageProcess({
+      image: built.worker.image,
+      path,
+      environment: { ...environment, WORKER_PORT: String(workerPort) },
+    });
+    try {
+      await Promise.all([apiPort, workerPort].map(waitUntilReady));
+      const client = new ApiClient(`http://127.0.0.1:${apiPort}`, apiKey);
+      const webhook = await client.register(receiver.url);
+      const eventId = await client.publish(BRIEF.type, BRIEF.data);
+      await client.waitForStatus(webhook.id, eventId, 'delivered');
+      const [request] = await receiver.waitFor(1);
+      expect(JSON.parse(request?.body.toString() ?? '')).toEqual(BRIEF);
+
+      expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([0, 0]);
+      expect(await Promise.all([api.stop(), worker.stop()])).toEqual([0, 0]);
+      expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([1, 1]);
+    } catch (error) {
+      say(`api:\n${api.output}worker:\n${worker.output}`);
+      throw error;
+    } finally {
+      await Promise.all([api.stop(), worker.stop()]);
+      await receiver.stop();
+      await redis.close();
+    }
+  });
+});
+
+async function waitUntilReady(port: number): Promise<void> {
+  await until(async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    return response?.ok ? true : undefined;
+  });
+}
+
+async function folderWithNodeAlone(): Promise<string> {
+  const programs = join(folder, 'programs');
+  await mkdir(programs);
+  await symlink(process.execPath, join(programs, 'node'));
+  return programs;
+}
+
+async function workspaceManifests(): Promise<string[]> {
+  const { workspaces = [] } = await readManifest(PROJECT);
+  const manifests = await Promise.all(
+    workspaces.map(async (pattern) => {
+      const parent = pattern.replace(/\/\*$/, '');
+      const names = await readdir(join(PROJECT, parent));
+      return names.map((name) => `${parent}/${name}/package.json`);
+    }),
+  );
+  const exist = await Promise.all(
+    manifests.flat().map(async (path) => ((await isFile(join(PROJECT, path))) ? path : undefined)),
+  );
+  return exist.filter((path) => path !== undefined);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+interface Manifest {
+  readonly workspaces?: readonly string[];
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+async function readManifest(packageFolder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as Manifest;
+}
+
+function packageOf(path: string): string | undefined {
+  return /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1];
+}
+
+function megabytes(files: readonly ImageFile[]): string {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

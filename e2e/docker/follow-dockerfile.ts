@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join, posix } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { readDockerIgnore } from './docker-ignore';
+import { type Command, type Instruction, readDockerfile, type Stage } from './read-dockerfile';
+
+/** What a stage comes to: a file system below `root`, and how a container of it is run. */
+export interface Image {
+  readonly root: string;
+  readonly workdir: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly user: string;
+  readonly ports: readonly number[];
+  readonly stopSignal?: string;
+  readonly command?: Command;
+  readonly healthcheck?: Command;
+}
+
+export interface FollowOptions {
+  /** The build context. */
+  readonly context: string;
+  readonly dockerfile: string;
+  /** An empty folder, in which each stage gets one. */
+  readonly output: string;
+  /** For the RUN steps, in place of what the base image has. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Hears about each step that could not be followed. */
+  readonly onSkipped: (step: string) => void;
+}
+
+/** What only makes sense in the base image, and must not be done to this machine. */
+const SYSTEM_COMMAND = /\b(apt-get|apk|adduser|useradd|groupadd|chown)\b/;
+
+/**
+ * Builds what a Dockerfile describes, step by step, without a container engine: each stage in a folder of its
+ * own, its commands run by this machine's Node.js and shell. An image that a FROM names is an empty folder.
+ */
+export class DockerfileFollower {
+  readonly #images = new Map<string, Promise<Image>>();
+  readonly #stages: Promise<readonly Stage[]>;
+  readonly #isIgnored: Promise<(path: string) => boolean>;
+
+  constructor(private readonly options: FollowOptions) {
+    this.#stages = readFile(join(options.context, options.dockerfile), 'utf8').then(readDockerfile);
+    this.#isIgnored = readFile(join(options.context, '.dockerignore'), 'utf8').then(readDockerIgnore);
+  }
+
+  /** Builds a stage and the stages that it needs, each once. */
+  build(name: string): Promise<Image> {
+    const known = this.#images.get(name);
+    if (known) return known;
+    const image = this.#buildStage(name);
+    this.#images.set(name, image);
+    return image;
+  }
+
+  async #buildStage(name: string): Promise<Image> {
+    const stage = (await this.#stages).find((candidate) => candidate.name === name);
+    if (!stage) throw new Error(`The Dockerfile has no stage "${name}".`);
+    const root = join(this.options.output, name);
+    await mkdir(root);
+    let image = await this.#start(stage, root);
+    for (const instruction of stage.instructions) image = await this.#follow(instruction, image);
+    return image;
+  }
+
+  async #start({ from }: Stage, root: string): Promise<Image> {
+    if (!(await this.#stages).some(({ name }) => name === from)) {
+      this.options.onSkipped(`FROM ${from}: an empty folder and Node.js ${process.version} instead`);
+      return { root, workdir: '/', environment: {}, user: 'root', ports: [] };
+    }
+    const parent = await this.build(from);
+    await copyTree(parent.root, root);
+    return { ...parent, root };
+  }
+
+  async #follow(instruction: Instruction, image: Image): Promise<Image> {
+    switch (instruction.kind) {
+      case 'workdir': {
+        const workdir = posix.resolve(image.workdir, instruction.path);
+        await mkdir(join(image.root, workdir), { recursive: true });
+        return { ...image, workdir };
+      }
+      case 'copy':
+        await this.#copy(instruction, image);
+        return image;
+      case 'run':
+        await this.#run(instruction.command, image);
+        return image;
+      case 'env':
+        return {
+          ...image,
+          environment: { ...image.environment, [instruction.name]: instruction.value },
+        };
+      case 'user':
+        this.options.onSkipped(`USER ${instruction.name}: no change of user`);
+        return { ...image, user: instruction.name };
+      case 'expose':
+        return { ...image, ports: [...image.ports, instruction.port] };
+      case 'stopsignal':
+        return { ...image, stopSignal: instruction.signal };
+      case 'healthcheck':
+        return { ...image, healthcheck: instruction.command };
+      case 'cmd':
+        return { ...image, command: instruction.command };
+    }
+  }
+
+  async #copy(step: Extract<Instruction, { kind: 'copy' }>, image: Image): Promise<void> {
+    const { from, sources, destination } = step;
+    const target = join(image.root, posix.resolve(image.workdir, destination));
+    const intoFolder = destination.endsWith('/') || sources.length > 1;
+    const base = from === undefined ? this.options.context : (await this.build(from)).root;
+    const isIgnored = from === undefined ? await this.#isIgnored : () => false;
+    for (const source of sources) {
+      const path = posix.normalize(source).replace(/^\//, '');
+      if (isIgnored(path)) throw new Error(`COPY ${source}: .dockerignore leaves it out.`);
+      const isFolder = (await stat(join(base, path))).isDirectory();
+      // As Docker does: of a folder its content, a file under its name if the destination is a folder.
+      const to = !isFolder && intoFolder ? join(target, basename(path)) : target;
+      await copyTree(join(base, path), to, (part) => !isIgnored(part === '' ? path : `${path}/${part}`));
+    }
+  }
+
+  async #run(command: string, image: Image): Promise<void> {
+    if (SYSTEM_COMMAND.test(command)) {
+      this.options.onSkipped(`RUN ${command}`);
+      return;
+    }
+    if (/(^|[\s'"=])\//.test(command)) throw new Error(`RUN with an absolute path: ${command}`);
+    const child = spawn('/bin/sh', ['-c', `umask 022; ${command}`], {
+      cwd: join(image.root, image.workdir),
+      env: { ...this.options.environment, ...image.environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const closed = once(child, 'close');
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [code] = await closed;
+    if (code !== 0) throw new Error(`RUN ${command} ended with ${String(code)}:\n${output}${errors}`);
+  }
+}
+
+/** @param takes is asked with the path below `from`, `''` being `from` itself. */
+async function copyTree(from: string, to: string, takes: (path: string) => boolean = () => true) {
+  await mkdir(join(to, '..'), { recursive: true });
+  await cp(from, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => takes(source.slice(from.length + 1)),
+  });
+}
+
+export interface ImageFile {
+  /** Below the image's root, without a slash at the beginning. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly mode: number;
+  readonly isLink: boolean;
+}
+
+/** Every file and link of an image. */
+export async function listFiles({ root }: Image): Promise<readonly ImageFile[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return await Promise.all(
+    entries
+      .filter((entry) => !entry.isDirectory())
+      .map(async (entry) => {
+        const path = join(entry.parentPath, entry.name);
+        const { size, mode } = await stat(path);
+        return { path: path.slice(root.length + 1), bytes: size, mode, isLink: entry.isSymbolicLink() };
+      }),
+  );
+}

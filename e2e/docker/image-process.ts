@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Image } from './follow-dockerfile';
+import type { Command } from './read-dockerfile';
+
+export interface ContainerOptions {
+  readonly image: Image;
+  /** What the base image's PATH would find: `node`, and nothing else. */
+  readonly path: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The process that a container of an image would be: its CMD, its ENV, its WORKDIR, and nothing of ours. */
+export class ImageProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<number | null>;
+  #output = '';
+
+  constructor(private readonly options: ContainerOptions) {
+    if (!options.image.command) throw new Error('The image has no CMD.');
+    this.#child = start(options, options.image.command);
+    this.#exited = once(this.#child, 'exit').then(([code]) => code as number | null);
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.#output += chunk.toString();
+      });
+    }
+  }
+
+  /** What it has written so far. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** Runs the HEALTHCHECK as an engine would; resolves with its exit code. */
+  async checkHealth(): Promise<number | null> {
+    if (!this.options.image.healthcheck) throw new Error('The image has no HEALTHCHECK.');
+    const [code] = await once(start(this.options, this.options.image.healthcheck), 'exit');
+    return code as number | null;
+  }
+
+  /** Sends the image's STOPSIGNAL; resolves with the exit code, or null if the signal ended it. */
+  async stop(): Promise<number | null> {
+    const hasEnded = this.#child.exitCode !== null || this.#child.signalCode !== null;
+    if (!hasEnded) this.#child.kill((this.options.image.stopSignal ?? 'SIGTERM') as NodeJS.Signals);
+    return await this.#exited;
+  }
+}
+
+function start({ image, path, environment }: ContainerOptions, [program, ...args]: Command): ChildProcess {
+  return spawn(program, args, {
+    cwd: join(image.root, image.workdir),
+    env: { PATH: path, ...image.environment, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}

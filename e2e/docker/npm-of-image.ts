@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/**
+ * The npm that comes with the Node.js of the base image. Other versions judge a lock file differently: npm 11
+ * refuses one that lacks optional packages of other platforms.
+ */
+const NPM_VERSION = '10.8.2';
+
+/** Fetches it once. Resolves with the folder that has its `npm` and `npx`. */
+export async function provideNpmOfImage(projectFolder: string): Promise<string> {
+  const folder = join(projectFolder, 'node_modules/.cache', `npm-${NPM_VERSION}`);
+  const programs = join(folder, 'node_modules/.bin');
+  if (await stat(join(programs, 'npx')).catch(() => undefined)) return programs;
+  await mkdir(folder, { recursive: true });
+  await run('npm', [
+    'install',
+    '--prefix',
+    folder,
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    `npm@${NPM_VERSION}`,
+  ]);
+  return programs;
+}
+
+const PASSED_ON =
+  /^(HOME|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy|npm_config_(registry|cache|cafile|userconfig|globalconfig))$/i;
+
+/** Where npm finds its registry and its cache on this machine; nothing else of our environment. */
+export function npmSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && PASSED_ON.test(name)) settings[name] = value;
+  }
+  return settings;
+}

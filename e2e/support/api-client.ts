@@ -1,0 +1,95 @@
+import { until } from './until';
+
+export interface Answer<Body = unknown> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+export interface Webhook {
+  readonly id: string;
+  readonly url: string;
+  readonly secret: string;
+}
+
+export interface DeliveryView {
+  readonly id: string;
+  readonly event_id: string;
+  readonly status: string;
+  readonly attempt_count: number;
+  readonly next_attempt_at: string | null;
+  readonly attempts: readonly { number: number; outcome: string; started_at: string; duration_ms: number }[];
+}
+
+/** A stranger's client: nothing but fetch. */
+export class ApiClient {
+  constructor(
+    readonly baseUrl: string,
+    private readonly apiKey: string,
+  ) {}
+
+  async request<Body>(method: string, path: string, body?: unknown): Promise<Answer<Body>> {
+    const response = await fetch(this.baseUrl + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.apiKey}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (text === '' ? undefined : JSON.parse(text)) as Body,
+    };
+  }
+
+  async register(url: string, events: readonly string[] = ['*']): Promise<Webhook> {
+    const { body } = await this.expect<Webhook>(201, 'POST', '/v1/webhooks', { url, events });
+    return body;
+  }
+
+  /** Resolves with the event's id. */
+  async publish(type: string, data: unknown): Promise<string> {
+    const { body } = await this.expect<{ id: string }>(202, 'POST', '/v1/events', { type, data });
+    return body.id;
+  }
+
+  async listDeliveries(webhookId: string): Promise<readonly DeliveryView[]> {
+    const { body } = await this.expect<{ data: readonly DeliveryView[] }>(
+      200,
+      'GET',
+      `/v1/webhooks/${webhookId}/deliveries?limit=200`,
+    );
+    return body.data;
+  }
+
+  async readDelivery(id: string): Promise<DeliveryView> {
+    const { body } = await this.expect<DeliveryView>(200, 'GET', `/v1/deliveries/${id}`);
+    return body;
+  }
+
+  /** Waits until the delivery of this event to this endpoint has come to the status. */
+  async waitForStatus(webhookId: string, eventId: string, status: string): Promise<DeliveryView> {
+    return await until(async () => {
+      const deliveries = await this.listDeliveries(webhookId);
+      const delivery = deliveries.find(({ event_id }) => event_id === eventId);
+      return delivery?.status === status ? await this.readDelivery(delivery.id) : undefined;
+    });
+  }
+
+  async waitUntilReady(): Promise<void> {
+    await until(async () => ((await fetch(`${this.baseUrl}/readyz`)).ok ? true : undefined));
+  }
+
+  async expect<Body>(status: number, method: string, path: string, body?: unknown): Promise<Answer<Body>> {
+    const answer = await this.request<Body>(method, path, body);
+    if (answer.status !== status) {
+      throw new Error(
+        `${method} ${path} gave ${answer.status}, not ${status}: ${JSON.stringify(answer.body)}`,
+      );
+    }
+    return answer;
+  }
+}

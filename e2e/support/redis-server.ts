@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { freePort } from './free-port';
+import { until } from './until';
+
+/** A Redis server of a test's own, to be stopped, frozen and started again: on disk, with an append-only file. */
+export class RedisServer {
+  #child: ChildProcess | undefined;
+
+  private constructor(
+    private readonly folder: string,
+    readonly port: number,
+  ) {}
+
+  static async start(): Promise<RedisServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'webhooks-redis-'));
+    const server = new RedisServer(folder, await freePort());
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const [program = 'redis-server', ...givenArguments] = JSON.parse(
+      process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
+    ) as string[];
+    const ownArguments = [
+      '--port',
+      String(this.port),
+      '--dir',
+      this.folder,
+      '--appendonly',
+      'yes',
+      '--save',
+      '',
+    ];
+    this.#child = spawn(program, [...givenArguments, ...ownArguments], {
+      env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
+      stdio: 'ignore',
+    });
+    await until(async () => ((await this.#answers()) ? true : undefined));
+  }
+
+  /** Ends it as a power cut of the process would: no farewell, no last save. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** Keeps the connections open and answers nothing. */
+  freeze(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  async remove(): Promise<void> {
+    await this.#end('SIGKILL');
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #end(signal: 'SIGKILL'): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+
+  async #answers(): Promise<boolean> {
+    const client = new Redis(this.port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return (await client.ping()) === 'PONG';
+    } catch {
+      return false;
+    } finally {
+      client.disconnect();
+    }
+  }
+}

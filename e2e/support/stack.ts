@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { ApiClient } from './api-client';
+import { ManagedProcess } from './managed-process';
+
+const ROOT = join(__dirname, '..', '..');
+
+export interface StackOptions {
+  readonly workers?: number;
+  /** For all processes, on top of what a test needs. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Instead of a database in the server that all tests share. */
+  readonly redisUrl?: string;
+}
+
+/** The whole service, from its build, as processes of their own, on a Redis database of its own. */
+export class Stack {
+  readonly workers: ManagedProcess[] = [];
+
+  private constructor(
+    readonly redis: TestRedis,
+    readonly api: ManagedProcess,
+    readonly client: ApiClient,
+    private readonly environment: Readonly<Record<string, string>>,
+  ) {}
+
+  static async start({ workers = 1, environment = {}, redisUrl }: StackOptions = {}): Promise<Stack> {
+    const redis = await openTestRedis(redisUrl);
+    const apiKey = newApiKey();
+    const settings = {
+      REDIS_URL: redis.url,
+      API_HOST: '127.0.0.1',
+      API_PORT: '0',
+      WORKER_HOST: '127.0.0.1',
+      WORKER_PORT: '0',
+      BOOTSTRAP_API_KEY: apiKey,
+      ALLOW_HTTP_URLS: 'true',
+      DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
+      ...environment,
+    };
+    const api = new ManagedProcess(join(ROOT, 'apps/api/dist/main.js'), settings);
+    const client = new ApiClient(await addressOf(api), apiKey);
+    const stack = new Stack(redis, api, client, settings);
+    await Promise.all(Array.from({ length: workers }, () => stack.startWorker()));
+    await client.waitUntilReady();
+    return stack;
+  }
+
+  async startWorker(environment: Readonly<Record<string, string>> = {}): Promise<ManagedProcess> {
+    const worker = new ManagedProcess(join(ROOT, 'apps/worker/dist/main.js'), {
+      ...this.environment,
+      ...environment,
+    });
+    this.workers.push(worker);
+    await addressOf(worker);
+    return worker;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.api, ...this.workers].map((part) => part.end()));
+    await this.redis.close();
+  }
+}
+
+/** Where a process says that it listens. */
+export async function addressOf(part: ManagedProcess): Promise<string> {
+  const started = await part.waitForLine((line) => line.message === 'process.started');
+  const address = /http:\/\/[^/\s]+/.exec(String(started.detail));
+  if (!address) throw new Error(`No address in "${String(started.detail)}".`);
+  return address[0];
+}
+
+export function newApiKey(): string {
+  return `whk_${randomBytes(8).toString('hex')}_${randomBytes(20).toString('hex')}`;
+}

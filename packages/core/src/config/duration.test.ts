@@ -1,0 +1,46 @@
+import { durationListSchema, durationSchema, parseDuration } from './duration';
+
+describe('parseDuration', () => {
+  it.each([
+    ['0s', 0],
+    ['250ms', 250],
+    ['15s', 15_000],
+    ['5m', 300_000],
+    ['2h', 7_200_000],
+    ['3d', 259_200_000],
+    [' 5s ', 5_000],
+  ])('reads "%s" as %d ms', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
+
+  it.each(['', '5', 's', '1.5s', '-5s', '5 s', '5S', '5w', '5s5', '1h30m', '1234567890s', 'Infinitys'])(
+    'does not take "%s" for a duration',
+    (text) => {
+      expect(parseDuration(text)).toBeUndefined();
+    },
+  );
+});
+
+describe('durationSchema', () => {
+  it('gives milliseconds, or says what a duration looks like', () => {
+    expect(durationSchema.parse('15s')).toBe(15_000);
+    expect(durationSchema.safeParse('soon').error?.issues).toMatchObject([
+      { message: '"soon" is not a duration such as 250ms, 15s, 5m, 2h or 3d' },
+    ]);
+  });
+});
+
+describe('durationListSchema', () => {
+  it('reads durations separated by commas, with or without spaces', () => {
+    expect(durationListSchema.parse('5s,5m')).toEqual([5_000, 300_000]);
+    expect(durationListSchema.parse(' 5s , 5m ')).toEqual([5_000, 300_000]);
+  });
+
+  it.each([
+    ['5s,soon,5m,later', [[1], [3]]],
+    ['', [[0]]],
+    ['5s,', [[1]]],
+  ])('names each entry of "%s" that is none', (text, paths) => {
+    expect(durationListSchema.safeParse(text).error?.issues.map(({ path }) => path)).toEqual(paths);
+  });
+});

@@ -1,0 +1,304 @@
+import { verifyMessage } from '@webhooks/signature';
+import type { Endpoint } from '../endpoints/endpoint';
+import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { AcceptedEvent } from '../events/event';
+import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { createDeliver, type DeliverInput } from './deliver';
+import { deliveryIdOf } from './delivery-id';
+import type { DeliveryFact } from './delivery-log';
+import { createRedisDeliveryStore, type DeliveryStore } from './redis-delivery-store';
+import type { DeliveryRequest, SendResult } from './transport';
+
+const NOW = 1_700_000_060_000;
+const SEND_MS = 40;
+const SCHEDULE = [5_000, 300_000];
+
+let redis: TestRedis;
+let endpointStore: EndpointStore;
+let eventStore: EventStore;
+let deliveryStore: DeliveryStore;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  endpointStore = createRedisEndpointStore(redis.client);
+  eventStore = createRedisEventStore(redis.client, 60_000);
+  deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
+});
+afterAll(() => redis.close());
+
+function answered(status: number, change: { retryAfter?: string; body?: string } = {}): SendResult {
+  return { kind: 'answered', status, retryAfter: undefined, body: '', ...change };
+}
+const refused: SendResult = { kind: 'failed', reason: 'connect_refused', error: 'connect ECONNREFUSED' };
+
+interface Arrangement {
+  /** What the receiver gives to one request after the other. */
+  readonly results?: SendResult[];
+  readonly endpoint?: Endpoint | 'deleted';
+  readonly event?: 'expired';
+  /** What is on record of the delivery already. */
+  readonly log?: readonly DeliveryFact[];
+  readonly random?: number;
+  /** Happens while a request is under way. */
+  readonly whileSending?: () => void;
+}
+
+/** A delivery that is ready to go, and a receiver that remembers its requests. */
+async function arrange({ results = [], log = [], random = 0, whileSending, ...given }: Arrangement = {}) {
+  const endpoint = given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
+  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000 });
+  const input: DeliverInput = { accountId: event.accountId, eventId: event.id, endpointId: endpoint.id };
+  if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
+  if (given.event !== 'expired') await eventStore.save(event);
+  await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+  for (const fact of log) await deliveryStore.append(input, fact);
+
+  let now = NOW;
+  const requests: DeliveryRequest[] = [];
+  const signals = recordSignals();
+  const deliver = createDeliver({
+    eventStore,
+    endpointStore,
+    deliveryStore,
+    retrySchedule: SCHEDULE,
+    requestStyle: {
+      userAgent: 'hooks/1.2',
+      signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
+    },
+    clock: () => now,
+    random: () => random,
+    emit: signals.listen,
+    async transport(request) {
+      requests.push(request);
+      now += SEND_MS;
+      whileSending?.();
+      const result = results.shift();
+      if (!result) throw new Error('A request that the test does not expect.');
+      return result;
+    },
+  });
+  return {
+    endpoint,
+    event,
+    input,
+    requests,
+    signals,
+    deliver: (signal = new AbortController().signal) => deliver(input, signal),
+    readRecord: () => deliveryStore.find(input),
+  };
+}
+
+describe('a delivery that is accepted', () => {
+  it('is sent to the endpoint, signed, with the bytes of the event', async () => {
+    const { deliver, requests, endpoint, event } = await arrange({ results: [answered(204)] });
+    await deliver();
+    expect(requests).toMatchObject([
+      {
+        url: endpoint.url,
+        body: event.body,
+        headers: { 'webhook-id': event.id, 'x-service-attempt': '1', 'user-agent': 'hooks/1.2' },
+      },
+    ]);
+    const { headers = {}, body = '' } = requests[0] ?? {};
+    expect(verifyMessage({ secret: endpoint.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+  });
+
+  it('is done, and on record with its attempt', async () => {
+    const { deliver, readRecord } = await arrange({ results: [answered(200, { body: 'thanks' })] });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({
+      status: 'delivered',
+      nextAttemptAt: undefined,
+      attempts: [
+        {
+          number: 1,
+          startedAt: NOW,
+          durationMs: SEND_MS,
+          outcome: 'delivered',
+          responseStatus: 200,
+          responseBody: 'thanks',
+        },
+      ],
+    });
+  });
+
+  it('is announced, with the time since the event was accepted', async () => {
+    const { deliver, signals, input, event } = await arrange({ results: [answered(204)] });
+    await deliver();
+    const ids = { deliveryId: deliveryIdOf(input), eventId: input.eventId, endpointId: input.endpointId };
+    expect(signals.named('delivery.attempted')).toEqual([
+      {
+        name: 'delivery.attempted',
+        ...ids,
+        type: event.type,
+        attempt: 1,
+        outcome: 'delivered',
+        responseStatus: 204,
+        durationMs: SEND_MS,
+      },
+    ]);
+    expect(signals.named('delivery.ended')).toEqual([
+      { name: 'delivery.ended', ...ids, status: 'delivered', lagMs: 1_000 + SEND_MS },
+    ]);
+  });
+});
+
+describe('an attempt that fails', () => {
+  it.each<[string, SendResult, object]>([
+    ['a 500', answered(500, { body: 'oh' }), { outcome: 'http_5xx', responseStatus: 500, responseBody: 'oh' }],
+    ['a 404', answered(404), { outcome: 'http_4xx', responseStatus: 404 }],
+    ['a redirect', answered(302), { outcome: 'http_3xx', responseStatus: 302 }],
+    ['no connection', refused, { outcome: 'connect_refused', error: 'connect ECONNREFUSED' }],
+  ])('by %s is on record, and the delivery waits for the next one', async (_what, result, attempt) => {
+    const { deliver, readRecord } = await arrange({ results: [result] });
+    await deliver();
+    expect(await readRecord()).toMatchObject({
+      status: 'pending',
+      nextAttemptAt: NOW + SEND_MS + 5_000,
+      attempts: [{ number: 1, startedAt: NOW, durationMs: SEND_MS, ...attempt }],
+    });
+  });
+
+  it('is repeated after the delay of the schedule and its jitter', async () => {
+    const { deliver } = await arrange({ results: [answered(500)], random: 0.5 });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 5_250, reason: 'http_5xx' });
+  });
+
+  it.each([
+    ['120', 120_000],
+    [new Date(NOW + SEND_MS + 60_000).toUTCString(), 60_000 - SEND_MS],
+    ['1', 5_000],
+    ['garbage', 5_000],
+  ])('is repeated no sooner than the receiver asked for: "%s"', async (retryAfter, delayMs) => {
+    const { deliver, readRecord } = await arrange({ results: [answered(503, { retryAfter })] });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs, reason: 'http_5xx' });
+    expect(await readRecord()).toMatchObject({ nextAttemptAt: NOW + SEND_MS + delayMs });
+  });
+
+  it('is announced with the delay, and without an end', async () => {
+    const { deliver, signals } = await arrange({ results: [refused] });
+    await deliver();
+    expect(signals.named('delivery.attempted')).toMatchObject([
+      { attempt: 1, outcome: 'connect_refused', nextDelayMs: 5_000 },
+    ]);
+    expect(signals.named('delivery.ended')).toEqual([]);
+  });
+});
+
+describe('further attempts', () => {
+  it('count on, wait longer, and keep what happened before', async () => {
+    const { deliver, requests, readRecord, event } = await arrange({
+      results: [answered(500), refused, answered(204)],
+    });
+    expect(await deliver()).toMatchObject({ delayMs: 5_000 });
+    expect(await deliver()).toMatchObject({ delayMs: 300_000 });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests.map(({ headers }) => [headers['x-service-attempt'], headers['webhook-id']])).toEqual([
+      ['1', event.id],
+      ['2', event.id],
+      ['3', event.id],
+    ]);
+    expect(await readRecord()).toMatchObject({
+      status: 'delivered',
+      attempts: [{ outcome: 'http_5xx' }, { outcome: 'connect_refused' }, { outcome: 'delivered' }],
+    });
+  });
+
+  it('end with the schedule: then the delivery is exhausted, and kept', async () => {
+    const { deliver, readRecord, signals } = await arrange({
+      results: [answered(500), answered(500), answered(500, { retryAfter: '60' })],
+    });
+    await deliver();
+    await deliver();
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'exhausted', nextAttemptAt: undefined });
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'exhausted' }]);
+  });
+
+  it("go to where the endpoint is by then, signed with the secret that it has by then", async () => {
+    const { deliver, requests, endpoint } = await arrange({ results: [answered(500), answered(204)] });
+    await deliver();
+    const moved = { ...buildEndpoint(), id: endpoint.id, accountId: endpoint.accountId, url: 'https://new.example.com/' };
+    await endpointStore.update(endpoint.accountId, endpoint.id, () => moved);
+    await deliver();
+    const { url, headers = {}, body = '' } = requests[1] ?? {};
+    expect(url).toBe(moved.url);
+    expect(verifyMessage({ secret: moved.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+  });
+});
+
+describe('a delivery that can not be tried any more', () => {
+  it('is cancelled when its endpoint was deleted', async () => {
+    const { deliver, requests, readRecord, signals } = await arrange({ endpoint: 'deleted' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ status: 'cancelled', attempts: [] });
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 1_000 }]);
+  });
+
+  it('is cancelled when its event has outlived the retention', async () => {
+    const { deliver, requests, readRecord, signals } = await arrange({ event: 'expired' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ status: 'cancelled' });
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 0 }]);
+  });
+});
+
+// A worker that died between its record and the end of its job, or a fan-out that ran twice.
+describe('a delivery that has come to its end before', () => {
+  it.each<[string, DeliveryFact]>([
+    ['delivered', { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }],
+    ['exhausted', { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined }],
+    ['cancelled', { kind: 'cancelled', reason: 'endpoint_deleted' }],
+  ])('is not sent again, and stays %s', async (status, fact) => {
+    const { deliver, requests, readRecord, signals } = await arrange({ log: [fact] });
+    const before = await readRecord();
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toEqual(before);
+    expect(before).toMatchObject({ status });
+    expect([...signals.named('delivery.attempted'), ...signals.named('delivery.ended')]).toEqual([]);
+  });
+});
+
+describe('an attempt that this process has to let go of', () => {
+  it('leaves nothing on record, so that it starts anew', async () => {
+    const stop = new AbortController();
+    const interrupted: SendResult = { kind: 'failed', reason: 'network_error', error: 'interrupted' };
+    const { deliver, readRecord, signals } = await arrange({
+      results: [interrupted, answered(204)],
+      whileSending: () => stop.abort(),
+    });
+    expect(await deliver(stop.signal)).toEqual({ kind: 'interrupted' });
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(signals.named('delivery.attempted')).toEqual([]);
+
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  });
+
+  it('counts when the answer came nonetheless', async () => {
+    const stop = new AbortController();
+    const { deliver, readRecord } = await arrange({
+      results: [answered(204)],
+      whileSending: () => stop.abort(),
+    });
+    expect(await deliver(stop.signal)).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered' });
+  });
+});
+
+it('rejects when its record can not be written, so that the attempt is made again', async () => {
+  const { deliver, input } = await arrange({
+    results: [answered(204)],
+    // What the log is at in Redis is no string any more: the append fails.
+    whileSending: () => void redis.client.rpush(`delivery:{${input_().endpointId}}:${input_().eventId}`, 'x'),
+  });
+  const input_ = () => input;
+  await expect(deliver()).rejects.toThrow('WRONGTYPE');
+});

@@ -1,0 +1,88 @@
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { type DeliveryFact, encodeFact, NOTHING_HAPPENED, readLog } from './delivery-log';
+
+const RETRY_AT = 1_700_000_005_000;
+
+const failed = (number: number, nextAttemptAt?: number): DeliveryFact => ({
+  kind: 'attempted',
+  attempt: buildAttempt({ number }),
+  nextAttemptAt,
+});
+const delivered = (number: number): DeliveryFact => ({
+  kind: 'attempted',
+  attempt: buildAcceptedAttempt({ number }),
+  nextAttemptAt: undefined,
+});
+const cancelled: DeliveryFact = { kind: 'cancelled', reason: 'endpoint_deleted' };
+
+function stateAfter(...facts: DeliveryFact[]) {
+  const { status, nextAttemptAt, attempts } = readLog(facts.map(encodeFact).join(''));
+  return { status, nextAttemptAt, attempts: attempts.map(({ number }) => number) };
+}
+
+describe('readLog', () => {
+  it('gives a pending delivery without attempts for an empty log', () => {
+    expect(readLog('')).toEqual(NOTHING_HAPPENED);
+  });
+
+  it.each<[string, DeliveryFact[], object]>([
+    [
+      'pending after a failed attempt that will be repeated',
+      [failed(1, RETRY_AT)],
+      { status: 'pending', nextAttemptAt: RETRY_AT, attempts: [1] },
+    ],
+    [
+      'exhausted after a failed attempt that was the last one',
+      [failed(1, RETRY_AT), failed(2)],
+      { status: 'exhausted', nextAttemptAt: undefined, attempts: [1, 2] },
+    ],
+    [
+      'delivered after a 2xx, with nothing planned any more',
+      [failed(1, RETRY_AT), delivered(2)],
+      { status: 'delivered', nextAttemptAt: undefined, attempts: [1, 2] },
+    ],
+    [
+      'cancelled after its endpoint was deleted, with nothing planned any more',
+      [failed(1, RETRY_AT), cancelled],
+      { status: 'cancelled', nextAttemptAt: undefined, attempts: [1] },
+    ],
+  ])('is %s', (_what, facts, expected) => {
+    expect(stateAfter(...facts)).toEqual(expected);
+  });
+
+  // Two workers that both believe to own a delivery: the one whose lock ran out may write after the other one.
+  it.each<[string, DeliveryFact]>([
+    ['a failed attempt that would be repeated', failed(1, RETRY_AT)],
+    ['a failed attempt that would be the last one', failed(1)],
+    ['a cancellation', cancelled],
+    ['a second delivery', delivered(1)],
+  ])('stays delivered, with nothing planned, after %s of another worker', (_what, fact) => {
+    expect(stateAfter(delivered(1), fact)).toMatchObject({ status: 'delivered', nextAttemptAt: undefined });
+  });
+
+  it('is delivered when the answer comes after another worker has given up', () => {
+    expect(stateAfter(failed(1), delivered(1))).toMatchObject({ status: 'delivered', attempts: [1, 1] });
+    expect(stateAfter(cancelled, delivered(1))).toMatchObject({ status: 'delivered' });
+  });
+
+  it('gives attempts back with all that was recorded, and no more', () => {
+    const full = buildAttempt({ error: 'line\nfeed "quoted"', responseBody: '{"reason":"Zoë 🚀"}\r\n' });
+    const bare = { number: 2, startedAt: 1, durationMs: 2, outcome: 'connect_refused' } as const;
+    const log = [full, bare].map((attempt) => encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 3 }));
+    expect(readLog(log.join('')).attempts).toEqual([full, bare]);
+  });
+
+  it.each(['{', '{"n":1}\n', '{"n":1,"t":1,"d":1,"o":"no_such_outcome"}\n'])(
+    'rejects %j, which is no log of ours',
+    (log) => {
+      expect(() => readLog(log)).toThrow();
+    },
+  );
+});
+
+describe('encodeFact', () => {
+  it('is one short line', () => {
+    const line = encodeFact(delivered(1));
+    expect(line).toBe('{"n":1,"t":1700000000500,"d":40,"o":"delivered","s":204}\n');
+  });
+});

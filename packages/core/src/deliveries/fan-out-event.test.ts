@@ -1,0 +1,144 @@
+import { Queue } from 'bullmq';
+import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
+import { createSubscriptions } from '../endpoints/subscriptions';
+import type { AcceptedEvent } from '../events/event';
+import { createRedisEventStore } from '../events/redis-event-store';
+import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { DELIVERIES_QUEUE } from '../queue/queue-names';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueAccountId } from '../testing/unique-ids';
+import { deliveryIdOf } from './delivery-id';
+import { createFanOutEvent } from './fan-out-event';
+import { createRedisDeliveryStore } from './redis-delivery-store';
+
+let redis: TestRedis;
+let endpointStore: EndpointStore;
+let deliveryQueue: BullmqDeliveryQueue;
+let jobs: Queue;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  endpointStore = createRedisEndpointStore(redis.client);
+  deliveryQueue = new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' });
+  jobs = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
+});
+afterEach(() => jobs.drain());
+afterAll(async () => {
+  await Promise.all([deliveryQueue.close(), jobs.close()]);
+  await redis.close();
+});
+
+function build() {
+  const eventStore = createRedisEventStore(redis.client, 60_000);
+  const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
+  const signals = recordSignals();
+  const fanOutEvent = createFanOutEvent({
+    eventStore,
+    subscriptions: createSubscriptions(endpointStore),
+    deliveryStore,
+    deliveryQueue,
+    clock: () => 1_700_000_000_500,
+    emit: signals.listen,
+  });
+  return { fanOutEvent, eventStore, deliveryStore, signals };
+}
+
+/** An event and, in its account, an endpoint for each of the lists of filters. */
+async function arrange(...filters: string[][]) {
+  const accountId = uniqueAccountId();
+  const endpoints = filters.map((events) => buildEndpoint({ accountId, events }));
+  await Promise.all(endpoints.map((endpoint) => endpointStore.create(endpoint)));
+  return { event: buildEvent({ accountId }), endpointIds: endpoints.map(({ id }) => id) };
+}
+
+const idsFor = (event: AcceptedEvent, endpointIds: readonly (string | undefined)[]) =>
+  endpointIds.map((endpointId) => `${event.id}.${endpointId}`).toSorted();
+
+async function waitingIds(): Promise<(string | undefined)[]> {
+  return (await jobs.getWaiting()).map(({ id }) => id).toSorted();
+}
+
+describe('fanOutEvent', () => {
+  it('makes a delivery for each endpoint of the account that asked for the type', async () => {
+    const { event, endpointIds } = await arrange(['*'], ['brief.created'], ['keyword.*']);
+    await arrange(['*']);
+    const { fanOutEvent, deliveryStore } = build();
+    await fanOutEvent(event);
+
+    const [all, briefs, keywords] = endpointIds;
+    expect(await waitingIds()).toEqual(idsFor(event, [all, keywords]));
+    const lists = await Promise.all(endpointIds.map((id) => deliveryStore.list(id, 10)));
+    expect(lists.map(({ deliveries }) => deliveries.length)).toEqual([1, 0, 1]);
+    expect(lists[0]?.deliveries).toMatchObject([
+      { eventId: event.id, createdAt: event.acceptedAt, status: 'pending' },
+    ]);
+    expect(briefs).toBeDefined();
+  });
+
+  it('puts neither the payload nor a secret into the jobs', async () => {
+    const { event } = await arrange(['*']);
+    await build().fanOutEvent(event);
+    const [job] = await jobs.getWaiting();
+    expect(job?.data).toEqual({ account_id: event.accountId });
+  });
+
+  it('stores the event, also when nobody asked for it', async () => {
+    const { event } = await arrange(['brief.created']);
+    const { fanOutEvent, eventStore } = build();
+    await fanOutEvent(event);
+    expect(await eventStore.find(event.accountId, event.id)).toEqual(event);
+    expect(await waitingIds()).toEqual([]);
+  });
+
+  it('makes the same deliveries when it runs twice, in this process or in another one', async () => {
+    const { event, endpointIds } = await arrange(['*'], ['*']);
+    const first = build();
+    await first.fanOutEvent(event);
+    await first.fanOutEvent(event);
+    await build().fanOutEvent(event);
+    expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
+    for (const endpointId of endpointIds) {
+      expect((await first.deliveryStore.list(endpointId, 10)).deliveries).toHaveLength(1);
+    }
+  });
+
+  it('makes every delivery of an event that goes to more endpoints than one chunk', async () => {
+    const { event, endpointIds } = await arrange(...Array.from({ length: 501 }, () => ['*']));
+    const { fanOutEvent, signals } = build();
+    await fanOutEvent(event);
+    expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
+    expect(signals.named('event.fanned_out')).toMatchObject([{ deliveries: 501 }]);
+  });
+
+  it('reaches an endpoint that was registered before the event, and none that was removed before it', async () => {
+    const { event, endpointIds } = await arrange(['*']);
+    const { fanOutEvent } = build();
+    await fanOutEvent(event);
+    const later = buildEndpoint({ accountId: event.accountId });
+    await endpointStore.create(later);
+    for (const id of endpointIds) await endpointStore.remove(event.accountId, id);
+
+    await jobs.drain();
+    const next = buildEvent({ accountId: event.accountId });
+    await fanOutEvent(next);
+    expect(await waitingIds()).toEqual([deliveryIdOf({ eventId: next.id, endpointId: later.id })]);
+  });
+
+  it('is announced once it is complete', async () => {
+    const { event } = await arrange(['*']);
+    const { fanOutEvent, signals } = build();
+    await fanOutEvent(event);
+    expect(signals.named('event.fanned_out')).toEqual([
+      {
+        name: 'event.fanned_out',
+        accountId: event.accountId,
+        eventId: event.id,
+        type: event.type,
+        deliveries: 1,
+        durationMs: 0,
+      },
+    ]);
+  });
+});

@@ -1,0 +1,92 @@
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRedisEventStore } from '../events/redis-event-store';
+import { buildAcceptedAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { deliveryIdOf } from './delivery-id';
+import { createReadDeliveries } from './read-deliveries';
+import { createRedisDeliveryStore } from './redis-delivery-store';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+/** An endpoint with a delivery that has arrived. */
+async function arrange() {
+  const stores = {
+    endpointStore: createRedisEndpointStore(redis.client),
+    eventStore: createRedisEventStore(redis.client, 60_000),
+    deliveryStore: createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 }),
+  };
+  const endpoint = buildEndpoint();
+  const event = buildEvent({ accountId: endpoint.accountId });
+  const parts = { endpointId: endpoint.id, eventId: event.id };
+  const attempt = buildAcceptedAttempt();
+  await stores.endpointStore.create(endpoint);
+  await stores.eventStore.save(event);
+  await stores.deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+  await stores.deliveryStore.append(parts, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+  const delivery = {
+    id: deliveryIdOf(parts),
+    ...parts,
+    type: event.type,
+    createdAt: event.acceptedAt,
+    status: 'delivered',
+    attempts: [attempt],
+    nextAttemptAt: undefined,
+  };
+  return { ...createReadDeliveries(stores), ...stores, endpoint, event, delivery };
+}
+
+describe('listOfEndpoint', () => {
+  it("gives the endpoint's deliveries, each with its type", async () => {
+    const { listOfEndpoint, endpoint, delivery } = await arrange();
+    expect(await listOfEndpoint(endpoint.accountId, endpoint.id, 10)).toEqual({
+      deliveries: [delivery],
+      nextCursor: undefined,
+    });
+  });
+
+  it('leaves out those whose event is gone', async () => {
+    const { listOfEndpoint, endpoint, delivery, deliveryStore } = await arrange();
+    await deliveryStore.enlist(uniqueEventId(), [endpoint.id], 1_800_000_000_000);
+    expect((await listOfEndpoint(endpoint.accountId, endpoint.id, 10)).deliveries).toEqual([delivery]);
+  });
+
+  it("refuses an endpoint that is not there, and another account's alike", async () => {
+    const { listOfEndpoint, endpoint } = await arrange();
+    const refusal = { code: 'not_found', message: 'There is no webhook with this id.' };
+    await expect(listOfEndpoint(uniqueAccountId(), endpoint.id, 10)).rejects.toMatchObject(refusal);
+    await expect(listOfEndpoint(endpoint.accountId, uniqueEndpointId(), 10)).rejects.toMatchObject(refusal);
+  });
+});
+
+describe('read', () => {
+  it('gives a delivery with its attempts', async () => {
+    const { read, endpoint, delivery } = await arrange();
+    expect(await read(endpoint.accountId, delivery.id)).toEqual(delivery);
+  });
+
+  it("refuses what is not there, what is no id, and another account's alike", async () => {
+    const { read, endpoint, event, delivery, endpointStore, deliveryStore } = await arrange();
+    const refusal = { code: 'not_found', message: 'There is no delivery with this id.' };
+    const { accountId, id: endpointId } = endpoint;
+    const expired = uniqueEventId();
+    await deliveryStore.enlist(expired, [endpointId], 1);
+    for (const [account, id] of [
+      [uniqueAccountId(), delivery.id],
+      [accountId, deliveryIdOf({ eventId: uniqueEventId(), endpointId })],
+      [accountId, deliveryIdOf({ eventId: event.id, endpointId: uniqueEndpointId() })],
+      [accountId, deliveryIdOf({ eventId: expired, endpointId })],
+      [accountId, 'no-delivery-id'],
+    ] as const) {
+      await expect(read(account, id)).rejects.toMatchObject(refusal);
+    }
+    await endpointStore.remove(accountId, endpointId);
+    await expect(read(accountId, delivery.id)).rejects.toMatchObject(refusal);
+  });
+});

@@ -1,0 +1,98 @@
+import { faultsOf } from '../errors/zod-faults';
+import { eventTypeNames } from '../events/catalogue/index';
+import { endpointPatchSchema, newEndpointSchema } from './endpoint-input';
+import { newSecret } from './secret';
+
+const rules = { allowHttp: false };
+const valid = { url: 'https://example.com/hooks', events: ['keyword.quick_win'] };
+
+function pointersOf(
+  schema: ReturnType<typeof newEndpointSchema | typeof endpointPatchSchema>,
+  input: unknown,
+) {
+  const { error } = schema.safeParse(input);
+  return error ? faultsOf(error).map(({ pointer }) => pointer) : [];
+}
+
+const sharedFaults: [string, object, string[]][] = [
+  ['a relative URL', { url: '/hooks' }, ['/url']],
+  ['an http URL', { url: 'http://example.com' }, ['/url']],
+  ['null as URL', { url: null }, ['/url']],
+  ['no event type', { events: [] }, ['/events']],
+  ['a text in the place of event types', { events: 'keyword.quick_win' }, ['/events']],
+  ['an unknown event type', { events: ['*', 'keyword.lost'] }, ['/events/1']],
+  ['an event type that is no text', { events: [1] }, ['/events/0']],
+  ['an event type named twice', { events: ['*', '*'] }, ['/events']],
+  ['a description of 501 characters', { description: 'd'.repeat(501) }, ['/description']],
+  ['a description that is no text', { description: 1 }, ['/description']],
+  ['an unknown member', { colour: 'red' }, ['/colour']],
+  ['several faults', { url: '', events: [], colour: 'red' }, ['/url', '/events', '/colour']],
+];
+
+describe('newEndpointSchema', () => {
+  const schema = newEndpointSchema(rules);
+
+  it('takes all that can be said', () => {
+    const input = { ...valid, events: ['*', 'brief.*'], description: 'd'.repeat(500), secret: newSecret() };
+    expect(schema.parse(input)).toEqual(input);
+  });
+
+  it.each([
+    ...sharedFaults,
+    ['no URL', { url: undefined }, ['/url']],
+    ['no event types', { events: undefined }, ['/events']],
+    ['null as description', { description: null }, ['/description']],
+    ['a secret that is none', { secret: 'whsec_short' }, ['/secret']],
+  ] satisfies typeof sharedFaults)('refuses %s', (_what, change, pointers) => {
+    expect(pointersOf(schema, { ...valid, ...change })).toEqual(pointers);
+  });
+
+  it.each([null, undefined, [], 'text', 1])('refuses %j as a whole', (input) => {
+    expect(pointersOf(schema, input)).toEqual(['']);
+  });
+
+  it('lists the known event types to whoever names another one', () => {
+    const { error } = schema.safeParse({ ...valid, events: ['keyword.lost'] });
+    expect(error && faultsOf(error)).toEqual([
+      {
+        pointer: '/events/0',
+        detail:
+          `"keyword.lost" is not a known event type; known are ${eventTypeNames.join(', ')}, ` +
+          'a prefix of them such as keyword.*, or * for all',
+      },
+    ]);
+  });
+
+  it('takes 100 event types at most', () => {
+    const events = Array.from({ length: 101 }, () => 'keyword.quick_win');
+    const { error } = schema.safeParse({ ...valid, events });
+    expect(error && faultsOf(error)).toContainEqual({
+      pointer: '/events',
+      detail: 'must name at most 100 event types',
+    });
+  });
+
+  it('takes http URLs where the rules allow them', () => {
+    const url = 'http://example.com/';
+    expect(newEndpointSchema({ allowHttp: true }).parse({ ...valid, url })).toMatchObject({ url });
+  });
+});
+
+describe('endpointPatchSchema', () => {
+  const schema = endpointPatchSchema(rules);
+
+  it.each([[{}], [{ description: null }], [{ url: valid.url }], [{ events: ['*'], description: 'new' }]])(
+    'takes %j',
+    (patch) => {
+      expect(schema.parse(patch)).toEqual(patch);
+    },
+  );
+
+  it.each([
+    ...sharedFaults,
+    ['null as event types', { events: null }, ['/events']],
+    ['a secret, which only a rotation changes', { secret: newSecret() }, ['/secret']],
+  ] satisfies typeof sharedFaults)('refuses %s', (_what, patch, pointers) => {
+    expect(pointersOf(schema, patch)).toEqual(pointers);
+  });
+});

@@ -1,0 +1,108 @@
+import type { AccountId } from '../events/event';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueAccountId } from '../testing/unique-ids';
+import type { EndpointId } from './endpoint';
+import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
+import { createSubscriptions } from './subscriptions';
+
+let redis: TestRedis;
+let store: EndpointStore;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  store = createRedisEndpointStore(redis.client);
+});
+afterAll(() => redis.close());
+
+async function saved(accountId: AccountId, ...events: string[]): Promise<EndpointId> {
+  const endpoint = buildEndpoint({ accountId, events });
+  await store.create(endpoint);
+  return endpoint.id;
+}
+
+/** Subscriptions that tell for which accounts the endpoints were loaded. */
+function buildSubscriptions() {
+  const loads: AccountId[] = [];
+  const subscriptions = createSubscriptions({
+    version: store.version,
+    listAll(accountId) {
+      loads.push(accountId);
+      return store.listAll(accountId);
+    },
+  });
+  return { ...subscriptions, loads };
+}
+
+describe('subscribersOf', () => {
+  it("gives the account's endpoints that asked for the type, by name, by prefix or for all", async () => {
+    const accountId = uniqueAccountId();
+    const byName = await saved(accountId, 'keyword.quick_win');
+    const byPrefix = await saved(accountId, 'brief.*', 'keyword.*');
+    const forAll = await saved(accountId, '*');
+    await saved(accountId, 'brief.created');
+    await saved(uniqueAccountId(), '*');
+    const found = await buildSubscriptions().subscribersOf(accountId, 'keyword.quick_win');
+    expect(found.toSorted()).toEqual([byName, byPrefix, forAll].toSorted());
+  });
+
+  it('names an endpoint once, also when several of its filters match', async () => {
+    const accountId = uniqueAccountId();
+    const id = await saved(accountId, '*', 'keyword.*', 'keyword.quick_win');
+    expect(await buildSubscriptions().subscribersOf(accountId, 'keyword.quick_win')).toEqual([id]);
+  });
+
+  it('gives none for an account without endpoints', async () => {
+    expect(await buildSubscriptions().subscribersOf(uniqueAccountId(), 'keyword.quick_win')).toEqual([]);
+  });
+
+  it('is up to date after each registration, change and removal', async () => {
+    const accountId = uniqueAccountId();
+    const { subscribersOf } = buildSubscriptions();
+    const subscribers = () => subscribersOf(accountId, 'keyword.quick_win');
+    expect(await subscribers()).toEqual([]);
+
+    const id = await saved(accountId, '*');
+    expect(await subscribers()).toEqual([id]);
+
+    await store.update(accountId, id, (endpoint) => ({ ...endpoint, events: ['brief.*'] }));
+    expect(await subscribers()).toEqual([]);
+
+    await store.update(accountId, id, (endpoint) => ({ ...endpoint, events: ['keyword.*'] }));
+    expect(await subscribers()).toEqual([id]);
+
+    await store.remove(accountId, id);
+    expect(await subscribers()).toEqual([]);
+  });
+
+  it('loads the endpoints again only when the account has changed', async () => {
+    const accountId = uniqueAccountId();
+    const { subscribersOf, loads } = buildSubscriptions();
+    for (const type of ['keyword.quick_win', 'brief.created', 'keyword.quick_win']) {
+      await subscribersOf(accountId, type);
+    }
+    await saved(uniqueAccountId(), '*');
+    await subscribersOf(accountId, 'keyword.quick_win');
+    expect(loads).toEqual([accountId]);
+
+    await saved(accountId, '*');
+    await subscribersOf(accountId, 'keyword.quick_win');
+    expect(loads).toEqual([accountId, accountId]);
+  });
+
+  it('looks again after a change that came between the version and the endpoints', async () => {
+    const accountId = uniqueAccountId();
+    const first = await saved(accountId, '*');
+    let second: EndpointId | undefined;
+    const { subscribersOf } = createSubscriptions({
+      version: store.version,
+      async listAll(account) {
+        const endpoints = await store.listAll(account);
+        second ??= await saved(accountId, '*');
+        return endpoints;
+      },
+    });
+    expect(await subscribersOf(accountId, 'keyword.quick_win')).toEqual([first]);
+    const found = await subscribersOf(accountId, 'keyword.quick_win');
+    expect(found.toSorted()).toEqual([first, second].toSorted());
+  });
+});

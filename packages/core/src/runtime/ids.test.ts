@@ -1,0 +1,38 @@
+import { createNewId, encodeBytes, encodeTime } from './ids';
+
+describe('createNewId', () => {
+  it('gives the prefix, an underscore and 22 characters without look-alikes', () => {
+    expect(createNewId(Date.now)('evt')).toMatch(/^evt_[0-9a-hjkmnp-tv-z]{22}$/);
+  });
+
+  it('gives ids that sort by their time', () => {
+    const times = [0, 1, 31, 32, 1_023, 1_024, 1_699_999_999_999, 1_700_000_000_000, 32 ** 10 - 1];
+    const ids = times.map((time) => createNewId(() => time)('wh'));
+    expect(ids.toSorted()).toEqual(ids);
+    expect(new Set(ids.map((id) => id.slice(0, 13))).size).toBe(times.length);
+  });
+
+  it('never gives the same id twice, also within one millisecond', () => {
+    const newId = createNewId(() => 1_700_000_000_000);
+    const ids = Array.from({ length: 10_000 }, () => newId('evt'));
+    expect(new Set(ids).size).toBe(10_000);
+  });
+});
+
+describe('encodeTime', () => {
+  it.each([
+    [0, '0000000000'],
+    [31, '000000000z'],
+    [32, '0000000010'],
+    [1_700_000_000_000, '01hf7yat00'],
+  ])('writes %d in base 32, with its zeros in front', (time, text) => {
+    expect(encodeTime(time)).toBe(text);
+  });
+});
+
+describe('encodeBytes', () => {
+  it('takes one character from each byte, and the same from the same', () => {
+    expect(encodeBytes(Uint8Array.of(0, 1, 31, 32, 255), 5)).toBe('01z0z');
+    expect(encodeBytes(Uint8Array.of(7, 8), 1)).toBe('7');
+  });
+});

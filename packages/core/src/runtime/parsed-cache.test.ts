@@ -1,0 +1,44 @@
+import { ParsedCache } from './parsed-cache';
+
+function buildCache(maxEntries = 10) {
+  const parsedTexts: string[] = [];
+  const cache = new ParsedCache((raw) => {
+    parsedTexts.push(raw);
+    return { raw };
+  }, maxEntries);
+  return { cache, parsedTexts };
+}
+
+describe('ParsedCache', () => {
+  it('parses a text once for as long as it stays the same', () => {
+    const { cache, parsedTexts } = buildCache();
+    const first = cache.get('a', 'one');
+    expect(cache.get('a', 'one')).toBe(first);
+    expect(parsedTexts).toEqual(['one']);
+  });
+
+  it('parses anew as soon as the text differs, and again if it turns back', () => {
+    const { cache, parsedTexts } = buildCache();
+    const texts = ['one', 'two', 'one'];
+    expect(texts.map((text) => cache.get('a', text).raw)).toEqual(texts);
+    expect(parsedTexts).toEqual(texts);
+  });
+
+  it('keeps the same text apart under different keys', () => {
+    const { cache } = buildCache();
+    expect(cache.get('a', 'one')).not.toBe(cache.get('b', 'one'));
+  });
+
+  it('forgets what was not used for longest once it is full', () => {
+    const { cache, parsedTexts } = buildCache(2);
+    for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) cache.get(key, key);
+    expect(parsedTexts).toEqual(['a', 'b', 'c', 'b']);
+  });
+
+  it('remembers nothing of a text that could not be parsed', () => {
+    const cache = new ParsedCache<unknown>((raw) => JSON.parse(raw), 10);
+    expect(() => cache.get('a', '{')).toThrow(SyntaxError);
+    expect(() => cache.get('a', '{')).toThrow(SyntaxError);
+    expect(cache.get('a', '{}')).toEqual({});
+  });
+});

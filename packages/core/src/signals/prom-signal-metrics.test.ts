@@ -1,0 +1,102 @@
+import { Registry } from 'prom-client';
+import { signalSamples } from '../testing/signal-samples';
+import { createPromApiMetrics, createPromWorkerMetrics } from './prom-signal-metrics';
+import type { Signal } from './signal';
+import type { SignalListener } from './signals';
+
+/** The samples that Prometheus sees after these signals, without the buckets of histograms. */
+async function scrape(
+  createMetrics: (registry: Registry) => SignalListener,
+  signals: readonly Signal[],
+): Promise<string[]> {
+  const registry = new Registry();
+  const listen = createMetrics(registry);
+  for (const signal of signals) listen(signal);
+  const lines = (await registry.metrics()).split('\n');
+  return lines.filter((line) => line !== '' && !line.startsWith('#') && !line.includes('_bucket'));
+}
+
+describe('createPromApiMetrics', () => {
+  it('times requests by method, route and status', async () => {
+    const completed = signalSamples['request.completed'];
+    const signals = [completed, completed, { ...completed, status: 404, durationMs: 1 }];
+    expect(await scrape(createPromApiMetrics, signals)).toEqual([
+      'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="200"} 0.024',
+      'webhooks_http_request_duration_seconds_count{method="GET",route="/v1/webhooks/:id",status="200"} 2',
+      'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="404"} 0.001',
+      'webhooks_http_request_duration_seconds_count{method="GET",route="/v1/webhooks/:id",status="404"} 1',
+    ]);
+  });
+
+  it('counts accepted events by type and door', async () => {
+    expect(await scrape(createPromApiMetrics, [signalSamples['event.accepted']])).toEqual([
+      'webhooks_events_accepted_total{type="keyword.quick_win",source="http"} 1',
+    ]);
+  });
+});
+
+describe('createPromWorkerMetrics', () => {
+  const NOTHING_YET = [
+    'webhooks_delivery_attempt_duration_seconds_sum 0',
+    'webhooks_delivery_attempt_duration_seconds_count 0',
+    'webhooks_delivery_lag_seconds_sum 0',
+    'webhooks_delivery_lag_seconds_count 0',
+  ];
+
+  it('counts and times attempts, by outcome', async () => {
+    const attempted = signalSamples['delivery.attempted'];
+    const signals: Signal[] = [attempted, { ...attempted, outcome: 'tls_error', durationMs: 70 }];
+    expect(await scrape(createPromWorkerMetrics, signals)).toEqual([
+      'webhooks_delivery_attempts_total{outcome="delivered"} 1',
+      'webhooks_delivery_attempts_total{outcome="tls_error"} 1',
+      'webhooks_delivery_attempt_duration_seconds_sum 0.1',
+      'webhooks_delivery_attempt_duration_seconds_count 2',
+      'webhooks_delivery_lag_seconds_sum 0',
+      'webhooks_delivery_lag_seconds_count 0',
+    ]);
+  });
+
+  it('counts how deliveries end, and the lag of those that were delivered', async () => {
+    const ended = signalSamples['delivery.ended'];
+    const signals: Signal[] = [ended, { ...ended, status: 'exhausted', lagMs: 9_000 }];
+    const samples = await scrape(createPromWorkerMetrics, signals);
+    expect(samples).toEqual(
+      expect.arrayContaining([
+        'webhooks_deliveries_ended_total{status="delivered"} 1',
+        'webhooks_deliveries_ended_total{status="exhausted"} 1',
+        'webhooks_delivery_lag_seconds_sum 0.07',
+        'webhooks_delivery_lag_seconds_count 1',
+      ]),
+    );
+  });
+
+  it('counts events from the queue, accepted and rejected', async () => {
+    const signals: Signal[] = [
+      { ...signalSamples['event.accepted'], source: 'queue' },
+      signalSamples['event.rejected'],
+    ];
+    expect(await scrape(createPromWorkerMetrics, signals)).toEqual([
+      'webhooks_events_accepted_total{type="keyword.quick_win",source="queue"} 1',
+      'webhooks_events_rejected_total{code="invalid_request"} 1',
+      ...NOTHING_YET,
+    ]);
+  });
+
+  it('counts nothing for what only the log is interested in', async () => {
+    const signals = [signalSamples['process.started'], signalSamples['redis.error']];
+    expect(await scrape(createPromWorkerMetrics, signals)).toEqual(NOTHING_YET);
+  });
+});
+
+it.each([createPromApiMetrics, createPromWorkerMetrics])(
+  '%p puts no id into a label, or each would be a time series',
+  async (createMetrics) => {
+    const text = (await scrape(createMetrics, Object.values(signalSamples))).join('\n');
+    const { accountId, eventId, endpointId } = {
+      ...signalSamples['event.accepted'],
+      ...signalSamples['delivery.ended'],
+    };
+    for (const id of [accountId, eventId, endpointId, 'req_1']) expect(text).not.toContain(id);
+    expect(text).toContain('webhooks_');
+  },
+);

@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import { type ApiKey, hashKey, scopes } from '../api-keys/api-key';
+import { uniqueAccountId } from './unique-ids';
+
+export interface IssuedApiKey {
+  /** What the client sends. */
+  readonly key: string;
+  /** What is stored. */
+  readonly record: ApiKey;
+}
+
+/** A key with every scope, in an account of its own, unless `change` says otherwise. */
+export function buildApiKey(change: Partial<Pick<ApiKey, 'accountId' | 'scopes'>> = {}): IssuedApiKey {
+  const id = randomBytes(8).toString('hex');
+  const key = `whk_${id}_${randomBytes(20).toString('hex')}`;
+  return {
+    key,
+    record: {
+      id,
+      accountId: uniqueAccountId(),
+      sha256: hashKey(key),
+      scopes,
+      name: 'test',
+      createdAt: 1_700_000_000_000,
+      ...change,
+    },
+  };
+}

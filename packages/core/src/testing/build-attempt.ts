@@ -1,0 +1,18 @@
+import type { Attempt } from '../deliveries/attempt';
+
+/** A first attempt that was answered with 500, unless `change` says otherwise. */
+export function buildAttempt(change: Partial<Attempt> = {}): Attempt {
+  return {
+    number: 1,
+    startedAt: 1_700_000_000_500,
+    durationMs: 40,
+    outcome: 'http_5xx',
+    responseStatus: 500,
+    ...change,
+  };
+}
+
+/** One that was delivered. */
+export function buildAcceptedAttempt(change: Partial<Attempt> = {}): Attempt {
+  return buildAttempt({ outcome: 'delivered', responseStatus: 204, ...change });
+}

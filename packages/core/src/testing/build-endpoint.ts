@@ -1,0 +1,17 @@
+import type { Endpoint } from '../endpoints/endpoint';
+import { newSecret } from '../endpoints/secret';
+import { uniqueAccountId, uniqueEndpointId } from './unique-ids';
+
+/** An endpoint that asks for everything, in an account of its own unless `change` names one. */
+export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
+  return {
+    id: uniqueEndpointId(),
+    accountId: uniqueAccountId(),
+    url: 'https://receiver.example.com/hooks',
+    events: ['*'],
+    secret: newSecret(),
+    createdAt: 1_700_000_000_000,
+    updatedAt: 1_700_000_000_000,
+    ...change,
+  };
+}

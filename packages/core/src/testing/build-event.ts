@@ -1,0 +1,16 @@
+import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
+import type { AcceptedEvent } from '../events/event';
+import { uniqueAccountId, uniqueEventId } from './unique-ids';
+
+/** A `keyword.quick_win` event, in an account of its own unless `change` names one. */
+export function buildEvent(change: Partial<AcceptedEvent> = {}): AcceptedEvent {
+  const { name: type, example: data } = keywordQuickWin;
+  return {
+    id: uniqueEventId(),
+    accountId: uniqueAccountId(),
+    type,
+    body: JSON.stringify({ type, data }),
+    acceptedAt: 1_700_000_000_000,
+    ...change,
+  };
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+
+export interface LocalServer {
+  readonly port: number;
+  /** How many connections were opened to it so far. */
+  connectionCount(): number;
+  /** Ends all its connections too. */
+  close(): Promise<void>;
+}
+
+/** A receiver on this machine that speaks HTTP. */
+export function startHttpServer(listener: RequestListener): Promise<LocalServer> {
+  return listen(createHttpServer(listener));
+}
+
+/** Something on this machine that speaks what `onConnection` says, or nothing. */
+export function startTcpServer(onConnection: (socket: Socket) => void): Promise<LocalServer> {
+  return listen(createTcpServer(onConnection));
+}
+
+/** A port on which nothing listens. */
+export async function findClosedPort(): Promise<number> {
+  const server = await startTcpServer(() => {});
+  await server.close();
+  return server.port;
+}
+
+async function listen(server: Server): Promise<LocalServer> {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+    // A client that goes away in the middle is what many tests are about.
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    connectionCount: () => connections,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

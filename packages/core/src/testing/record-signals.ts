@@ -1,0 +1,37 @@
+import { EventEmitter, once } from 'node:events';
+import type { Signal } from '../signals/signal';
+import type { SignalListener } from '../signals/signals';
+
+type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
+
+export interface SignalRecord {
+  readonly listen: SignalListener;
+  named<Name extends Signal['name']>(name: Name): Named<Name>[];
+  /** Resolves to the first one of this name, be it announced already or still to come. */
+  first<Name extends Signal['name']>(name: Name): Promise<Named<Name>>;
+}
+
+/** A listener that remembers what was announced. */
+export function recordSignals(): SignalRecord {
+  const signals: Signal[] = [];
+  const announced = new EventEmitter();
+
+  function named<Name extends Signal['name']>(name: Name): Named<Name>[] {
+    return signals.filter((signal): signal is Named<Name> => signal.name === name);
+  }
+
+  return {
+    named,
+    listen(signal) {
+      signals.push(signal);
+      announced.emit(signal.name);
+    },
+    async first(name) {
+      for (;;) {
+        const [signal] = named(name);
+        if (signal) return signal;
+        await once(announced, name);
+      }
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { deliveryIdOf } from '../deliveries/delivery-id';
+import type { Signal } from '../signals/signal';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from './unique-ids';
+
+type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
+
+const eventId = uniqueEventId();
+const endpointId = uniqueEndpointId();
+const accountId = uniqueAccountId();
+const deliveryId = deliveryIdOf({ eventId, endpointId });
+const type = 'keyword.quick_win';
+
+/** One signal of each name. */
+export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } = {
+  'request.completed': {
+    name: 'request.completed',
+    requestId: 'req_1',
+    method: 'GET',
+    route: '/v1/webhooks/:id',
+    status: 200,
+    durationMs: 12,
+    accountId,
+  },
+  'request.failed': { name: 'request.failed', requestId: 'req_1', error: new Error('no luck') },
+  'event.accepted': { name: 'event.accepted', source: 'http', accountId, eventId, type, bytes: 90 },
+  'event.rejected': { name: 'event.rejected', jobId: '17', code: 'invalid_request', reason: 'no type' },
+  'event.fanned_out': { name: 'event.fanned_out', accountId, eventId, type, deliveries: 3, durationMs: 4 },
+  'delivery.attempted': {
+    name: 'delivery.attempted',
+    deliveryId,
+    eventId,
+    endpointId,
+    type,
+    attempt: 1,
+    outcome: 'delivered',
+    responseStatus: 204,
+    durationMs: 30,
+  },
+  'delivery.ended': {
+    name: 'delivery.ended',
+    deliveryId,
+    eventId,
+    endpointId,
+    status: 'delivered',
+    lagMs: 70,
+  },
+  'job.interrupted': { name: 'job.interrupted', queue: 'events', jobId: '17', error: new Error('no luck') },
+  'job.failed': { name: 'job.failed', queue: 'events', jobId: '17', error: new Error('no luck') },
+  'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
+  'process.started': { name: 'process.started', detail: 'API on http://0.0.0.0:3000' },
+  'process.stopping': { name: 'process.stopping', detail: 'SIGTERM' },
+  'process.stopped': { name: 'process.stopped' },
+  'process.fault': {
+    name: 'process.fault',
+    detail: 'Stopping the queue failed.',
+    error: new Error('no luck'),
+  },
+};

@@ -1,0 +1,86 @@
+// @ts-check
+import { Problem } from '../problem.mjs';
+import { say } from '../say.mjs';
+import { createApiClient } from './api-client.mjs';
+import { demoEvents, REFUSED_ONCE } from './demo-events.mjs';
+import { createSignatureChecker } from './signature-checker.mjs';
+import { startWebhookReceiver } from './webhook-receiver.mjs';
+
+const GIVE_UP_AFTER_MS = 60_000;
+
+/**
+ * Shows the service at work, from the registration of an endpoint to the last delivery.
+ * @param {object} options
+ * @param {import('../start/start-stack.mjs').Stack} options.stack
+ * @param {AbortSignal} options.signal
+ */
+export async function runDemo({ stack, signal }) {
+  const api = createApiClient({ ...stack, signal });
+  const delivered = new ExpectedDeliveries(demoEvents.map(({ type }) => type));
+  let secret = '';
+  const receiver = await startWebhookReceiver({
+    port: 0,
+    answer: await createAnswer(() => secret, delivered),
+  });
+  try {
+    const endpoint = await api.registerEndpoint(receiver.url);
+    secret = endpoint.secret;
+    say('demo', `registered ${receiver.url} as endpoint ${endpoint.id}`);
+    for (const event of demoEvents) {
+      await api.publishEvent(event);
+      say('demo', `published ${event.type}`);
+    }
+    await delivered.waitForAll(signal);
+    await api.deleteEndpoint(endpoint.id);
+    say('demo', `all ${demoEvents.length} events were delivered; endpoint deleted`);
+  } finally {
+    receiver.close();
+  }
+}
+
+/**
+ * @param {() => string} secret known only once the endpoint is registered
+ * @param {ExpectedDeliveries} delivered
+ */
+async function createAnswer(secret, delivered) {
+  const check = await createSignatureChecker();
+  /** @param {import('./webhook-receiver.mjs').ReceivedWebhook} webhook */
+  return (webhook) => {
+    const { isGenuine, verdict } = check(secret(), webhook);
+    const status = isGenuine ? chooseStatus(webhook) : 401;
+    say('receiver', `${webhook.type}, attempt ${webhook.attempt}: ${verdict}, answering ${status}`);
+    if (status === 200) delivered.tick(webhook.type);
+    return status;
+  };
+}
+
+/** @param {import('./webhook-receiver.mjs').ReceivedWebhook} webhook */
+function chooseStatus({ type, attempt }) {
+  return type === REFUSED_ONCE && attempt === '1' ? 500 : 200;
+}
+
+class ExpectedDeliveries {
+  #missing;
+  #complete = new AbortController();
+
+  /** @param {readonly string[]} types */
+  constructor(types) {
+    this.#missing = new Set(types);
+  }
+
+  /** @param {string} type */
+  tick(type) {
+    this.#missing.delete(type);
+    if (this.#missing.size === 0) this.#complete.abort();
+  }
+
+  /** @param {AbortSignal} interrupted */
+  async waitForAll(interrupted) {
+    const timeout = AbortSignal.timeout(GIVE_UP_AFTER_MS);
+    const end = AbortSignal.any([this.#complete.signal, interrupted, timeout]);
+    if (!end.aborted) await new Promise((resolve) => end.addEventListener('abort', resolve, { once: true }));
+    interrupted.throwIfAborted();
+    if (this.#missing.size === 0) return;
+    throw new Problem(`Not delivered within ${GIVE_UP_AFTER_MS / 1000} s: ${[...this.#missing].join(', ')}`);
+  }
+}

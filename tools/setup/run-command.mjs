@@ -1,0 +1,49 @@
+// @ts-check
+import { spawn } from 'node:child_process';
+import { projectFolder } from '../project-folders.mjs';
+
+/**
+ * @typedef {object} RunOptions
+ * @property {string} [cwd] default: the root of the project
+ * @property {NodeJS.ProcessEnv} [env] default: our own environment
+ * @property {AbortSignal} [signal] ends the command early
+ */
+
+/**
+ * Runs a command in the foreground: it reads our input and writes to our output.
+ * @param {readonly [string, ...string[]]} command
+ * @param {RunOptions} [options]
+ * @returns {Promise<number>} its exit code; 1 if a signal ended it
+ */
+export async function runInForeground(command, options = {}) {
+  const { code } = await run(command, options, 'inherit');
+  return code;
+}
+
+/**
+ * Runs a command out of sight and keeps what it wrote.
+ * @param {readonly [string, ...string[]]} command
+ * @param {RunOptions} [options]
+ * @returns {Promise<{ code: number, output: string, errors: string }>}
+ */
+export async function runQuietly(command, options = {}) {
+  return await run(command, options, 'pipe');
+}
+
+/**
+ * @param {readonly [string, ...string[]]} command
+ * @param {RunOptions} options
+ * @param {'inherit' | 'pipe'} stdio
+ * @returns {Promise<{ code: number, output: string, errors: string }>}
+ */
+function run([program, ...args], { cwd = projectFolder, env = process.env, signal }, stdio) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd, env, stdio, ...(signal && { signal }) });
+    let output = '';
+    let errors = '';
+    child.stdout?.setEncoding('utf8').on('data', (text) => (output += text));
+    child.stderr?.setEncoding('utf8').on('data', (text) => (errors += text));
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code: code ?? 1, output, errors }));
+  });
+}

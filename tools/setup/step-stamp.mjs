@@ -1,0 +1,35 @@
+// @ts-check
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { projectFolder } from '../project-folders.mjs';
+
+/**
+ * Remembers what a step of the set-up was last done for, so that it is done again only when that changed.
+ * Lives inside node_modules: whoever deletes that folder starts from nothing, and `npm ci` begins by
+ * deleting it, so an installation that was interrupted leaves no stamp behind.
+ */
+export class StepStamp {
+  #path;
+
+  /** @param {string} step */
+  constructor(step) {
+    this.#path = join(projectFolder, 'node_modules', '.cache', 'setup', step);
+  }
+
+  /** @param {string} fingerprint */
+  async matches(fingerprint) {
+    const kept = await readFile(this.#path, 'utf8').catch(() => undefined);
+    return kept === fingerprint;
+  }
+
+  /** To be called before the step begins: half a step must not look like a whole one. */
+  async clear() {
+    await rm(this.#path, { force: true });
+  }
+
+  /** @param {string} fingerprint */
+  async write(fingerprint) {
+    await mkdir(dirname(this.#path), { recursive: true });
+    await writeFile(this.#path, fingerprint);
+  }
+}

@@ -1,0 +1,72 @@
+// @ts-check
+/**
+ * `npm start` runs the whole service on this machine: Redis, the worker and the API.
+ * `npm start -- --demo` also shows it at work: a receiver, one event of each type, a retry; then it ends.
+ * `--skip-setup` takes it as given that everything is installed and compiled.
+ *
+ * Every variable that the programs read can be set; what is not set gets a default for one machine, see
+ * start/start-stack.mjs. DATA_DIR is where data is kept, REDIS_PROVIDER where Redis comes from.
+ */
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { demoSurroundings } from './demo/demo-surroundings.mjs';
+import { runDemo } from './demo/run-demo.mjs';
+import { describeError, messageOf, Problem } from './problem.mjs';
+import { ProcessGroup } from './processes/process-group.mjs';
+import { listenForStopSignals } from './processes/stop-signals.mjs';
+import { projectFolder } from './project-folders.mjs';
+import { say } from './say.mjs';
+import { buildPrograms } from './setup/build-programs.mjs';
+import { installDependencies } from './setup/install-dependencies.mjs';
+import { printWelcome } from './start/print-welcome.mjs';
+import { startStack } from './start/start-stack.mjs';
+
+const OPTIONS = /** @type {const} */ ({ demo: { type: 'boolean' }, 'skip-setup': { type: 'boolean' } });
+
+const stop = listenForStopSignals();
+const group = new ProcessGroup();
+const signal = AbortSignal.any([stop.requested, group.failure]);
+
+try {
+  const options = readOptions();
+  if (!options['skip-setup']) {
+    await installDependencies({ signal });
+    await buildPrograms({ signal });
+  }
+  if (options.demo) await demonstrate();
+  else await serve();
+} catch (error) {
+  // What waits is interrupted by both, and then throws: the reason is what counts, not where it was felt.
+  const reason = group.failure.aborted ? group.failure.reason : error;
+  if (!stop.requested.aborted) {
+    say('start', describeError(reason));
+    process.exitCode = 1;
+  }
+} finally {
+  if (stop.requested.aborted) say('start', 'stopping');
+  await group.stop(stop.insisted);
+  if (stop.requested.aborted) say('start', 'stopped');
+}
+
+function readOptions() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (error) {
+    throw new Problem(`${messageOf(error)}\nUsage: npm start [-- --demo] [--skip-setup]`);
+  }
+}
+
+async function serve() {
+  const environment = process.env;
+  const dataFolder = resolve(projectFolder, environment['DATA_DIR'] || '.data');
+  printWelcome(await startStack({ environment, dataFolder, group, signal }));
+  if (!signal.aborted) await once(signal, 'abort');
+  signal.throwIfAborted();
+}
+
+async function demonstrate() {
+  const { environment, dataFolder } = await demoSurroundings(group);
+  const stack = await startStack({ environment, dataFolder, group, signal });
+  await runDemo({ stack, signal });
+}

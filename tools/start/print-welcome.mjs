@@ -1,0 +1,51 @@
+// @ts-check
+import { randomBytes } from 'node:crypto';
+
+const RECEIVER_PORT = 4000;
+
+/**
+ * What to do now, as commands that work when pasted, in this order.
+ * @param {import('./start-stack.mjs').Stack} stack
+ */
+export function printWelcome({ apiUrl, workerUrl, apiKey }) {
+  // The receiver has to know the secret before the endpoint exists, so the client brings one of its own.
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const endpoint = { url: `http://127.0.0.1:${RECEIVER_PORT}/hook`, events: ['*'], secret };
+  const event = { type: 'keyword.quick_win', data: { keyword: 'running shoes', position: 11, volume: 2400 } };
+  process.stdout.write(`
+The webhook service is ready.
+
+  API       ${apiUrl}   (docs: ${apiUrl}/docs)
+  worker    ${workerUrl}
+  API key   ${apiKey}
+
+1. Receive webhooks, in a second terminal in this folder:
+
+node tools/demo/receiver.mjs --port ${RECEIVER_PORT} --secret '${secret}'
+
+2. Register it as an endpoint:
+
+${curl(`${apiUrl}/v1/webhooks`, apiKey, endpoint)}
+
+3. Publish an event:
+
+${curl(`${apiUrl}/v1/events`, apiKey, event)}
+
+Ctrl-C stops everything.
+
+`);
+}
+
+/**
+ * @param {string} url
+ * @param {string} apiKey
+ * @param {unknown} body must hold no single quote
+ */
+function curl(url, apiKey, body) {
+  return [
+    `curl -sS ${url} \\`,
+    `  -H 'Authorization: Bearer ${apiKey}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${JSON.stringify(body)}'`,
+  ].join('\n');
+}

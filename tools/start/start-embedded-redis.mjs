@@ -1,0 +1,36 @@
+// @ts-check
+import { join } from 'node:path';
+import { findFreePort, isPortFree } from '../processes/free-port.mjs';
+import { provideRedis } from '../redis/provide-redis.mjs';
+import { KEEP_EVERYTHING, runRedis } from '../redis/run-redis.mjs';
+import { say } from '../say.mjs';
+import { lockDataFolder } from './lock-data-folder.mjs';
+
+const USUAL_PORT = 6379;
+
+/**
+ * Runs a Redis of our own on the data folder, and gives the variables by which the programs find it.
+ * @param {Pick<import('./start-stack.mjs').StackOptions, 'dataFolder' | 'group' | 'signal'>} options
+ * @returns {Promise<{ REDIS_URL: string }>}
+ */
+export async function startEmbeddedRedis({ dataFolder, group, signal }) {
+  const program = await provideRedis();
+  const lock = await lockDataFolder(dataFolder);
+  group.onStopped(() => lock.release());
+
+  const folder = join(dataFolder, 'redis');
+  const port = (await isPortFree(USUAL_PORT, '127.0.0.1')) ? USUAL_PORT : await findFreePort('127.0.0.1');
+  if (program.keepsData) {
+    say('start', `starting ${program.version} on port ${port}, data in ${folder}`);
+  } else {
+    say('start', `starting ${program.version} on port ${port}`);
+    say('start', 'WARNING: this Redis is for trying out only. It is slow and KEEPS NOTHING when it stops.');
+    say(
+      'start',
+      'WARNING: for anything else install a real one (apt install redis-server, brew install redis).',
+    );
+  }
+  const redis = await runRedis({ program, group, folder, port, persistence: KEEP_EVERYTHING, signal });
+  if (redis.pid !== undefined) await lock.noteRedis(redis.pid);
+  return { REDIS_URL: redis.url };
+}

@@ -1,0 +1,55 @@
+// @ts-check
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { installedProgram } from '../project-folders.mjs';
+import { say } from '../say.mjs';
+import { runInForeground } from '../setup/run-command.mjs';
+
+/** @typedef {import('./counts.mjs').Counts} Counts */
+
+/**
+ * Runs the tests of all projects. No signal stops them: on Ctrl-C the terminal tells jest itself.
+ * @param {readonly string[]} args
+ * @param {Record<string, string>} redis
+ * @returns {Promise<Counts>}
+ */
+export async function runJest(args, redis) {
+  say('test', 'running the tests (jest)');
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-test-report-'));
+  try {
+    const report = join(folder, 'report.json');
+    const code = await runInForeground(
+      [installedProgram('jest'), '--json', `--outputFile=${report}`, ...args],
+      { env: testEnvironment(redis) },
+    );
+    return countTests(code, JSON.parse(await readFile(report, 'utf8').catch(() => '{}')));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Tests must neither find the user's own Redis nor depend on how the user has set the service up.
+ * @param {Record<string, string>} redis
+ */
+function testEnvironment(redis) {
+  const { REDIS_URL: _url, REDIS_URL_FILE: _urlFile, ...rest } = process.env;
+  return { ...rest, ...redis };
+}
+
+/**
+ * @param {number} code
+ * @param {Record<string, number | undefined>} report
+ * @returns {Counts}
+ */
+function countTests(code, report) {
+  const failedFiles = report['numRuntimeErrorTestSuites'] ?? 0; // Files that could not be run at all.
+  const failed = (report['numFailedTests'] ?? 0) + failedFiles;
+  return {
+    passed: report['numPassedTests'] ?? 0,
+    // jest can fail with every test passed: no test found, a teardown that throws, a broken configuration.
+    failed: code !== 0 && failed === 0 ? 1 : failed,
+    skipped: (report['numPendingTests'] ?? 0) + (report['numTodoTests'] ?? 0),
+  };
+}
