@@ -81,7 +81,8 @@ it('starts while Redis is away, and is ready once it is there', async () => {
   stack = await starting;
   const webhook = await stack.client.register(receiver.url);
   const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
-  await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  const delivery = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  expect(delivery.attempt_count).toBe(1);
 });
 
 /** Publishes one event after the other, as a producer that repeats what was refused, and notes what was accepted. */

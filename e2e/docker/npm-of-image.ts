@@ -34,7 +34,8 @@ const PASSED_ON =
 
 /** Where npm finds its registry and its cache on this machine; nothing else of our environment. */
 export function npmSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const settings: Record<string, string> = {};
+  // What is in the cache already need not be asked for again.
+  const settings: Record<string, string> = { npm_config_prefer_offline: 'true' };
   for (const [name, value] of Object.entries(environment)) {
     if (value !== undefined && PASSED_ON.test(name)) settings[name] = value;
   }

@@ -11,4 +11,7 @@ async function main([redisUrl, event]) {
   await connection.quit();
 }
 
-main(process.argv.slice(2));
+main(process.argv.slice(2)).catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});

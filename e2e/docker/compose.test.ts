@@ -1,0 +1,116 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { readApiConfig } from '../../apps/api/src/config';
+import { readWorkerConfig } from '../../apps/worker/src/config';
+import { readDockerfile } from './read-dockerfile';
+
+const DOCKER = join(__dirname, '..', '..', 'docker');
+
+const processSchema = z.object({
+  build: z.strictObject({ context: z.string(), dockerfile: z.string(), target: z.string() }),
+  environment: z.record(z.string(), z.string().nullable()),
+  ports: z.array(z.string()).optional(),
+  container_name: z.string().optional(),
+  stop_grace_period: z.string().regex(/^\d+s$/),
+  depends_on: z.object({ redis: z.object({ condition: z.literal('service_healthy') }) }),
+});
+
+const composeSchema = z.object({
+  services: z.strictObject({
+    api: processSchema,
+    worker: processSchema,
+    redis: z.object({ volumes: z.array(z.string()), healthcheck: z.object({ test: z.array(z.string()) }) }),
+    prometheus: z.object({ volumes: z.array(z.string()) }),
+  }),
+  volumes: z.record(z.string(), z.null()),
+});
+
+const { services, volumes } = composeSchema.parse(readYaml('compose.yaml'));
+const stages = readDockerfile(readFileSync(join(DOCKER, 'Dockerfile'), 'utf8'));
+
+const processes = [
+  { name: 'api', service: services.api, ...readDefaults(readApiConfig) },
+  { name: 'worker', service: services.worker, ...readDefaults(readWorkerConfig) },
+] as const;
+
+describe.each(processes)('compose.yaml: $name', ({ name, service, config, settings }) => {
+  it('is built from its target in the Dockerfile', () => {
+    const { context, dockerfile, target } = service.build;
+    expect(target).toBe(name);
+    expect(stages.map((stage) => stage.name)).toContain(target);
+    expect(statSync(join(DOCKER, context, dockerfile)).isFile()).toBe(true);
+  });
+
+  it('is given only settings that it knows', () => {
+    expect(Object.keys(service.environment).filter((setting) => !settings.has(setting))).toEqual([]);
+  });
+
+  it('gets longer to stop than it may take', () => {
+    expect(Number.parseInt(service.stop_grace_period, 10) * 1_000).toBeGreaterThan(config.SHUTDOWN_TIMEOUT);
+  });
+});
+
+describe('compose.yaml', () => {
+  it('publishes the port that the API listens on', () => {
+    const port = readApiConfig({}).API_PORT;
+    expect(services.api.ports).toEqual([`${port}:${port}`]);
+    expect(exposedBy('api')).toEqual([port]);
+  });
+
+  it('leaves nothing in the way of more workers', () => {
+    expect(services.worker.container_name ?? services.worker.ports).toBeUndefined();
+    expect(exposedBy('worker')).toEqual([readWorkerConfig({}).WORKER_PORT]);
+  });
+
+  it('mounts only files that exist and volumes that it declares', () => {
+    const mounts = [...services.redis.volumes, ...services.prometheus.volumes];
+    const sources = mounts.map((mount) => mount.split(':')[0] ?? '');
+    const files = sources.filter((source) => source.startsWith('./'));
+    expect(files.filter((file) => !existsSync(join(DOCKER, file)))).toEqual([]);
+    expect(sources.filter((source) => !files.includes(source))).toEqual(Object.keys(volumes));
+  });
+});
+
+describe('prometheus.yml', () => {
+  it('scrapes the API and every worker', () => {
+    expect(readYaml('prometheus/prometheus.yml')).toMatchObject({
+      rule_files: ['alerts.yml'],
+      scrape_configs: [
+        { job_name: 'webhooks-api', static_configs: [{ targets: [`api:${readApiConfig({}).API_PORT}`] }] },
+        {
+          job_name: 'webhooks-worker',
+          dns_sd_configs: [{ names: ['worker'], type: 'A', port: readWorkerConfig({}).WORKER_PORT }],
+        },
+      ],
+    });
+  });
+});
+
+function exposedBy(target: string): number[] {
+  const instructions = stages.find(({ name }) => name === target)?.instructions ?? [];
+  return instructions.flatMap((step) => (step.kind === 'expose' ? [step.port] : []));
+}
+
+/** What a process runs with when nothing is set, and the names that it looks for. */
+function readDefaults<Config>(read: (environment: Record<string, string | undefined>) => Config) {
+  const settings = new Set<string>();
+  const config = read(
+    new Proxy<Record<string, string | undefined>>(
+      {},
+      {
+        get(_target, name) {
+          settings.add(String(name));
+          return undefined;
+        },
+      },
+    ),
+  );
+  return { config, settings };
+}
+
+// With `merge` for the `<<` of YAML 1.1, which Compose understands too.
+function readYaml(path: string): unknown {
+  return parse(readFileSync(join(DOCKER, path), 'utf8'), { merge: true });
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
+import { createPromApiMetrics, createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
+import { collectDefaultMetrics, Registry as PromRegistry, type Registry } from 'prom-client';
+
+const PROJECT = join(__dirname, '..', '..');
+
+interface Described {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+}
+
+const registries = [apiRegistry(), workerRegistry()];
+const metrics = registries.flatMap(describeMetrics);
+const ours = metrics.filter(({ name }) => name.startsWith('webhooks_'));
+
+describe('alerts.yml', () => {
+  const alerts = readFileSync(join(PROJECT, 'docker/prometheus/alerts.yml'), 'utf8');
+
+  it('asks only for metrics that there are', () => {
+    const asked = alerts.match(/\b(webhooks|nodejs|process)_\w+/g) ?? [];
+    expect(asked.filter((name) => !exists(name))).toEqual([]);
+    expect(asked).not.toEqual([]);
+  });
+
+  it('asks only for queues that there are', () => {
+    const asked = [...alerts.matchAll(/queue=~?"([^"]+)"/g)].flatMap(([, names = '']) => names.split('|'));
+    const queues: readonly string[] = [EVENTS_QUEUE, DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE];
+    expect(asked.filter((queue) => !queues.includes(queue))).toEqual([]);
+    expect(asked).not.toEqual([]);
+  });
+});
+
+describe('docs/operations.md', () => {
+  const page = readFileSync(join(PROJECT, 'docs/operations.md'), 'utf8');
+
+  it.each(ours)('lists $name with its type and labels', ({ name, type, labels }) => {
+    const list = labels.map((label) => `\`${label}\``).join(', ');
+    expect(page).toContain(`| \`${name}\` | ${type} | ${list === '' ? '–' : list} |`);
+  });
+
+  it('lists no metric that there is not', () => {
+    const listed = page.match(/\bwebhooks_\w+/g) ?? [];
+    expect(listed.filter((name) => !exists(name))).toEqual([]);
+  });
+});
+
+// A histogram is a metric with three names.
+function exists(name: string): boolean {
+  return metrics.some(
+    (metric) =>
+      metric.name === name ||
+      (metric.type === 'histogram' && name.replace(/_(bucket|count|sum)$/, '') === metric.name),
+  );
+}
+
+function apiRegistry(): Registry {
+  const registry = new PromRegistry();
+  collectDefaultMetrics({ register: registry });
+  createPromApiMetrics(registry);
+  return registry;
+}
+
+function workerRegistry(): Registry {
+  const registry = new PromRegistry();
+  collectDefaultMetrics({ register: registry });
+  createPromWorkerMetrics(registry);
+  registerPromQueueDepth(registry, { read: async () => [] });
+  return registry;
+}
+
+function describeMetrics(registry: Registry): Described[] {
+  return registry.getMetricsAsArray().map(({ name, type }) => ({
+    name,
+    type: String(type),
+    labels: (registry.getSingleMetric(name) as unknown as { labelNames: readonly string[] }).labelNames,
+  }));
+}
