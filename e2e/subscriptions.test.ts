@@ -50,7 +50,8 @@ it('sends an endpoint everything that was published after its 201', async () => 
     const webhook = await stack.client.register(receiver.url);
     registered.push(webhook.id);
     const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
-    await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+    const delivery = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+    expect(delivery.attempt_count).toBe(1);
   }
   await removeAll(registered);
 });

@@ -7,7 +7,7 @@ const isIgnored = readDockerIgnore(`
 !package.json
 **/node_modules
 **/*.test.ts
-packages/core/src/testing
+**/src/testing
 `);
 
 describe('.dockerignore', () => {

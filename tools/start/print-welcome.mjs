@@ -15,8 +15,8 @@ export function printWelcome({ apiUrl, workerUrl, apiKey }) {
   process.stdout.write(`
 The webhook service is ready.
 
-  API       ${apiUrl}   (docs: ${apiUrl}/docs)
-  worker    ${workerUrl}
+  API       ${apiUrl}
+  metrics   ${apiUrl}/metrics and ${workerUrl}/metrics
   API key   ${apiKey}
 
 1. Receive webhooks, in a second terminal in this folder:

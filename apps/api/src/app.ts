@@ -36,9 +36,10 @@ export function createApp({
   // An ETag would cost a hash of every answer, and nothing here is cached by clients.
   app.disable('etag');
   app.use(requestId(newId));
-  app.use(announceRequests(emit, clock));
   app.use(helmet());
+  // Before the log: probes come every few seconds and say nothing about how the API is used.
   mountProbes(app, probes);
+  app.use(announceRequests(emit, clock));
   mountRoutes(app, routes, { authenticate, maxBodyBytes });
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));

@@ -64,6 +64,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
   });
   const isStoreReachable = createRedisProbe(storeRedis);
+  const isQueueReachable = createRedisProbe(queueRedis);
 
   const app = createApp({
     routes: createRoutes({
@@ -72,7 +73,11 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
       urlRules: { allowHttp: config.ALLOW_HTTP_URLS },
     }),
-    probes: { registry, isReady: async () => bootstrap.isDone() && (await isStoreReachable()) },
+    probes: {
+      registry,
+      isReady: async () =>
+        bootstrap.isDone() && (await Promise.all([isStoreReachable(), isQueueReachable()])).every(Boolean),
+    },
     authenticate: createAuthenticate(apiKeyStore),
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,

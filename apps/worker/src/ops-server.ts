@@ -41,12 +41,13 @@ export class OpsServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, contentType, body } = await this.#answer(request.url ?? '/');
+    const answer = this.#answer(pathOf(request)).catch(() => json(500, { status: 'failed' }));
+    const { status, contentType, body } = await answer;
     response.writeHead(status, { 'content-type': contentType }).end(body);
   }
 
-  async #answer(url: string): Promise<Answer> {
-    switch (new URL(url, 'http://ops').pathname) {
+  async #answer(path: string): Promise<Answer> {
+    switch (path) {
       case '/healthz':
         return json(200, { status: 'ok' });
       case '/readyz': {
@@ -61,6 +62,11 @@ export class OpsServer {
         return json(404, { status: 'not found', known: ['/healthz', '/readyz', '/metrics'] });
     }
   }
+}
+
+// Not by URL, which throws at some of what strangers can send, such as "//".
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? url;
 }
 
 function json(status: number, body: unknown): Answer {

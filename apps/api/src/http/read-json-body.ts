@@ -10,13 +10,14 @@ const ERROR_BY_TYPE: Readonly<Record<string, () => AppError>> = {
   'encoding.unsupported': () =>
     new AppError('unsupported_media_type', 'The Content-Encoding is not supported.'),
   'charset.unsupported': () => new AppError('unsupported_media_type', 'Send JSON in UTF-8.'),
+  'entity.verify.failed': bodyRequired,
   'request.aborted': () => new AppError('malformed_json', 'The body ended before its announced length.'),
   'request.size.invalid': () => new AppError('malformed_json', 'The body has another length than announced.'),
 };
 
 /** Reads a JSON body of at most `maxBytes`, and refuses anything else with a reason. */
 export function readJsonBody(maxBytes: number): RequestHandler[] {
-  const parse = express.json({ limit: maxBytes, type: JSON_TYPES, strict: false });
+  const parse = express.json({ limit: maxBytes, type: JSON_TYPES, strict: false, verify: refuseEmpty });
   return [
     requireJsonType,
     (request, response, next) =>
@@ -34,15 +35,28 @@ const requireJsonType: RequestHandler = (request, _response, next) => {
 
 const requireBody: RequestHandler = (request, _response, next) => {
   if (request.body !== undefined) return next();
-  throw new AppError('malformed_json', 'A JSON body is required, with "Content-Type: application/json".');
+  throw bodyRequired();
 };
+
+// body-parser would take no bytes at all for {}.
+function refuseEmpty(_request: unknown, _response: unknown, bytes: Buffer): void {
+  if (bytes.length === 0) throw bodyRequired();
+}
+
+function bodyRequired(): AppError {
+  return new AppError('malformed_json', 'A JSON body is required, with "Content-Type: application/json".');
+}
 
 function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 function translate(error: unknown): unknown {
-  const { type } = error as { readonly type?: string };
-  const make = type === undefined ? undefined : ERROR_BY_TYPE[type];
-  return make ? make() : error;
+  const { type = '', status } = error as { readonly type?: string; readonly status?: number };
+  const make = ERROR_BY_TYPE[type];
+  if (make) return make();
+  // What zlib says of a broken compression has a status, but no type.
+  return status === 400
+    ? new AppError('malformed_json', 'The body can not be read.', { cause: error })
+    : error;
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { caughtFrom } from '../testing/caught-from';
 import { ConfigError, type Environment, readConfig } from './environment';
 
 const schema = z.object({
@@ -23,13 +24,8 @@ function writeSecret(text: string): string {
 }
 
 function faultLines(environment: Environment): string[] {
-  try {
-    readConfig(schema, environment);
-    return [];
-  } catch (error) {
-    expect(error).toBeInstanceOf(ConfigError);
-    return (error as ConfigError).message.split('\n');
-  }
+  const error = caughtFrom(() => readConfig(schema, environment));
+  return error instanceof ConfigError ? error.message.split('\n') : [];
 }
 
 describe('readConfig', () => {

@@ -3,6 +3,7 @@ import type { Endpoint } from '../endpoints/endpoint';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
+import { keys } from '../redis/keys';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -44,12 +45,13 @@ interface Arrangement {
   readonly log?: readonly DeliveryFact[];
   readonly random?: number;
   /** Happens while a request is under way. */
-  readonly whileSending?: () => void;
+  readonly whileSending?: (input: DeliverInput) => unknown;
 }
 
 /** A delivery that is ready to go, and a receiver that remembers its requests. */
 async function arrange({ results = [], log = [], random = 0, whileSending, ...given }: Arrangement = {}) {
-  const endpoint = given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
+  const endpoint =
+    given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
   const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000 });
   const input: DeliverInput = { accountId: event.accountId, eventId: event.id, endpointId: endpoint.id };
   if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
@@ -75,7 +77,7 @@ async function arrange({ results = [], log = [], random = 0, whileSending, ...gi
     async transport(request) {
       requests.push(request);
       now += SEND_MS;
-      whileSending?.();
+      await whileSending?.(input);
       const result = results.shift();
       if (!result) throw new Error('A request that the test does not expect.');
       return result;
@@ -149,7 +151,11 @@ describe('a delivery that is accepted', () => {
 
 describe('an attempt that fails', () => {
   it.each<[string, SendResult, object]>([
-    ['a 500', answered(500, { body: 'oh' }), { outcome: 'http_5xx', responseStatus: 500, responseBody: 'oh' }],
+    [
+      'a 500',
+      answered(500, { body: 'oh' }),
+      { outcome: 'http_5xx', responseStatus: 500, responseBody: 'oh' },
+    ],
     ['a 404', answered(404), { outcome: 'http_4xx', responseStatus: 404 }],
     ['a redirect', answered(302), { outcome: 'http_3xx', responseStatus: 302 }],
     ['no connection', refused, { outcome: 'connect_refused', error: 'connect ECONNREFUSED' }],
@@ -219,10 +225,15 @@ describe('further attempts', () => {
     expect(signals.named('delivery.ended')).toMatchObject([{ status: 'exhausted' }]);
   });
 
-  it("go to where the endpoint is by then, signed with the secret that it has by then", async () => {
+  it('go to where the endpoint is by then, signed with the secret that it has by then', async () => {
     const { deliver, requests, endpoint } = await arrange({ results: [answered(500), answered(204)] });
     await deliver();
-    const moved = { ...buildEndpoint(), id: endpoint.id, accountId: endpoint.accountId, url: 'https://new.example.com/' };
+    const moved = {
+      ...buildEndpoint(),
+      id: endpoint.id,
+      accountId: endpoint.accountId,
+      url: 'https://new.example.com/',
+    };
     await endpointStore.update(endpoint.accountId, endpoint.id, () => moved);
     await deliver();
     const { url, headers = {}, body = '' } = requests[1] ?? {};
@@ -294,11 +305,10 @@ describe('an attempt that this process has to let go of', () => {
 });
 
 it('rejects when its record can not be written, so that the attempt is made again', async () => {
-  const { deliver, input } = await arrange({
+  const { deliver } = await arrange({
     results: [answered(204)],
-    // What the log is at in Redis is no string any more: the append fails.
-    whileSending: () => void redis.client.rpush(`delivery:{${input_().endpointId}}:${input_().eventId}`, 'x'),
+    // To a key that holds something else than a log, nothing can be appended.
+    whileSending: ({ endpointId, eventId }) => redis.client.rpush(keys.delivery(endpointId, eventId), 'x'),
   });
-  const input_ = () => input;
   await expect(deliver()).rejects.toThrow('WRONGTYPE');
 });

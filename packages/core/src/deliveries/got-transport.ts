@@ -1,5 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { got, type Request, type Response } from 'got';
 import { classifyNetworkError } from './classify-network-error';
 import type { DeliveryRequest, SendResult, Transport } from './transport';
@@ -77,18 +78,26 @@ class Exchange {
     this.result = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    // A deadline of our own: a receiver that answers 101 or drips bytes trips none of the HTTP client's.
+    // A deadline of our own: a receiver that drips bytes trips none of the HTTP client's.
     this.#deadline = setTimeout(
       () => this.#fail(this.#timeoutReason(), `No full answer in ${timeoutMs} ms.`),
       timeoutMs,
     );
     signal.addEventListener('abort', this.#onAbort);
     this.#listen();
+    // An abort that came before is not announced any more.
+    if (signal.aborted) this.#onAbort();
   }
 
   #listen(): void {
     this.stream.on('response', (response: Response) => {
       this.#response = response;
+    });
+    // After a 101 the socket is nobody's: neither got nor the agent would ever close it.
+    this.stream.on('upgrade', (response: Response, socket: Duplex) => {
+      this.#response = response;
+      socket.destroy();
+      this.#finish();
     });
     this.stream.on('data', (chunk: Buffer) => this.#take(chunk));
     this.stream.on('end', () => this.#finish());

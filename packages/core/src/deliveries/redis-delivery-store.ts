@@ -58,9 +58,12 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     ]);
   }
 
+  // Most logs have one line only: one command, which also sets when it goes. For the others, one more.
   async function append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
     const key = keys.delivery(endpointId, eventId);
-    await Promise.all([redis.append(key, encodeFact(fact)), redis.pexpire(key, retention.ageMs)]);
+    const line = encodeFact(fact);
+    const isFirst = await redis.set(key, line, 'PX', retention.ageMs, 'NX');
+    if (isFirst === null) await redis.append(key, line);
   }
 
   async function find({ endpointId, eventId }: DeliveryParts): Promise<ListedDelivery | undefined> {

@@ -42,11 +42,14 @@ export class BullmqEventQueue implements EventQueue {
     const { redis, prefix } = this.connection;
     if (redis.status !== 'ready') throw new Error(`The connection to Redis is not ready: ${redis.status}.`);
     this.#queue ??= new Queue(EVENTS_QUEUE, { connection: redis, prefix }).on('error', ignore);
+    const queue = this.#queue;
     try {
-      await this.#queue.waitUntilReady();
-      return this.#queue;
+      await queue.waitUntilReady();
+      return queue;
     } catch (error) {
-      this.#queue = undefined;
+      if (this.#queue === queue) this.#queue = undefined;
+      // Or each failure would leave its listeners on the connection.
+      await queue.close();
       throw error;
     }
   }

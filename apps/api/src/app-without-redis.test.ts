@@ -1,0 +1,193 @@
+import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
+import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { newSecret } from '@webhooks/core/endpoints/secret';
+import { createAcceptEvent } from '@webhooks/core/events/accept-event';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { systemClock } from '@webhooks/core/runtime/clock';
+import { createNewId } from '@webhooks/core/runtime/ids';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
+import { type RedisProxy, startRedisProxy } from '@webhooks/core/testing/redis-proxy';
+import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { Registry } from 'prom-client';
+import request from 'supertest';
+import { createApp } from './app';
+import { createRoutes } from './routes/index';
+import { readProblem } from './testing/read-problem';
+import { type Belongings, pathTo, routeCases, saveBelongings, unknownIds } from './testing/route-cases';
+import { startApi, untilReady } from './testing/start-test-api';
+
+// Two seconds is what a client has to wait at most; the rest is for a busy machine.
+const PATIENCE_MS = 5_000;
+
+const opened: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const resource of opened.splice(0).toReversed()) await resource.close();
+});
+
+function willClose<T extends { close(): Promise<unknown> }>(resource: T): T {
+  opened.push(resource);
+  return resource;
+}
+
+/** What every route answers, all being asked at the same time. */
+function askEverything(app: Parameters<typeof request>[0], key: string, ids: Belongings = unknownIds()) {
+  return Promise.all(
+    routeCases.map(async (route) => {
+      const path = pathTo(route, ids);
+      const test = request(app)[route.method](path).set('authorization', `Bearer ${key}`);
+      const response = await (route.body === undefined ? test : test.send(route.body));
+      const { status, code } = readProblem(response);
+      return { method: route.method, path, status, code, retryAfter: response.headers['retry-after'] };
+    }),
+  );
+}
+
+const unavailable = (ids: Belongings = unknownIds()) =>
+  routeCases.map((route) => ({
+    method: route.method,
+    path: pathTo(route, ids),
+    status: 503,
+    code: 'storage_unavailable',
+    retryAfter: '1',
+  }));
+
+async function startProxy(redis: TestRedis): Promise<RedisProxy> {
+  return willClose(await startRedisProxy(redis.url));
+}
+
+describe.each([
+  ['refuses connections', async () => findClosedPort()],
+  ['takes connections and is silent', async () => willClose(await startTcpServer(() => {})).port],
+])('while Redis %s', (_what, findPort) => {
+  it(
+    'every route answers soon: with 503, and when to try again',
+    async () => {
+      const ids = unknownIds();
+      const api = willClose(await startApi({ REDIS_URL: `redis://127.0.0.1:${await findPort()}` }));
+      expect(await askEverything(api.url, buildApiKey().key, ids)).toEqual(unavailable(ids));
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'the process is alive, not ready, and still shows its metrics',
+    async () => {
+      const api = willClose(await startApi({ REDIS_URL: `redis://127.0.0.1:${await findPort()}` }));
+      const probes = ['/healthz', '/readyz', '/metrics'].map((path) => request(api.url).get(path));
+      const statuses = (await Promise.all(probes)).map(({ status }) => status);
+      expect(statuses).toEqual([200, 503, 200]);
+    },
+    PATIENCE_MS,
+  );
+
+  it('a request that needs no look into Redis is refused as ever', async () => {
+    const api = willClose(await startApi({ REDIS_URL: `redis://127.0.0.1:${await findPort()}` }));
+    expect(readProblem(await request(api.url).get('/v1/webhooks'))).toMatchObject({ status: 401 });
+    expect(readProblem(await request(api.url).get('/v1/nothing'))).toMatchObject({ status: 404 });
+  });
+});
+
+describe('when Redis falls silent under a running API', () => {
+  async function startOverProxy() {
+    const redis = willClose(await openTestRedis());
+    const proxy = await startProxy(redis);
+    const api = willClose(await startApi({ REDIS_URL: proxy.url }));
+    await untilReady(api.url);
+    const { key, record } = buildApiKey();
+    await createRedisApiKeyStore(redis.client).save(record);
+    return { api, proxy, key };
+  }
+
+  it(
+    'every route answers soon: with 503, and when to try again',
+    async () => {
+      const { api, proxy, key } = await startOverProxy();
+      const ids = unknownIds();
+      proxy.freeze();
+      expect(await askEverything(api.url, key, ids)).toEqual(unavailable(ids));
+      expect(api.signals.named('request.failed').length).toBe(routeCases.length);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'requests are served again as soon as it is back',
+    async () => {
+      const { api, proxy, key } = await startOverProxy();
+      const list = () => request(api.url).get('/v1/webhooks').set('authorization', `Bearer ${key}`);
+      proxy.freeze();
+      expect((await list()).status).toBe(503);
+      proxy.thaw();
+      await untilReady(api.url);
+      expect((await list()).status).toBe(200);
+    },
+    PATIENCE_MS,
+  );
+});
+
+// A process that knows its keys, but whose other data is out of reach: what the handlers themselves do then.
+describe('when Redis falls silent after a key was found', () => {
+  function createAppOver(keysRedis: RedisClient, redis: RedisClient) {
+    const clock = systemClock;
+    const newId = createNewId(clock);
+    const emit = () => {};
+    const endpointStore = createRedisEndpointStore(redis);
+    const eventStore = createRedisEventStore(redis, 60_000);
+    const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
+    const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
+    return createApp({
+      routes: createRoutes({
+        endpoints: createManageEndpoints({ endpointStore, deliveryStore, newId, newSecret, clock }),
+        deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore }),
+        acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
+        urlRules: { allowHttp: false },
+      }),
+      probes: { registry: new Registry(), isReady: async () => true },
+      authenticate: createAuthenticate(createRedisApiKeyStore(keysRedis)),
+      maxBodyBytes: 8_192,
+      newId,
+      clock,
+      emit,
+    });
+  }
+
+  it(
+    'every route answers soon: with 503, and when to try again',
+    async () => {
+      const redis = willClose(await openTestRedis());
+      const proxy = await startProxy(redis);
+      const { key, record } = buildApiKey();
+      await createRedisApiKeyStore(redis.client).save(record);
+      const ids = await saveBelongings(redis, record.accountId);
+      const client = connectRedis({ url: proxy.url, role: 'answering', name: 'test', emit: () => {} });
+      willClose({ close: async () => client.disconnect() });
+      await new Promise((resolve) => client.once('ready', resolve));
+      const app = createAppOver(redis.client, client);
+
+      proxy.freeze();
+      expect(await askEverything(app, key, ids)).toEqual(unavailable(ids));
+    },
+    PATIENCE_MS,
+  );
+});
+
+it('creates the bootstrap key as soon as Redis is there, and is not ready before', async () => {
+  const redis = willClose(await openTestRedis());
+  const proxy = await startProxy(redis);
+  proxy.freeze();
+  const { key } = buildApiKey();
+  const api = willClose(await startApi({ REDIS_URL: proxy.url, BOOTSTRAP_API_KEY: key }));
+  expect((await request(api.url).get('/readyz')).status).toBe(503);
+
+  proxy.thaw();
+  await untilReady(api.url);
+  const response = await request(api.url).get('/v1/webhooks').set('authorization', `Bearer ${key}`);
+  expect(response.status).toBe(200);
+}, 20_000);

@@ -1,0 +1,347 @@
+import { gzipSync } from 'node:zlib';
+import { scopes } from '@webhooks/core/api-keys/api-key';
+import type { AccountId } from '@webhooks/core/events/event';
+import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
+import request, { type Test } from 'supertest';
+import { createRoutes, type RouteDeps } from './routes/index';
+import { readProblem } from './testing/read-problem';
+import {
+  type Belongings,
+  pathTo,
+  type RouteCase,
+  routeCases,
+  saveBelongings,
+  unknownIds,
+} from './testing/route-cases';
+import { MAX_EVENT_BYTES, startTestApi, type TestApi } from './testing/start-test-api';
+
+let api: TestApi;
+let key: string;
+let accountId: AccountId;
+let own: Belongings;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+beforeEach(async () => {
+  ({ key, accountId } = await api.issueKey());
+  own = await saveBelongings(api.redis, accountId);
+});
+afterAll(() => api.close());
+
+interface Sending {
+  readonly ids?: Belongings;
+  readonly query?: string;
+  readonly authorization?: string | undefined;
+}
+
+/** A request to a route that lacks nothing but a body, with the changes given. */
+function open(route: RouteCase, { ids = own, query = '', ...given }: Sending = {}): Test {
+  const test = request(api.url)[route.method](pathTo(route, ids) + query);
+  const authorization = 'authorization' in given ? given.authorization : `Bearer ${key}`;
+  return authorization === undefined ? test : test.set('authorization', authorization);
+}
+
+/** A request without a fault, but for the changes given. */
+function send(route: RouteCase, sending: Sending = {}): Test {
+  return route.body === undefined ? open(route, sending) : open(route, sending).send(route.body);
+}
+
+const nameOf = ({ method, path }: RouteCase) => `${method.toUpperCase()} ${path}`;
+const named = (routes: readonly RouteCase[]) => routes.map((route) => [nameOf(route), route] as const);
+const withId = routeCases.filter(({ of }) => of !== undefined);
+const withBody = routeCases.filter(({ body }) => body !== undefined);
+const lists = routeCases.filter(({ isList }) => isList);
+
+it('is tested with each of its routes', () => {
+  const routes = createRoutes({} as RouteDeps);
+  expect(routes.map(({ method, path, scope }) => ({ method, path, scope }))).toEqual(
+    routeCases.map(({ method, path, scope }) => ({ method, path, scope })),
+  );
+  // Those with a shape for a body or a query are those that take one.
+  expect(routes.filter((route) => route.request.body).length).toBe(withBody.length);
+  expect(routes.filter((route) => route.request.query).length).toBe(lists.length);
+});
+
+describe.each(named(routeCases))('%s', (_name, route) => {
+  it('answers a request without a fault, to a key that has no other scope', async () => {
+    const narrow = await api.issueKey({ accountId, scopes: [route.scope] });
+    const response = await send(route, { authorization: `Bearer ${narrow.key}` });
+    expect(response.status).toBe(route.status);
+    expect(response.headers['x-request-id']).toMatch(/^req_[0-9a-z]{22}$/);
+  });
+
+  it.each<[string, (issued: string) => string | undefined]>([
+    ['no key', () => undefined],
+    ['something else than a key', () => 'Bearer secret'],
+    ['another scheme', (issued) => `Basic ${issued}`],
+    ['a key that is not known', () => `Bearer whk_0000000000000000_${'0'.repeat(40)}`],
+    ['a key with another secret part', (issued) => `Bearer ${issued.slice(0, 21)}${'0'.repeat(40)}`],
+  ])('refuses %s with 401', async (_what, headerOf) => {
+    const response = await send(route, { authorization: headerOf(key) });
+    expect(readProblem(response)).toEqual({ status: 401, code: 'unauthenticated' });
+    expect(response.headers['www-authenticate']).toBe('Bearer');
+  });
+
+  it('refuses a key with every scope but its own with 403', async () => {
+    const others = scopes.filter((scope) => scope !== route.scope);
+    const narrow = await api.issueKey({ accountId, scopes: others });
+    const response = await send(route, { authorization: `Bearer ${narrow.key}` });
+    expect(readProblem(response)).toEqual({ status: 403, code: 'insufficient_scope' });
+    expect(response.body.detail).toContain(`"${route.scope}"`);
+  });
+
+  it('refuses an unknown query parameter with 422', async () => {
+    const response = await send(route, { query: '?colour=red' });
+    expect(readProblem(response)).toEqual({
+      status: 422,
+      code: 'invalid_request',
+      pointers: ['?/colour'],
+    });
+  });
+});
+
+describe.each(named(withId))('%s', (_name, route) => {
+  it("refuses an unknown id and another account's id with the same 404", async () => {
+    const foreign = await saveBelongings(api.redis, uniqueAccountId());
+    const answers = await Promise.all([send(route, { ids: unknownIds() }), send(route, { ids: foreign })]);
+    expect(answers.map(readProblem)).toEqual([
+      { status: 404, code: 'not_found' },
+      { status: 404, code: 'not_found' },
+    ]);
+    expect(answers[1].body.detail).toBe(answers[0].body.detail);
+  });
+
+  it.each(['x', 'wh_', 'evt_1', '%20', '%2e%2e', '..%2Fwebhooks', 'w'.repeat(500), '%F0%9F%9A%80'])(
+    'refuses "%s", which is no id, with 404',
+    async (id) => {
+      const response = await send(route, { ids: { webhook: id, delivery: id } });
+      expect(readProblem(response)).toEqual({ status: 404, code: 'not_found' });
+    },
+  );
+
+  it('refuses an id that is not well encoded with 404', async () => {
+    const response = await send(route, { ids: { webhook: '%ff', delivery: '%ff' } });
+    expect(readProblem(response)).toEqual({ status: 404, code: 'route_not_found' });
+  });
+});
+
+describe.each(named(withBody))('%s', (_name, route) => {
+  const MALFORMED = { status: 400, code: 'malformed_json' };
+  const UNSUPPORTED = { status: 415, code: 'unsupported_media_type' };
+  const TOO_LARGE = { status: 413, code: 'payload_too_large' };
+  const json = JSON.stringify(route.body);
+
+  function sendBytes(bytes: string | Buffer, headers: Readonly<Record<string, string>> = {}): Test {
+    // Buffers are sent as they are; superagent would make JSON of them otherwise.
+    return open(route)
+      .set({ 'content-type': 'application/json', ...headers })
+      .serialize((body: unknown) => body as string)
+      .send(bytes);
+  }
+
+  it.each(['{', '{"a":1,}', "{'a':1}", 'undefined', '{"a":1} {}', '\0'])(
+    'refuses %j, which is not JSON, with 400',
+    async (text) => {
+      expect(readProblem(await sendBytes(text))).toEqual(MALFORMED);
+    },
+  );
+
+  it('refuses an empty body with 400, with a content type and without', async () => {
+    expect(readProblem(await sendBytes(''))).toEqual(MALFORMED);
+    expect(readProblem(await open(route))).toEqual(MALFORMED);
+  });
+
+  it('refuses a body that is not compressed as it says with 400', async () => {
+    expect(readProblem(await sendBytes(json, { 'content-encoding': 'gzip' }))).toEqual(MALFORMED);
+  });
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    'application/xml',
+    'json',
+  ])('refuses a body of the type %s with 415', async (type) => {
+    expect(readProblem(await sendBytes(json, { 'content-type': type }))).toEqual(UNSUPPORTED);
+  });
+
+  it.each([
+    ['in another character set', { 'content-type': 'application/json; charset=latin1' }],
+    ['in another compression', { 'content-encoding': 'zstd' }],
+  ])('refuses a body %s with 415', async (_what, headers) => {
+    expect(readProblem(await sendBytes(json, headers))).toEqual(UNSUPPORTED);
+  });
+
+  it('refuses a body over the limit with 413, also one that is so only when it is unpacked', async () => {
+    const large = JSON.stringify({ ...route.body, padding: 'p'.repeat(MAX_EVENT_BYTES + 4_096) });
+    expect(readProblem(await sendBytes(large))).toEqual(TOO_LARGE);
+    expect(readProblem(await sendBytes(gzipSync(large), { 'content-encoding': 'gzip' }))).toEqual(TOO_LARGE);
+  });
+
+  it.each(['null', '[]', '"text"', '1', 'true'])(
+    'refuses %s in the place of an object with 422',
+    async (text) => {
+      expect(readProblem(await sendBytes(text))).toMatchObject({ status: 422, pointers: [''] });
+    },
+  );
+
+  it('refuses unknown members with 422, and names each of them', async () => {
+    const response = await sendBytes(`{"colour":1,"a/b":2,"__proto__":3,${json.slice(1)}`);
+    expect(readProblem(response)).toEqual({
+      status: 422,
+      code: 'invalid_request',
+      pointers: ['/colour', '/a~1b', '/__proto__'],
+    });
+  });
+
+  it.each([
+    ['in another spelling of JSON', { 'content-type': 'Application/JSON; charset=UTF-8' }, json],
+    ['compressed', { 'content-encoding': 'gzip' }, gzipSync(json)],
+    ['with a byte order mark', {}, `\uFEFF${json}`],
+    ['as a merge patch', { 'content-type': 'application/merge-patch+json' }, json],
+  ])('takes a body %s', async (_what, headers, bytes) => {
+    const response = await sendBytes(bytes, headers);
+    expect(response.status).toBe(route.status);
+  });
+
+  it('asks for a key before it reads the body', async () => {
+    const response = await open(route, { authorization: undefined })
+      .set('content-type', 'application/json')
+      .send('{');
+    expect(readProblem(response)).toEqual({ status: 401, code: 'unauthenticated' });
+  });
+});
+
+describe.each(named(lists))('%s', (_name, route) => {
+  it.each(['1', '200'])('takes %s as limit', async (limit) => {
+    expect((await send(route, { query: `?limit=${limit}` })).status).toBe(200);
+  });
+
+  it.each(['0', '-1', '201', '1.5', 'many', '', '%20', '1&limit=2', 'Infinity'])(
+    'refuses "%s" as limit with 422',
+    async (limit) => {
+      expect(readProblem(await send(route, { query: `?limit=${limit}` }))).toEqual({
+        status: 422,
+        code: 'invalid_request',
+        pointers: ['?/limit'],
+      });
+    },
+  );
+
+  it.each([
+    ['nothing', ''],
+    ['garbage', '%00garbage'],
+    ['something of its own making', Buffer.from('{"page":2}').toString('base64url')],
+    ['null', Buffer.from('null').toString('base64url')],
+    ['two', 'bnVsbA&cursor=bnVsbA'],
+  ])('refuses %s as cursor with 422', async (_what, cursor) => {
+    expect(readProblem(await send(route, { query: `?cursor=${cursor}` }))).toEqual({
+      status: 422,
+      code: 'invalid_request',
+      pointers: ['?/cursor'],
+    });
+  });
+
+  it('names each fault of a query', async () => {
+    expect(readProblem(await send(route, { query: '?limit=0&cursor=x&colour=red&size=1' }))).toMatchObject({
+      pointers: ['?/limit', '?/cursor', '?/colour', '?/size'],
+    });
+  });
+});
+
+describe.each([...new Set(routeCases.map(({ path }) => path))])('%s', (path) => {
+  const methods = routeCases.filter((route) => route.path === path).map(({ method }) => method);
+  const others = (['get', 'post', 'put', 'patch', 'delete', 'options'] as const).filter(
+    (method) => !methods.some((known) => known === method),
+  );
+
+  it.each(others)('refuses the method %s with 405, and says which it allows, to anybody', async (method) => {
+    const response = await request(api.url)[method](path);
+    expect(readProblem(response)).toEqual({ status: 405, code: 'method_not_allowed' });
+    expect(response.headers.allow).toBe(methods.map((name) => name.toUpperCase()).join(', '));
+  });
+});
+
+describe('any other path', () => {
+  it.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/nothing',
+    '/v2/webhooks',
+    '/v1/webhooks/a/b/c',
+    '/admin',
+    '//v1/webhooks',
+  ])('is refused with 404: %s', async (path) => {
+    for (const method of ['get', 'post', 'delete'] as const) {
+      const response = await request(api.url)[method](path);
+      expect(readProblem(response)).toEqual({ status: 404, code: 'route_not_found' });
+    }
+  });
+
+  it.each(['/v1/%', '/%ff', '/v1/%c0%ae'])(
+    'is refused with 404 when it is not well encoded: %s',
+    async (path) => {
+      expect(readProblem(await request(api.url).get(path))).toEqual({ status: 404, code: 'route_not_found' });
+    },
+  );
+});
+
+describe('every answer', () => {
+  const get = (path: string) => request(api.url).get(path);
+
+  it('has the request id that a proxy has given it, and one of our own instead of one that we would not log', async () => {
+    const given = await get('/v1/webhooks').set('x-request-id', 'proxy-17_A');
+    expect(given.headers['x-request-id']).toBe('proxy-17_A');
+    expect(given.body.request_id).toBe('proxy-17_A');
+    for (const id of ['a b', 'a"b', 'x'.repeat(65), '']) {
+      const replaced = await get('/v1/webhooks').set('x-request-id', id);
+      expect(replaced.headers['x-request-id']).toMatch(/^req_[0-9a-z]{22}$/);
+    }
+  });
+
+  it('tells browsers to be careful with it, and nobody what it was made with', async () => {
+    const { headers } = await get('/v1/webhooks');
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff' });
+    expect(headers['content-security-policy']).toContain("default-src 'self'");
+    expect(headers).not.toHaveProperty('x-powered-by');
+    expect(headers).not.toHaveProperty('etag');
+  });
+
+  it('is announced, with its route, its status and whose it is', async () => {
+    const quiet = await startTestApi();
+    const { key: ownKey, accountId: account } = await quiet.issueKey();
+    await request(quiet.url).get(`/v1/webhooks/${own.webhook}`).set('authorization', `Bearer ${ownKey}`);
+    expect(await quiet.signals.first('request.completed')).toEqual({
+      name: 'request.completed',
+      requestId: expect.stringMatching(/^req_/),
+      method: 'GET',
+      route: '/v1/webhooks/:id',
+      status: 404,
+      durationMs: expect.any(Number),
+      accountId: account,
+    });
+    await quiet.close();
+  });
+
+  it('is counted under one label when it belongs to no route, or strangers could make as many as they like', async () => {
+    await get('/v1/stranger-1');
+    await get('/v1/stranger-2');
+    const { text } = await get('/metrics');
+    expect(text).toContain('route="none",status="404"');
+    expect(text).not.toContain('stranger');
+  });
+});
+
+describe('the probes', () => {
+  it.each(['/healthz', '/readyz', '/metrics'])('answer at %s without a key', async (path) => {
+    expect((await request(api.url).get(path)).status).toBe(200);
+  });
+
+  it('show what Prometheus reads', async () => {
+    const { headers, text } = await request(api.url).get('/metrics');
+    expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(text).toContain('process_cpu_seconds_total');
+    expect(text).toContain('webhooks_http_request_duration_seconds_count');
+  });
+});

@@ -1,0 +1,84 @@
+import { ConfigError } from '@webhooks/core/config/environment';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { caughtFrom } from '@webhooks/core/testing/caught-from';
+import { readApiConfig } from './config';
+
+describe('readApiConfig', () => {
+  it('has the documented defaults', () => {
+    expect(readApiConfig({})).toEqual({
+      REDIS_URL: 'redis://127.0.0.1:6379',
+      LOG_LEVEL: 'info',
+      RETENTION: 14 * 86_400_000,
+      RETENTION_COUNT: 100_000,
+      SHUTDOWN_TIMEOUT: 20_000,
+      API_HOST: '0.0.0.0',
+      API_PORT: 3000,
+      ALLOW_HTTP_URLS: false,
+      MAX_EVENT_BYTES: 256 * 1024,
+    });
+  });
+
+  it('takes what is set', () => {
+    const { key } = buildApiKey();
+    expect(
+      readApiConfig({
+        REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
+        LOG_LEVEL: 'debug',
+        LOG_FORMAT: 'pretty',
+        RETENTION: '3d',
+        RETENTION_COUNT: '10',
+        SHUTDOWN_TIMEOUT: '5s',
+        API_HOST: '127.0.0.1',
+        API_PORT: '0',
+        BOOTSTRAP_API_KEY: key,
+        ALLOW_HTTP_URLS: 'true',
+        MAX_EVENT_BYTES: '2048',
+      }),
+    ).toEqual({
+      REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
+      LOG_LEVEL: 'debug',
+      LOG_FORMAT: 'pretty',
+      RETENTION: 3 * 86_400_000,
+      RETENTION_COUNT: 10,
+      SHUTDOWN_TIMEOUT: 5_000,
+      API_HOST: '127.0.0.1',
+      API_PORT: 0,
+      BOOTSTRAP_API_KEY: key,
+      ALLOW_HTTP_URLS: true,
+      MAX_EVENT_BYTES: 2_048,
+    });
+  });
+
+  it.each([
+    ['REDIS_URL', 'http://cache'],
+    ['REDIS_URL', 'redis://cache/notadb'],
+    ['LOG_LEVEL', 'loud'],
+    ['LOG_FORMAT', 'xml'],
+    ['RETENTION', '14'],
+    ['RETENTION_COUNT', '0'],
+    ['RETENTION_COUNT', 'many'],
+    ['SHUTDOWN_TIMEOUT', 'soon'],
+    ['API_PORT', '65536'],
+    ['API_PORT', '-1'],
+    ['API_PORT', 'http'],
+    ['BOOTSTRAP_API_KEY', 'secret'],
+    ['ALLOW_HTTP_URLS', 'yes'],
+    ['ALLOW_HTTP_URLS', '1'],
+    ['MAX_EVENT_BYTES', '1023'],
+    ['MAX_EVENT_BYTES', '10485761'],
+    ['MAX_EVENT_BYTES', '1.5e3.1'],
+  ])('refuses %s=%s in one line', (name, value) => {
+    const error = caughtFrom(() => readApiConfig({ [name]: value }));
+    expect(error).toBeInstanceOf(ConfigError);
+    const [, ...faults] = (error as ConfigError).message.split('\n');
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}: .+`))]);
+  });
+
+  it('repeats no secret that it refuses', () => {
+    const error = caughtFrom(() =>
+      readApiConfig({ BOOTSTRAP_API_KEY: 's3cr3t', REDIS_URL: 'http://:s3cr3t@cache' }),
+    );
+    expect(String(error)).not.toContain('s3cr3t');
+    expect(String(error).split('\n')).toHaveLength(3);
+  });
+});

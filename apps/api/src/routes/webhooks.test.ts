@@ -1,0 +1,271 @@
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { newSecret } from '@webhooks/core/endpoints/secret';
+import type { AccountId } from '@webhooks/core/events/event';
+import { uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import request, { type Test } from 'supertest';
+import { readProblem } from '../testing/read-problem';
+import { startTestApi, type TestApi } from '../testing/start-test-api';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
+
+let api: TestApi;
+let key: string;
+let accountId: AccountId;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+beforeEach(async () => {
+  ({ key, accountId } = await api.issueKey());
+});
+afterAll(() => api.close());
+
+type Method = 'get' | 'post' | 'patch' | 'delete';
+
+function call(method: Method, path: string, body?: object): Test {
+  const test = request(api.url)[method](path).set('authorization', `Bearer ${key}`);
+  return body === undefined ? test : test.send(body);
+}
+
+const minimal = { url: 'https://receiver.example.com/hooks', events: ['keyword.quick_win'] };
+
+async function created(change: object = {}) {
+  const { body } = await call('post', '/v1/webhooks', { ...minimal, ...change });
+  return body as { id: string; secret: string; created_at: string; updated_at: string };
+}
+
+describe('POST /v1/webhooks', () => {
+  it('registers a webhook, and says where it is', async () => {
+    const { status, headers, body } = await call('post', '/v1/webhooks', { ...minimal, description: 'mine' });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...minimal,
+      id: expect.stringMatching(/^wh_[0-9a-z]{22}$/),
+      description: 'mine',
+      status: 'enabled',
+      secret: expect.stringMatching(SECRET),
+      created_at: expect.stringMatching(TIME),
+      updated_at: body.created_at,
+    });
+    expect(headers.location).toBe(`/v1/webhooks/${body.id}`);
+    const { secret: _secret, ...readable } = body;
+    expect((await call('get', headers.location ?? '')).body).toEqual(readable);
+  });
+
+  it('shows no description where there is none', async () => {
+    expect(await created()).not.toHaveProperty('description');
+  });
+
+  it('keeps the secret that the client has brought along', async () => {
+    const secret = newSecret();
+    const { id, ...shown } = await created({ secret });
+    expect(shown.secret).toBe(secret);
+    expect(await createRedisEndpointStore(api.redis.client).find(accountId, id as EndpointId)).toMatchObject({
+      secret,
+    });
+  });
+
+  it('gives each webhook a secret of its own', async () => {
+    expect((await created()).secret).not.toBe((await created()).secret);
+  });
+
+  it('stores the URL in its normalised form', async () => {
+    expect(await created({ url: 'HTTPS://Example.com:443/a/../b' })).toMatchObject({
+      url: 'https://example.com/b',
+    });
+  });
+
+  it.each<[string, object, string[]]>([
+    ['no URL', { url: undefined }, ['/url']],
+    ['null as URL', { url: null }, ['/url']],
+    ['a URL that is none', { url: 'example.com' }, ['/url']],
+    ['an http URL', { url: 'http://example.com/' }, ['/url']],
+    ['a URL with a password', { url: 'https://a:b@example.com/' }, ['/url']],
+    ['a URL of 2049 characters', { url: 'https://example.com/'.padEnd(2_049, 'a') }, ['/url']],
+    ['no event types', { events: undefined }, ['/events']],
+    ['an empty list of event types', { events: [] }, ['/events']],
+    ['event types that are no list', { events: '*' }, ['/events']],
+    ['unknown event types', { events: ['*', 'keyword.lost', 'brief'] }, ['/events/1', '/events/2']],
+    ['an event type twice', { events: ['*', '*'] }, ['/events']],
+    ['101 event types', { events: Array.from({ length: 101 }, (_, i) => `t.${i}`) }, expect.anything()],
+    ['a description of 501 characters', { description: 'd'.repeat(501) }, ['/description']],
+    ['null as description', { description: null }, ['/description']],
+    ['a secret that is too short', { secret: 'whsec_c2hvcnQ=' }, ['/secret']],
+    ['a secret of another form', { secret: 'my secret' }, ['/secret']],
+    ['an id', { id: 'wh_1' }, ['/id']],
+    ['several faults', { url: 1, events: 1, status: 'x' }, ['/url', '/events', '/status']],
+  ])('refuses %s, and registers nothing', async (_what, change, pointers) => {
+    const response = await call('post', '/v1/webhooks', { ...minimal, ...change });
+    expect(readProblem(response)).toEqual({ status: 422, code: 'invalid_request', pointers });
+    expect((await call('get', '/v1/webhooks')).body.data).toEqual([]);
+  });
+
+  it('does not repeat a secret that it refuses', async () => {
+    const { text } = await call('post', '/v1/webhooks', { ...minimal, secret: 'whsec_mine' });
+    expect(text).not.toContain('mine');
+  });
+
+  it('takes http URLs where the operator allows them', async () => {
+    const lenient = await startTestApi({ ALLOW_HTTP_URLS: 'true' });
+    const issued = await lenient.issueKey();
+    const response = await request(lenient.url)
+      .post('/v1/webhooks')
+      .set('authorization', `Bearer ${issued.key}`)
+      .send({ ...minimal, url: 'http://127.0.0.1:9000/' });
+    expect(response.status).toBe(201);
+    await lenient.close();
+  });
+});
+
+describe('the secret of a webhook', () => {
+  it('is shown at its creation, and in no other answer', async () => {
+    const { id, secret } = await created();
+    const answers = [
+      await call('get', `/v1/webhooks/${id}`),
+      await call('get', '/v1/webhooks'),
+      await call('patch', `/v1/webhooks/${id}`, { description: 'new' }),
+      await call('get', `/v1/webhooks/${id}/deliveries`),
+      await call('delete', `/v1/webhooks/${id}`),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 204]);
+    for (const { text } of answers) expect(text).not.toMatch(new RegExp(`secret|${secret.slice(6, 20)}`));
+  });
+});
+
+describe('GET /v1/webhooks', () => {
+  async function readPages(query: string): Promise<string[][]> {
+    const pages: string[][] = [];
+    let cursor: string | null = null;
+    do {
+      const { body } = await call(
+        'get',
+        `/v1/webhooks?${query}${cursor === null ? '' : `&cursor=${cursor}`}`,
+      );
+      expect(body.has_more).toBe(body.next_cursor !== null);
+      pages.push(body.data.map(({ id }: { id: string }) => id));
+      cursor = body.next_cursor;
+    } while (cursor !== null);
+    return pages;
+  }
+
+  it('gives an empty page to an account without webhooks', async () => {
+    expect((await call('get', '/v1/webhooks')).body).toEqual({
+      data: [],
+      next_cursor: null,
+      has_more: false,
+    });
+  });
+
+  it('gives the newest first, in pages of the size that was asked for, each once', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i += 1) ids.push((await created()).id);
+    const sorted = ids.toSorted().toReversed();
+    expect(await readPages('limit=2')).toEqual([sorted.slice(0, 2), sorted.slice(2, 4), sorted.slice(4)]);
+    expect(await readPages('limit=5')).toEqual([sorted]);
+    expect(await readPages('')).toEqual([sorted]);
+  });
+
+  it('gives webhooks in the form in which they are read alone', async () => {
+    const { id } = await created({ description: 'mine' });
+    const { body } = await call('get', '/v1/webhooks');
+    expect(body.data).toEqual([(await call('get', `/v1/webhooks/${id}`)).body]);
+  });
+
+  it("shows an account's own only", async () => {
+    await created();
+    ({ key } = await api.issueKey());
+    const { id } = await created();
+    expect(await readPages('')).toEqual([[id]]);
+  });
+
+  it('is the same for all keys of an account', async () => {
+    const { id } = await created();
+    ({ key } = await api.issueKey({ accountId }));
+    expect(await readPages('')).toEqual([[id]]);
+  });
+
+  it('refuses a cursor of another list', async () => {
+    const { id } = await created();
+    const store = createRedisDeliveryStore(api.redis.client, { ageMs: 60_000, count: 10 });
+    await store.enlist(uniqueEventId(), [id as EndpointId], 1);
+    await store.enlist(uniqueEventId(), [id as EndpointId], 2);
+    const { body } = await call('get', `/v1/webhooks/${id}/deliveries?limit=1`);
+    expect(body.next_cursor).toEqual(expect.any(String));
+    expect(readProblem(await call('get', `/v1/webhooks?cursor=${body.next_cursor}`))).toMatchObject({
+      status: 422,
+    });
+  });
+});
+
+describe('PATCH /v1/webhooks/:id', () => {
+  const path = (id: string) => `/v1/webhooks/${id}`;
+
+  it('changes what it names, leaves the rest, and gives the whole', async () => {
+    const { secret: _secret, ...before } = await created({ description: 'mine' });
+    const changes = { url: 'https://new.example.com/', events: ['*'] };
+    const { status, body } = await call('patch', path(before.id), changes);
+    expect(status).toBe(200);
+    expect(body).toEqual({ ...before, ...changes, updated_at: expect.stringMatching(TIME) });
+    expect(body.updated_at > before.updated_at).toBe(true);
+    expect((await call('get', path(before.id))).body).toEqual(body);
+  });
+
+  it('removes the description by null, and keeps it when it is left out', async () => {
+    const { id } = await created({ description: 'mine' });
+    expect((await call('patch', path(id), { events: ['*'] })).body).toMatchObject({ description: 'mine' });
+    expect((await call('patch', path(id), { description: null })).body).not.toHaveProperty('description');
+    expect((await call('get', path(id))).body).not.toHaveProperty('description');
+  });
+
+  it('replaces lists as a whole, as a merge patch does', async () => {
+    const { id } = await created({ events: ['keyword.*', 'brief.*'] });
+    expect((await call('patch', path(id), { events: ['import.*'] })).body).toMatchObject({
+      events: ['import.*'],
+    });
+  });
+
+  it('takes an empty patch', async () => {
+    const { id } = await created();
+    expect((await call('patch', path(id), {})).body).toMatchObject({ id, ...minimal });
+  });
+
+  it('leaves the secret as it is', async () => {
+    const { id, secret } = await created();
+    await call('patch', path(id), { url: 'https://new.example.com/' });
+    expect(await createRedisEndpointStore(api.redis.client).find(accountId, id as EndpointId)).toMatchObject({
+      secret,
+    });
+  });
+
+  it.each<[string, object, string[]]>([
+    ['null as URL', { url: null }, ['/url']],
+    ['an http URL', { url: 'http://example.com/' }, ['/url']],
+    ['null as event types', { events: null }, ['/events']],
+    ['an empty list of event types', { events: [] }, ['/events']],
+    ['an unknown event type', { events: ['keyword.lost'] }, ['/events/0']],
+    ['a description of 501 characters', { description: 'd'.repeat(501) }, ['/description']],
+    ['a secret', { secret: newSecret() }, ['/secret']],
+    ['an id', { id: 'wh_1' }, ['/id']],
+    ['a good change beside a fault', { description: 'new', url: 1 }, ['/url']],
+  ])('refuses %s, and changes nothing', async (_what, patch, pointers) => {
+    const { secret: _secret, ...before } = await created({ description: 'mine' });
+    const response = await call('patch', path(before.id), patch);
+    expect(readProblem(response)).toEqual({ status: 422, code: 'invalid_request', pointers });
+    expect((await call('get', path(before.id))).body).toEqual(before);
+  });
+});
+
+describe('DELETE /v1/webhooks/:id', () => {
+  it('removes the webhook, with an answer that has no body', async () => {
+    const { id } = await created();
+    const other = await created();
+    const { status, text } = await call('delete', `/v1/webhooks/${id}`);
+    expect({ status, text }).toEqual({ status: 204, text: '' });
+    expect((await call('get', `/v1/webhooks/${id}`)).status).toBe(404);
+    expect((await call('get', `/v1/webhooks/${id}/deliveries`)).status).toBe(404);
+    expect((await call('delete', `/v1/webhooks/${id}`)).status).toBe(404);
+    expect((await call('get', '/v1/webhooks')).body.data).toMatchObject([{ id: other.id }]);
+  });
+});

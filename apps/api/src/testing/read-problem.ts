@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+const problemSchema = z.strictObject({
+  type: z.string().startsWith('urn:webhooks:error:'),
+  title: z.string().min(1),
+  status: z.int(),
+  detail: z.string().min(1),
+  code: z.string().min(1),
+  request_id: z.string().min(1),
+  errors: z.array(z.strictObject({ pointer: z.string(), detail: z.string().min(1) })).optional(),
+});
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/**
+ * The status, code and faults of an error, once its form was found to be the one that every error has (RFC 9457).
+ *
+ * @throws Error when it has another form.
+ */
+export function readProblem({ status, headers, body }: Answer) {
+  const problem = problemSchema.parse(body);
+  const rules = {
+    'has the content type of a problem':
+      headers['content-type'] === 'application/problem+json; charset=utf-8',
+    'repeats the status': problem.status === status,
+    'has the request id of its header': problem.request_id === headers['x-request-id'],
+    'has a type that goes with its code': problem.type === `urn:webhooks:error:${problem.code}`,
+    'has faults if the request is not valid, and only then':
+      (status === 422) === (problem.errors !== undefined),
+  };
+  for (const [rule, holds] of Object.entries(rules)) {
+    if (!holds) throw new Error(`The problem breaks a rule: it ${rule}. ${JSON.stringify(problem)}`);
+  }
+  return {
+    status,
+    code: problem.code,
+    ...(problem.errors === undefined ? {} : { pointers: problem.errors.map(({ pointer }) => pointer) }),
+  };
+}

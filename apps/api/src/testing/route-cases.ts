@@ -1,0 +1,90 @@
+import type { Scope } from '@webhooks/core/api-keys/api-key';
+import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
+import type { AccountId } from '@webhooks/core/events/event';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
+import { buildEvent } from '@webhooks/core/testing/build-event';
+import type { TestRedis } from '@webhooks/core/testing/test-redis';
+import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
+
+/** What an id in a route's path can belong to. */
+export type Resource = 'webhook' | 'delivery';
+
+/** A route, and what tests of every route need to know of it. */
+export interface RouteCase {
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly path: string;
+  readonly scope: Scope;
+  /** Whose id is in the path. */
+  readonly of?: Resource;
+  /** A body that it takes. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The answer to a request without a fault. */
+  readonly status: number;
+  readonly isList?: true;
+}
+
+/** Every route of the API, in the order of `routes/index.ts`. */
+export const routeCases: readonly RouteCase[] = [
+  {
+    method: 'post',
+    path: '/v1/webhooks',
+    scope: 'webhooks:write',
+    body: { url: 'https://receiver.example.com/hooks', events: ['*'] },
+    status: 201,
+  },
+  { method: 'get', path: '/v1/webhooks', scope: 'webhooks:read', status: 200, isList: true },
+  { method: 'get', path: '/v1/webhooks/:id', scope: 'webhooks:read', of: 'webhook', status: 200 },
+  {
+    method: 'patch',
+    path: '/v1/webhooks/:id',
+    scope: 'webhooks:write',
+    of: 'webhook',
+    body: { description: 'new' },
+    status: 200,
+  },
+  { method: 'delete', path: '/v1/webhooks/:id', scope: 'webhooks:write', of: 'webhook', status: 204 },
+  {
+    method: 'get',
+    path: '/v1/webhooks/:id/deliveries',
+    scope: 'deliveries:read',
+    of: 'webhook',
+    status: 200,
+    isList: true,
+  },
+  { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
+  {
+    method: 'post',
+    path: '/v1/events',
+    scope: 'events:write',
+    body: { type: keywordQuickWin.name, data: keywordQuickWin.example },
+    status: 202,
+  },
+];
+
+/** The ids of what an account has. */
+export type Belongings = Readonly<Record<Resource, string>>;
+
+/** Gives an account one of everything. */
+export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
+  const endpoint = buildEndpoint({ accountId });
+  const event = buildEvent({ accountId });
+  const deliveryStore = createRedisDeliveryStore(client, { ageMs: 60_000, count: 100 });
+  await createRedisEndpointStore(client).create(endpoint);
+  await createRedisEventStore(client, 60_000).save(event);
+  await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+  return { webhook: endpoint.id, delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }) };
+}
+
+/** Ids that are well formed, of what nobody has. */
+export function unknownIds(): Belongings {
+  const endpointId = uniqueEndpointId();
+  return { webhook: endpointId, delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }) };
+}
+
+export function pathTo({ path, of }: RouteCase, belongings: Belongings): string {
+  return of === undefined ? path : path.replace(':id', belongings[of]);
+}

@@ -1,0 +1,70 @@
+import type { ApiKey } from '@webhooks/core/api-keys/api-key';
+import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import type { Environment } from '@webhooks/core/config/environment';
+import type { AccountId } from '@webhooks/core/events/event';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { recordSignals, type SignalRecord } from '@webhooks/core/testing/record-signals';
+import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { composeApi } from '../compose';
+import { readApiConfig } from '../config';
+
+/** The limit of an event's body in tests: the smallest that can be configured. */
+export const MAX_EVENT_BYTES = 1_024;
+
+export interface TestApi {
+  readonly url: string;
+  readonly redis: TestRedis;
+  readonly signals: SignalRecord;
+  /** A key of an account of its own, with every scope, unless `change` says otherwise. */
+  issueKey(
+    change?: Partial<Pick<ApiKey, 'accountId' | 'scopes'>>,
+  ): Promise<{ readonly key: string; readonly accountId: AccountId }>;
+  close(): Promise<void>;
+}
+
+/** The whole API on a port of its own, with a database of its own. Resolves when it is ready. */
+export async function startTestApi(environment: Environment = {}): Promise<TestApi> {
+  const redis = await openTestRedis();
+  const apiKeyStore = createRedisApiKeyStore(redis.client);
+  const api = await startApi({ REDIS_URL: redis.url, ...environment });
+  await untilReady(api.url);
+  return {
+    ...api,
+    redis,
+    async issueKey(change) {
+      const { key, record } = buildApiKey(change);
+      await apiKeyStore.save(record);
+      return { key, accountId: record.accountId };
+    },
+    async close() {
+      await api.close();
+      await redis.close();
+    },
+  };
+}
+
+/** The whole API, be it ready or not. */
+export async function startApi(
+  environment: Environment,
+): Promise<Pick<TestApi, 'url' | 'signals' | 'close'>> {
+  const signals = recordSignals();
+  const config = readApiConfig({
+    API_HOST: '127.0.0.1',
+    API_PORT: '0',
+    MAX_EVENT_BYTES: String(MAX_EVENT_BYTES),
+    ...environment,
+  });
+  const { port, parts } = await composeApi(config, [signals.listen]);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    signals,
+    async close() {
+      for (const part of parts) await part.stop();
+    },
+  };
+}
+
+/** What an orchestrator does before it sends requests. */
+export async function untilReady(url: string): Promise<void> {
+  while ((await fetch(`${url}/readyz`)).status !== 200);
+}

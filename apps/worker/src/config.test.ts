@@ -1,0 +1,91 @@
+import { ConfigError } from '@webhooks/core/config/environment';
+import { caughtFrom } from '@webhooks/core/testing/caught-from';
+import { readWorkerConfig } from './config';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+describe('readWorkerConfig', () => {
+  it('has the documented defaults', () => {
+    expect(readWorkerConfig({})).toEqual({
+      REDIS_URL: 'redis://127.0.0.1:6379',
+      LOG_LEVEL: 'info',
+      RETENTION: 14 * 24 * HOUR,
+      RETENTION_COUNT: 100_000,
+      SHUTDOWN_TIMEOUT: 20_000,
+      WORKER_HOST: '0.0.0.0',
+      WORKER_PORT: 3001,
+      WORKER_CONCURRENCY: 256,
+      RETRY_SCHEDULE: [
+        5_000,
+        5 * MINUTE,
+        30 * MINUTE,
+        2 * HOUR,
+        5 * HOUR,
+        10 * HOUR,
+        14 * HOUR,
+        20 * HOUR,
+        24 * HOUR,
+      ],
+      DELIVERY_TIMEOUT: 15_000,
+      JOB_LOCK_DURATION: 30_000,
+      MAX_EVENT_BYTES: 256 * 1024,
+      SIGNATURE_HEADER: 'X-Service-Signature',
+      SIGNATURE_PREFIX: 'sha256=',
+    });
+  });
+
+  it('takes what is set', () => {
+    expect(
+      readWorkerConfig({
+        WORKER_HOST: '127.0.0.1',
+        WORKER_PORT: '0',
+        WORKER_CONCURRENCY: '8',
+        RETRY_SCHEDULE: '1s, 2s',
+        DELIVERY_TIMEOUT: '250ms',
+        JOB_LOCK_DURATION: '3s',
+        MAX_EVENT_BYTES: '1024',
+        SIGNATURE_HEADER: 'X-Acme-Signature',
+        SIGNATURE_PREFIX: 'v0=',
+      }),
+    ).toMatchObject({
+      WORKER_HOST: '127.0.0.1',
+      WORKER_PORT: 0,
+      WORKER_CONCURRENCY: 8,
+      RETRY_SCHEDULE: [1_000, 2_000],
+      DELIVERY_TIMEOUT: 250,
+      JOB_LOCK_DURATION: 3_000,
+      MAX_EVENT_BYTES: 1_024,
+      SIGNATURE_HEADER: 'X-Acme-Signature',
+      SIGNATURE_PREFIX: 'v0=',
+    });
+  });
+
+  it.each([
+    ['WORKER_PORT', '65536'],
+    ['WORKER_CONCURRENCY', '0'],
+    ['WORKER_CONCURRENCY', '10001'],
+    ['WORKER_CONCURRENCY', '2.5'],
+    ['RETRY_SCHEDULE', '5s,soon'],
+    ['RETRY_SCHEDULE', '5'],
+    ['DELIVERY_TIMEOUT', '15'],
+    ['JOB_LOCK_DURATION', 'long'],
+    ['MAX_EVENT_BYTES', '10'],
+    ['SIGNATURE_HEADER', 'X Signature'],
+    ['SIGNATURE_HEADER', 'X-Signature:'],
+    ['SIGNATURE_HEADER', 'x'.repeat(65)],
+    ['SIGNATURE_PREFIX', 'sha 256'],
+    ['SIGNATURE_PREFIX', 'line\nfeed'],
+    ['SIGNATURE_PREFIX', 'p'.repeat(33)],
+  ])('refuses %s=%j in one line', (name, value) => {
+    const error = caughtFrom(() => readWorkerConfig({ [name]: value }));
+    expect(error).toBeInstanceOf(ConfigError);
+    const [, ...faults] = (error as ConfigError).message.split('\n');
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}.*: .+`))]);
+  });
+
+  it('names every wrong variable at once', () => {
+    const error = caughtFrom(() => readWorkerConfig({ WORKER_PORT: 'x', DELIVERY_TIMEOUT: 'y' }));
+    expect(String(error).split('\n')).toHaveLength(3);
+  });
+});

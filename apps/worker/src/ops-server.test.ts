@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { OpsServer } from './ops-server';
+
+let stop: (() => Promise<void>) | undefined;
+afterEach(() => stop?.());
+
+async function start(isReady = true) {
+  const registry = new Registry();
+  new Counter({ name: 'deliveries_total', help: 'Deliveries.', registers: [registry] }).inc(3);
+  const server = new OpsServer({ host: '127.0.0.1', port: 0, registry, isReady: async () => isReady });
+  stop = () => server.stop();
+  return { server, registry, url: `http://127.0.0.1:${await server.start()}` };
+}
+
+async function get(url: string) {
+  const response = await fetch(url);
+  return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
+}
+
+describe('OpsServer', () => {
+  it('says that it is alive, whatever its query', async () => {
+    const { url } = await start(false);
+    expect(await get(`${url}/healthz?from=orchestrator`)).toEqual({
+      status: 200,
+      type: 'application/json',
+      text: '{"status":"ok"}',
+    });
+  });
+
+  it.each([
+    [true, 200, 'ready'],
+    [false, 503, 'not ready'],
+  ])('says whether it is ready: %s', async (isReady, status, text) => {
+    const { url } = await start(isReady);
+    expect(await get(`${url}/readyz`)).toMatchObject({ status, text: JSON.stringify({ status: text }) });
+  });
+
+  it('shows the metrics of its registry', async () => {
+    const { url } = await start();
+    expect(await get(`${url}/metrics`)).toEqual({
+      status: 200,
+      type: 'text/plain; version=0.0.4; charset=utf-8',
+      text: '# HELP deliveries_total Deliveries.\n# TYPE deliveries_total counter\ndeliveries_total 3\n',
+    });
+  });
+
+  it.each(['/', '/v1/webhooks', '/healthz/', '//', '//healthz', '/%ff', '/?/healthz'])(
+    'knows nothing else, such as %s',
+    async (path) => {
+      const { url } = await start();
+      expect(await get(url + path)).toMatchObject({ status: 404 });
+    },
+  );
+
+  it('answers 500 when the metrics can not be read, and goes on', async () => {
+    const { url, registry } = await start();
+    registry.registerMetric(
+      new Gauge({
+        name: 'broken',
+        help: 'Broken.',
+        registers: [],
+        collect: () => Promise.reject(new Error('broken')),
+      }),
+    );
+    expect(await get(`${url}/metrics`)).toMatchObject({ status: 500 });
+    expect(await get(`${url}/healthz`)).toMatchObject({ status: 200 });
+  });
+
+  it('stops also while a connection is open', async () => {
+    const { server, url } = await start();
+    stop = undefined;
+    const client = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(client, 'connect');
+    const closed = once(client, 'close');
+    client.resume();
+    await server.stop();
+    expect(await closed).toEqual([false]);
+  });
+
+  it('rejects when its port is taken', async () => {
+    const { url } = await start();
+    const port = Number(new URL(url).port);
+    const second = new OpsServer({
+      host: '127.0.0.1',
+      port,
+      registry: new Registry(),
+      isReady: async () => true,
+    });
+    await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+});

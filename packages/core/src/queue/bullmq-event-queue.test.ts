@@ -1,0 +1,120 @@
+import { Queue } from 'bullmq';
+import { type ConnectionRole, connectRedis, type RedisClient } from '../redis/redis-connect';
+import { buildEvent } from '../testing/build-event';
+import { findClosedPort, startTcpServer } from '../testing/local-server';
+import { startRedisProxy } from '../testing/redis-proxy';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { BullmqEventQueue } from './bullmq-event-queue';
+import { EVENTS_QUEUE } from './queue-names';
+import { readEventJob } from './read-event-job';
+
+let redis: TestRedis;
+let jobs: Queue;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  jobs = new Queue(EVENTS_QUEUE, { connection: redis.client });
+});
+afterEach(() => jobs.drain());
+afterAll(async () => {
+  await jobs.close();
+  await redis.close();
+});
+
+const opened: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const resource of opened.splice(0)) await resource.close();
+});
+
+function connect(url: string, role: ConnectionRole = 'answering'): RedisClient {
+  const client = connectRedis({ url, role, name: 'test', emit: () => {} });
+  opened.push({ close: async () => client.disconnect() });
+  return client;
+}
+
+function openQueue(client: RedisClient): BullmqEventQueue {
+  const queue = new BullmqEventQueue({ redis: client, prefix: 'bull' });
+  opened.unshift(queue);
+  return queue;
+}
+
+async function ready(client: RedisClient): Promise<RedisClient> {
+  if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve));
+  return client;
+}
+
+describe('add', () => {
+  it('resolves once the event is on the queue, as a job that reads back as the same event', async () => {
+    const event = buildEvent({ body: '{"data":"Zoë 🚀"}' });
+    await openQueue(redis.client).add(event);
+    const [job] = await jobs.getWaiting();
+    expect(job).toMatchObject({ id: `${event.accountId}.${event.id}`, name: event.type });
+    const { name, timestamp, data } = job ?? { name: '', timestamp: 0, data: null };
+    expect(readEventJob({ id: '', name, timestamp, data }, 1_024)).toEqual({ event, source: 'http' });
+  });
+
+  it('makes one job of an event that is added twice, and keeps the first one', async () => {
+    const event = buildEvent();
+    const queue = openQueue(redis.client);
+    await queue.add(event);
+    await queue.add({ ...event, body: '{"other":true}' });
+    await openQueue(redis.client).add(event);
+    expect((await jobs.getWaiting()).map(({ data }) => data.body)).toEqual([event.body]);
+  });
+
+  it('keeps events of one id apart by their accounts', async () => {
+    const event = buildEvent();
+    const queue = openQueue(redis.client);
+    await queue.add(event);
+    await queue.add(buildEvent({ id: event.id }));
+    expect(await jobs.getWaitingCount()).toBe(2);
+  });
+});
+
+describe('add without Redis', () => {
+  const UNAVAILABLE = { name: 'AppError', code: 'storage_unavailable' };
+
+  // Whoever publishes is waiting: the default time-out of a test is far above what is bearable here.
+  it.each([
+    ['refuses connections', async () => `redis://127.0.0.1:${await findClosedPort()}`],
+    [
+      'takes connections and is silent',
+      async () => {
+        const silent = await startTcpServer(() => {});
+        opened.push(silent);
+        return `redis://127.0.0.1:${silent.port}`;
+      },
+    ],
+  ])(
+    'fails at once when it %s',
+    async (_what, findUrl) => {
+      const queue = openQueue(connect(await findUrl()));
+      await expect(queue.add(buildEvent())).rejects.toMatchObject(UNAVAILABLE);
+    },
+    5_000,
+  );
+
+  it('fails soon when Redis falls silent, leaves nothing behind, and works again afterwards', async () => {
+    const proxy = await startRedisProxy(redis.url);
+    opened.push(proxy);
+    const client = await ready(connect(proxy.url));
+    const queue = openQueue(client);
+    const events = [buildEvent(), buildEvent(), buildEvent()];
+    const listeners = client.listenerCount('error');
+
+    proxy.freeze();
+    const results = await Promise.allSettled(events.map((event) => queue.add(event)));
+    expect(results).toMatchObject(events.map(() => ({ status: 'rejected', reason: UNAVAILABLE })));
+    expect(client.listenerCount('error')).toBe(listeners);
+
+    proxy.thaw();
+    for (const event of events) await queue.add(event);
+    expect((await jobs.getWaiting()).map(({ data }) => data.id).toSorted()).toEqual(
+      events.map(({ id }) => id).toSorted(),
+    );
+  }, 5_000);
+
+  it('closes, also when it was never used', async () => {
+    const queue = new BullmqEventQueue({ redis: redis.client, prefix: 'bull' });
+    await expect(queue.close()).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,36 @@
+import { Queue } from 'bullmq';
+import { openTestRedis } from '../testing/test-redis';
+import { BullmqQueueDepth } from './bullmq-queue-depth';
+import { EVENTS_QUEUE } from './queue-names';
+
+describe('read', () => {
+  it('counts the jobs of each queue by state, and shows zero where there are none', async () => {
+    const redis = await openTestRedis();
+    const events = new Queue(EVENTS_QUEUE, { connection: redis.client });
+    await events.addBulk([
+      { name: 'one', data: {} },
+      { name: 'two', data: {} },
+      { name: 'later', data: {}, opts: { delay: 60_000 } },
+    ]);
+    const depth = new BullmqQueueDepth({ redis: redis.client, prefix: 'bull' });
+    const jobs = Object.fromEntries(
+      (await depth.read()).map(({ queue, state, jobs: count }) => [`${queue} ${state}`, count]),
+    );
+    expect(jobs).toEqual({
+      'events wait': 2,
+      'events active': 0,
+      'events delayed': 1,
+      'events failed': 0,
+      'deliveries wait': 0,
+      'deliveries active': 0,
+      'deliveries delayed': 0,
+      'deliveries failed': 0,
+      'events-dead-letters wait': 0,
+      'events-dead-letters active': 0,
+      'events-dead-letters delayed': 0,
+      'events-dead-letters failed': 0,
+    });
+    await Promise.all([events.close(), depth.close()]);
+    await redis.close();
+  });
+});

@@ -1,0 +1,40 @@
+import { findClosedPort } from '../testing/local-server';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis } from '../testing/test-redis';
+import { connectRedis, queuePrefix } from './redis-connect';
+
+describe('connectRedis', () => {
+  it('connects to the database that the URL names, under the name that it is given', async () => {
+    const test = await openTestRedis();
+    const redis = connectRedis({ url: test.url, role: 'working', name: 'probe', emit: () => {} });
+    await redis.set('key', 'value');
+    expect(await test.client.get('key')).toBe('value');
+    expect(await redis.call('CLIENT', 'GETNAME')).toBe('probe');
+    redis.disconnect();
+    await test.close();
+  });
+
+  it('announces its errors, and keeps trying', async () => {
+    const signals = recordSignals();
+    const redis = connectRedis({
+      url: `redis://127.0.0.1:${await findClosedPort()}`,
+      role: 'answering',
+      name: 'api-store',
+      emit: signals.listen,
+    });
+    expect(await signals.first('redis.error')).toMatchObject({
+      connection: 'api-store',
+      error: { code: 'ECONNREFUSED' },
+    });
+    expect(['reconnecting', 'connecting']).toContain(redis.status);
+    redis.disconnect();
+  });
+});
+
+describe('queuePrefix', () => {
+  it("is BullMQ's own, and a hash tag in a Cluster", () => {
+    expect(queuePrefix('redis://cache')).toBe('bull');
+    expect(queuePrefix('rediss+sentinel://one,two/hooks')).toBe('bull');
+    expect(queuePrefix('redis+cluster://one,two')).toBe('{bull}');
+  });
+});
