@@ -7,7 +7,6 @@ import { freePort } from '../support/free-port';
 import { Receiver } from '../support/receiver';
 import { BRIEF } from '../support/samples';
 import { newApiKey } from '../support/stack';
-import { until } from '../support/until';
 import { DockerfileFollower, type Image, type ImageFile, listFiles } from './follow-dockerfile';
 import { ImageProcess } from './image-process';
 import { npmSettings, provideNpmOfImage } from './npm-of-image';
@@ -26,10 +25,15 @@ interface Built {
 }
 
 let folder: string;
+/** With `node` in it, and nothing else. */
+let programs: string;
 const built = {} as Record<Target, Built>;
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'webhooks-images-')));
+  programs = join(folder, 'programs');
+  await mkdir(programs);
+  await symlink(process.execPath, join(programs, 'node'));
   const npm = await provideNpmOfImage(PROJECT);
   const follower = new DockerfileFollower({
     context: PROJECT,
@@ -104,64 +108,50 @@ describe('the build', () => {
 });
 
 describe('the api and worker images together', () => {
+  const running: { stop(): Promise<unknown> }[] = [];
+
+  // Also after a time-out: what then still asks a process for something gets its end from this.
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((part) => part.stop()));
+  });
+
   it('deliver an event, are healthy, and stop when they are told to', async () => {
     const redis = await openTestRedis();
     const receiver = await Receiver.start();
+    running.push(receiver, { stop: () => redis.close() });
     const apiKey = newApiKey();
     const [apiPort, workerPort] = [await freePort(), await freePort()];
-    const path = await folderWithNodeAlone();
-    const environment = { REDIS_URL: redis.url, DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8' };
-    const api = new ImageProcess({
-      image: built.api.image,
-      path,
-      environment: {
-        ...environment,
-        API_PORT: String(apiPort),
-        BOOTSTRAP_API_KEY: apiKey,
-        ALLOW_HTTP_URLS: 'true',
-      },
+    const api = await start('api', apiPort, {
+      REDIS_URL: redis.url,
+      API_PORT: String(apiPort),
+      BOOTSTRAP_API_KEY: apiKey,
+      ALLOW_HTTP_URLS: 'true',
     });
-    const worker = new ImageProcess({
-      image: built.worker.image,
-      path,
-      environment: { ...environment, WORKER_PORT: String(workerPort) },
+    const worker = await start('worker', workerPort, {
+      REDIS_URL: redis.url,
+      WORKER_PORT: String(workerPort),
+      DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
     });
-    try {
-      await Promise.all([apiPort, workerPort].map(waitUntilReady));
-      const client = new ApiClient(`http://127.0.0.1:${apiPort}`, apiKey);
-      const webhook = await client.register(receiver.url);
-      const eventId = await client.publish(BRIEF.type, BRIEF.data);
-      await client.waitForStatus(webhook.id, eventId, 'delivered');
-      const [request] = await receiver.waitFor(1);
-      expect(JSON.parse(request?.body.toString() ?? '')).toEqual(BRIEF);
 
-      expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([0, 0]);
-      expect(await Promise.all([api.stop(), worker.stop()])).toEqual([0, 0]);
-      expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([1, 1]);
-    } catch (error) {
-      say(`api:\n${api.output}worker:\n${worker.output}`);
-      throw error;
-    } finally {
-      await Promise.all([api.stop(), worker.stop()]);
-      await receiver.stop();
-      await redis.close();
-    }
+    const client = new ApiClient(`http://127.0.0.1:${apiPort}`, apiKey);
+    const webhook = await client.register(receiver.url);
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    await client.waitForStatus(webhook.id, eventId, 'delivered');
+    const [request] = await receiver.waitFor(1);
+    expect(JSON.parse(request?.body.toString() ?? '')).toEqual(BRIEF);
+
+    expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([0, 0]);
+    expect(await Promise.all([api.stop(), worker.stop()])).toEqual([0, 0]);
+    expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([1, 1]);
   });
+
+  async function start(target: Target, port: number, environment: Readonly<Record<string, string>>) {
+    const process = new ImageProcess({ image: built[target].image, path: programs, environment });
+    running.push(process);
+    await process.waitUntilReady(port);
+    return process;
+  }
 });
-
-async function waitUntilReady(port: number): Promise<void> {
-  await until(async () => {
-    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
-    return response?.ok ? true : undefined;
-  });
-}
-
-async function folderWithNodeAlone(): Promise<string> {
-  const programs = join(folder, 'programs');
-  await mkdir(programs);
-  await symlink(process.execPath, join(programs, 'node'));
-  return programs;
-}
 
 async function workspaceManifests(): Promise<string[]> {
   const { workspaces = [] } = await readManifest(PROJECT);

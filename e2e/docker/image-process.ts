@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Image } from './follow-dockerfile';
 import type { Command } from './read-dockerfile';
 
@@ -10,6 +11,8 @@ export interface ContainerOptions {
   readonly path: string;
   readonly environment: Readonly<Record<string, string>>;
 }
+
+const ASK_EVERY_MS = 50;
 
 /** The process that a container of an image would be: its CMD, its ENV, its WORKDIR, and nothing of ours. */
 export class ImageProcess {
@@ -28,9 +31,14 @@ export class ImageProcess {
     }
   }
 
-  /** What it has written so far. */
-  get output(): string {
-    return this.#output;
+  /** Asks until it is ready. Rejects with what it wrote once it has ended instead. */
+  async waitUntilReady(port: number): Promise<void> {
+    while (!this.#hasEnded) {
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+      if (answer?.ok) return;
+      await wait(ASK_EVERY_MS);
+    }
+    throw new Error(`The process ended with ${String(await this.#exited)}: ${this.#output}`);
   }
 
   /** Runs the HEALTHCHECK as an engine would; resolves with its exit code. */
@@ -42,9 +50,12 @@ export class ImageProcess {
 
   /** Sends the image's STOPSIGNAL; resolves with the exit code, or null if the signal ended it. */
   async stop(): Promise<number | null> {
-    const hasEnded = this.#child.exitCode !== null || this.#child.signalCode !== null;
-    if (!hasEnded) this.#child.kill((this.options.image.stopSignal ?? 'SIGTERM') as NodeJS.Signals);
+    if (!this.#hasEnded) this.#child.kill((this.options.image.stopSignal ?? 'SIGTERM') as NodeJS.Signals);
     return await this.#exited;
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 }
 

@@ -130,7 +130,10 @@ describe('the secret of a webhook', () => {
       await call('delete', `/v1/webhooks/${id}`),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 204]);
-    for (const { text } of answers) expect(text).not.toMatch(new RegExp(`secret|${secret.slice(6, 20)}`));
+    for (const { text } of answers) {
+      expect(text).not.toContain('secret');
+      expect(text).not.toContain(secret.slice('whsec_'.length));
+    }
   });
 });
 

@@ -141,6 +141,14 @@ describe('list', () => {
     expect(page.nextCursor).toBeUndefined();
   });
 
+  it('fills a page with what is there, however much was removed', async () => {
+    const { accountId, ids } = await savedInOrder(4);
+    for (const id of ids.slice(2)) await store.remove(accountId, id);
+    const page = await store.list(accountId, 2);
+    expect(page.endpoints.map(({ id }) => id)).toEqual([ids[1], ids[0]]);
+    expect(page.nextCursor).toBeUndefined();
+  });
+
   it('goes on behind its cursor, also when the endpoint at the cursor is gone and new ones have come', async () => {
     const { accountId, ids } = await savedInOrder(4);
     const { nextCursor } = await store.list(accountId, 2);

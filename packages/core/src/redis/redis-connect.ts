@@ -24,6 +24,8 @@ export interface ConnectOptions {
 const COMMAND_TIMEOUT_MS = 1_500;
 const CONNECT_TIMEOUT_MS = 1_500;
 const MAX_RECONNECT_DELAY_MS = 1_000;
+// Nobody hangs up on a command that matters; a silent Redis must not hold up the end of a process.
+const DISCONNECT_TIMEOUT_MS = 200;
 
 /** Connects to a single Redis, to the master behind Sentinels or to a Cluster, as `url` says. */
 export function connectRedis(options: ConnectOptions): RedisClient {
@@ -61,6 +63,7 @@ function optionsFor({ role, name, batched = false }: ConnectOptions): ClientOpti
   const common: ClientOptions = {
     connectionName: name,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     enableAutoPipelining: batched,
     retryStrategy: reconnectDelay,
     // After a fail-over the old master answers READONLY: connect anew, to the new one, and repeat.

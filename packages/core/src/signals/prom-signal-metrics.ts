@@ -1,10 +1,13 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { attemptOutcomes } from '../deliveries/attempt';
 import type { Signal } from './signal';
 import type { SignalListener } from './signals';
 
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 21_600, 86_400];
+
+const endStatuses = ['delivered', 'exhausted', 'cancelled'] as const;
 
 /** What the API counts. */
 export function createPromApiMetrics(registry: Registry): SignalListener {
@@ -55,6 +58,9 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['status'] as const,
     registers,
   });
+  // From the start, or `increase()` would miss the first of each: the exhausted delivery that an alert is about.
+  for (const outcome of attemptOutcomes) attempts.inc({ outcome }, 0);
+  for (const status of endStatuses) ended.inc({ status }, 0);
   const lagSeconds = new Histogram({
     name: 'webhooks_delivery_lag_seconds',
     help: 'Time from the acceptance of an event to its delivery.',
