@@ -12,6 +12,7 @@ import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-conne
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { createClosables } from '@webhooks/core/testing/closables';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@webhooks/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
@@ -26,15 +27,8 @@ import { startApi, untilReady } from './testing/start-test-api';
 // Two seconds is what a client has to wait at most; the rest is for a busy machine.
 const PATIENCE_MS = 5_000;
 
-const opened: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const resource of opened.splice(0).toReversed()) await resource.close();
-});
-
-function willClose<T extends { close(): Promise<unknown> }>(resource: T): T {
-  opened.push(resource);
-  return resource;
-}
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 /** What every route answers, all being asked at the same time. */
 function askEverything(app: Parameters<typeof request>[0], key: string, ids: Belongings = unknownIds()) {
@@ -167,7 +161,7 @@ describe('when Redis falls silent after a key was found', () => {
       await createRedisApiKeyStore(redis.client).save(record);
       const ids = await saveBelongings(redis, record.accountId);
       const client = connectRedis({ url: proxy.url, role: 'answering', name: 'test', emit: () => {} });
-      willClose({ close: async () => client.disconnect() });
+      willClose({ close: () => client.disconnect() });
       await new Promise((resolve) => client.once('ready', resolve));
       const app = createAppOver(redis.client, client);
 

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { scopes } from '@webhooks/core/api-keys/api-key';
 import type { AccountId } from '@webhooks/core/events/event';
+import { createClosables } from '@webhooks/core/testing/closables';
 import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { createRoutes, type RouteDeps } from './routes/index';
@@ -27,6 +28,9 @@ beforeEach(async () => {
   own = await saveBelongings(api.redis, accountId);
 });
 afterAll(() => api.close());
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 interface Sending {
   readonly ids?: Belongings;
@@ -309,7 +313,7 @@ describe('every answer', () => {
   });
 
   it('is announced, with its route, its status and whose it is', async () => {
-    const quiet = await startTestApi();
+    const quiet = willClose(await startTestApi());
     const { key: ownKey, accountId: account } = await quiet.issueKey();
     await request(quiet.url).get(`/v1/webhooks/${own.webhook}`).set('authorization', `Bearer ${ownKey}`);
     expect(await quiet.signals.first('request.completed')).toEqual({
@@ -321,7 +325,6 @@ describe('every answer', () => {
       durationMs: expect.any(Number),
       accountId: account,
     });
-    await quiet.close();
   });
 
   it('is counted under one label when it belongs to no route, or strangers could make as many as they like', async () => {

@@ -3,6 +3,7 @@ import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import type { AccountId } from '@webhooks/core/events/event';
+import { createClosables } from '@webhooks/core/testing/closables';
 import { uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';
@@ -21,6 +22,9 @@ beforeEach(async () => {
   ({ key, accountId } = await api.issueKey());
 });
 afterAll(() => api.close());
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
 
@@ -108,14 +112,13 @@ describe('POST /v1/webhooks', () => {
   });
 
   it('takes http URLs where the operator allows them', async () => {
-    const lenient = await startTestApi({ ALLOW_HTTP_URLS: 'true' });
+    const lenient = willClose(await startTestApi({ ALLOW_HTTP_URLS: 'true' }));
     const issued = await lenient.issueKey();
     const response = await request(lenient.url)
       .post('/v1/webhooks')
       .set('authorization', `Bearer ${issued.key}`)
       .send({ ...minimal, url: 'http://127.0.0.1:9000/' });
     expect(response.status).toBe(201);
-    await lenient.close();
   });
 });
 

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setInterval as every } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { createClosables } from '../testing/closables';
 import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
 import { GotTransport } from './got-transport';
 import type { DeliveryRequest } from './transport';
@@ -14,23 +15,17 @@ import type { DeliveryRequest } from './transport';
 const SHORT_MS = 200;
 const LONG_MS = 30_000;
 
-const opened: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const resource of opened.splice(0)) await resource.close();
-});
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 function openTransport(timeoutMs = LONG_MS): GotTransport {
-  const transport = new GotTransport({ timeoutMs });
-  opened.push(transport);
-  return transport;
+  return willClose(new GotTransport({ timeoutMs }));
 }
 
 async function startReceiver(
   listener: (request: IncomingMessage, response: ServerResponse) => unknown,
 ): Promise<LocalServer> {
-  const server = await startHttpServer((request, response) => void listener(request, response));
-  opened.push(server);
-  return server;
+  return willClose(await startHttpServer((request, response) => void listener(request, response)));
 }
 
 /** A receiver that answers with these bytes, whatever they are, and then does what `andThen` says. */
@@ -38,7 +33,7 @@ async function startRawReceiver(answer: string, andThen: (socket: Socket) => unk
   const server = await startTcpServer((socket) => {
     socket.once('data', () => socket.write(answer, () => void andThen(socket)));
   });
-  opened.push(server);
+  willClose(server);
   return server;
 }
 
@@ -253,7 +248,7 @@ describe('a receiver that can not be talked with', () => {
         socket.end('HTTP/1.1 204 No Content\r\n\r\n');
       });
       await new Promise<void>((resolve) => server.listen(path, resolve));
-      opened.push(server);
+      willClose(server);
       const request = requestTo(0, { url: `${start}${path}:/info` });
       expect(await openTransport().send(request, new AbortController().signal)).toMatchObject({
         kind: 'failed',
@@ -288,7 +283,7 @@ describe('the deadline', () => {
       disconnected = closeOf(socket);
       socket.once('data', () => socket.write(answer, () => void andThen(socket)));
     });
-    opened.push(server);
+    willClose(server);
     expect(await send(server.port, { timeoutMs: SHORT_MS })).toEqual({
       kind: 'failed',
       reason: 'response_timeout',

@@ -58,12 +58,12 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     ]);
   }
 
-  // Most logs have one line only: one command, which also sets when it goes. For the others, one more.
+  // Most logs have one line only: that is one command, which also sets when it goes.
   async function append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
     const key = keys.delivery(endpointId, eventId);
     const line = encodeFact(fact);
     const isFirst = await redis.set(key, line, 'PX', retention.ageMs, 'NX');
-    if (isFirst === null) await redis.append(key, line);
+    if (isFirst === null) await Promise.all([redis.append(key, line), redis.pexpire(key, retention.ageMs)]);
   }
 
   async function find({ endpointId, eventId }: DeliveryParts): Promise<ListedDelivery | undefined> {

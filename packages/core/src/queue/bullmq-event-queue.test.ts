@@ -1,6 +1,7 @@
 import { Queue } from 'bullmq';
 import { type ConnectionRole, connectRedis, type RedisClient } from '../redis/redis-connect';
 import { buildEvent } from '../testing/build-event';
+import { createClosables } from '../testing/closables';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -20,21 +21,17 @@ afterAll(async () => {
   await redis.close();
 });
 
-const opened: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const resource of opened.splice(0)) await resource.close();
-});
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 function connect(url: string, role: ConnectionRole = 'answering'): RedisClient {
   const client = connectRedis({ url, role, name: 'test', emit: () => {} });
-  opened.push({ close: async () => client.disconnect() });
+  willClose({ close: () => client.disconnect() });
   return client;
 }
 
 function openQueue(client: RedisClient): BullmqEventQueue {
-  const queue = new BullmqEventQueue({ redis: client, prefix: 'bull' });
-  opened.unshift(queue);
-  return queue;
+  return willClose(new BullmqEventQueue({ redis: client, prefix: 'bull' }));
 }
 
 async function ready(client: RedisClient): Promise<RedisClient> {
@@ -79,8 +76,7 @@ describe('add without Redis', () => {
     [
       'takes connections and is silent',
       async () => {
-        const silent = await startTcpServer(() => {});
-        opened.push(silent);
+        const silent = willClose(await startTcpServer(() => {}));
         return `redis://127.0.0.1:${silent.port}`;
       },
     ],
@@ -94,8 +90,7 @@ describe('add without Redis', () => {
   );
 
   it('fails soon when Redis falls silent, leaves nothing behind, and works again afterwards', async () => {
-    const proxy = await startRedisProxy(redis.url);
-    opened.push(proxy);
+    const proxy = willClose(await startRedisProxy(redis.url));
     const client = await ready(connect(proxy.url));
     const queue = openQueue(client);
     const events = [buildEvent(), buildEvent(), buildEvent()];

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
+import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { createEventPublisher } from './bullmq-publish-event';
@@ -16,6 +17,8 @@ beforeAll(async () => {
   publisher = createEventPublisher({ connection: redis.client });
   jobs = new Queue(EVENTS_QUEUE, { connection: redis.client });
 });
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 afterEach(() => jobs.drain());
 afterAll(async () => {
   await Promise.all([publisher.close(), jobs.close()]);
@@ -57,10 +60,9 @@ describe('publishEvent', () => {
   });
 
   it('publishes to a Cluster under the prefix that the worker reads there', async () => {
-    const clusterPublisher = createEventPublisher({ connection: redis.client, cluster: true });
-    const clusterJobs = new Queue(EVENTS_QUEUE, { connection: redis.client, prefix: '{bull}' });
+    const clusterPublisher = willClose(createEventPublisher({ connection: redis.client, cluster: true }));
+    const clusterJobs = willClose(new Queue(EVENTS_QUEUE, { connection: redis.client, prefix: '{bull}' }));
     await clusterPublisher.publishEvent({ accountId: uniqueAccountId(), type, data });
     expect(await clusterJobs.getWaitingCount()).toBe(1);
-    await Promise.all([clusterPublisher.close(), clusterJobs.close()]);
   });
 });

@@ -1,18 +1,22 @@
 import { Queue } from 'bullmq';
+import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { BullmqQueueDepth } from './bullmq-queue-depth';
 import { EVENTS_QUEUE } from './queue-names';
 
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
 describe('read', () => {
   it('counts the jobs of each queue by state, and shows zero where there are none', async () => {
-    const redis = await openTestRedis();
-    const events = new Queue(EVENTS_QUEUE, { connection: redis.client });
+    const redis = willClose(await openTestRedis());
+    const events = willClose(new Queue(EVENTS_QUEUE, { connection: redis.client }));
     await events.addBulk([
       { name: 'one', data: {} },
       { name: 'two', data: {} },
       { name: 'later', data: {}, opts: { delay: 60_000 } },
     ]);
-    const depth = new BullmqQueueDepth({ redis: redis.client, prefix: 'bull' });
+    const depth = willClose(new BullmqQueueDepth({ redis: redis.client, prefix: 'bull' }));
     const jobs = Object.fromEntries(
       (await depth.read()).map(({ queue, state, jobs: count }) => [`${queue} ${state}`, count]),
     );
@@ -30,7 +34,5 @@ describe('read', () => {
       'events-dead-letters delayed': 0,
       'events-dead-letters failed': 0,
     });
-    await Promise.all([events.close(), depth.close()]);
-    await redis.close();
   });
 });

@@ -1,22 +1,30 @@
+import { createClosables } from '../testing/closables';
 import { findClosedPort } from '../testing/local-server';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis } from '../testing/test-redis';
-import { connectRedis, queuePrefix } from './redis-connect';
+import { type ConnectOptions, connectRedis, queuePrefix, type RedisClient } from './redis-connect';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+function connect(options: ConnectOptions): RedisClient {
+  const client = connectRedis(options);
+  willClose({ close: () => client.disconnect() });
+  return client;
+}
 
 describe('connectRedis', () => {
   it('connects to the database that the URL names, under the name that it is given', async () => {
-    const test = await openTestRedis();
-    const redis = connectRedis({ url: test.url, role: 'working', name: 'probe', emit: () => {} });
+    const test = willClose(await openTestRedis());
+    const redis = connect({ url: test.url, role: 'working', name: 'probe', emit: () => {} });
     await redis.set('key', 'value');
     expect(await test.client.get('key')).toBe('value');
     expect(await redis.call('CLIENT', 'GETNAME')).toBe('probe');
-    redis.disconnect();
-    await test.close();
   });
 
   it('announces its errors, and keeps trying', async () => {
     const signals = recordSignals();
-    const redis = connectRedis({
+    const redis = connect({
       url: `redis://127.0.0.1:${await findClosedPort()}`,
       role: 'answering',
       name: 'api-store',
@@ -27,7 +35,6 @@ describe('connectRedis', () => {
       error: { code: 'ECONNREFUSED' },
     });
     expect(['reconnecting', 'connecting']).toContain(redis.status);
-    redis.disconnect();
   });
 });
 

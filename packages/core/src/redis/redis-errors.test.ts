@@ -1,8 +1,12 @@
 import { ReplyError } from 'ioredis';
+import { createClosables } from '../testing/closables';
 import { findClosedPort } from '../testing/local-server';
 import { openTestRedis } from '../testing/test-redis';
 import { connectRedis } from './redis-connect';
 import { withStorageErrors } from './redis-errors';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 const storeThatFailsWith = (error: unknown) =>
   withStorageErrors({ read: (): Promise<string> => Promise.reject(error) });
@@ -38,17 +42,17 @@ describe('withStorageErrors', () => {
       name: 'test',
       emit: () => {},
     });
+    willClose({ close: () => nowhere.disconnect() });
     const lost = await openTestRedis();
     const stores = [nowhere, lost.client].map((redis) => withStorageErrors({ read: () => redis.get('any') }));
     await lost.close();
     for (const store of stores) {
       await expect(store.read()).rejects.toMatchObject({ code: 'storage_unavailable' });
     }
-    nowhere.disconnect();
   });
 
   it('leaves our own faults as they are: a wrong command, a record that can not be read', async () => {
-    const redis = await openTestRedis();
+    const redis = willClose(await openTestRedis());
     const store = withStorageErrors({
       ask: () => redis.client.call('NOSUCHCOMMAND'),
       readJson: async (): Promise<unknown> => JSON.parse('{'),
@@ -57,6 +61,5 @@ describe('withStorageErrors', () => {
     await expect(store.ask()).rejects.toThrow(ReplyError);
     await expect(store.readJson()).rejects.toThrow(SyntaxError);
     await expect(store.readMember()).rejects.toThrow(TypeError);
-    await redis.close();
   });
 });

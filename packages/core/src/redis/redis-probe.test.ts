@@ -1,7 +1,11 @@
+import { createClosables } from '../testing/closables';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { openTestRedis } from '../testing/test-redis';
 import { type ConnectionRole, connectRedis } from './redis-connect';
 import { createRedisProbe } from './redis-probe';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 async function probe(url: string, role: ConnectionRole): Promise<boolean> {
   const redis = connectRedis({ url, role, name: 'test', emit: () => {} });
@@ -14,9 +18,8 @@ async function probe(url: string, role: ConnectionRole): Promise<boolean> {
 
 describe('createRedisProbe', () => {
   it('says yes when Redis answers', async () => {
-    const redis = await openTestRedis();
+    const redis = willClose(await openTestRedis());
     expect(await createRedisProbe(redis.client)()).toBe(true);
-    await redis.close();
   });
 
   // A connection for background work waits for Redis without end; whoever asks for readiness must not.
@@ -28,8 +31,7 @@ describe('createRedisProbe', () => {
   );
 
   it('says no when Redis does not answer', async () => {
-    const silent = await startTcpServer(() => {});
+    const silent = willClose(await startTcpServer(() => {}));
     expect(await probe(`redis://127.0.0.1:${silent.port}`, 'working')).toBe(false);
-    await silent.close();
   });
 });

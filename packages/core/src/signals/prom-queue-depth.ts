@@ -13,7 +13,9 @@ export function registerPromQueueDepth(registry: Registry, source: { read(): Pro
     labelNames: ['queue', 'state'] as const,
     registers: [],
     async collect() {
-      const depths = await Promise.race([source.read(), wait(PATIENCE_MS, [])]).catch(() => []);
+      const depths = await Promise.race([source.read(), wait(PATIENCE_MS, [], { ref: false })]).catch(
+        () => [],
+      );
       gauge.reset();
       for (const { queue, state, jobs } of depths) gauge.set({ queue, state }, jobs);
     },
