@@ -9,18 +9,18 @@ export type EventHead = Pick<AcceptedEvent, 'type' | 'acceptedAt'>;
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */
 const HEAD_BYTES = 256;
 
-/** An event to thousands of endpoints is loaded once; 32 Mi characters are at most 64 MiB. */
-const CACHED_CHARACTERS = 32 * 1024 * 1024;
+/**
+ * An event to thousands of endpoints is loaded once: its deliveries are neighbours on the queue, so a few events are
+ * enough. More of them would only grow old in memory, and double the time that the garbage collector takes.
+ */
+const CACHED_EVENTS = 64;
 
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
  * a space, the type, a line feed, the body as it is.
  */
 export function createRedisEventStore(redis: RedisClient, retentionMs: number) {
-  const cache = new LRUCache<string, AcceptedEvent>({
-    maxSize: CACHED_CHARACTERS,
-    sizeCalculation: (event) => event.body.length + 1,
-  });
+  const cache = new LRUCache<string, AcceptedEvent>({ max: CACHED_EVENTS });
 
   return withStorageErrors({
     /** Storing an event again changes nothing, nor does another one under the same id. */

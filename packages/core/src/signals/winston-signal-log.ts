@@ -19,7 +19,7 @@ export function createWinstonSignalLog(options: LogOptions): SignalListener {
 }
 
 function createWinstonLogger({ level, format: form, service }: LogOptions): Logger {
-  const line = form === 'json' ? format.json() : format.printf(toPrettyLine);
+  const line = format.printf(form === 'json' ? toJsonLine : toPrettyLine);
   return createLogger({
     level,
     defaultMeta: { service },
@@ -78,6 +78,11 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? '' : ` ← ${describe(error.cause)}`;
   return `${error.stack ?? error.message}${cause}`;
+}
+
+// winston's own JSON format also sorts the members and looks for cycles, which no line of ours needs.
+function toJsonLine(info: Record<string, unknown>): string {
+  return JSON.stringify(info);
 }
 
 function toPrettyLine({
