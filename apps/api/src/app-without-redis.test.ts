@@ -12,6 +12,7 @@ import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-conne
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { buildTargetUrlRules } from '@webhooks/core/testing/build-target-url-rules';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@webhooks/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
@@ -147,7 +148,7 @@ describe('when Redis falls silent after a key was found', () => {
         endpoints: createManageEndpoints({ endpointStore, deliveryStore, newId, newSecret, clock }),
         deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore }),
         acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
-        urlRules: { allowHttp: false },
+        urlRules: buildTargetUrlRules(),
       }),
       probes: { registry: new Registry(), isReady: async () => true },
       authenticate: createAuthenticate(createRedisApiKeyStore(keysRedis)),

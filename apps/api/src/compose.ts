@@ -5,6 +5,7 @@ import { ensureBootstrapKey } from '@webhooks/core/api-keys/ensure-bootstrap-key
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
@@ -71,7 +72,14 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       endpoints: createManageEndpoints({ endpointStore, deliveryStore, newId, newSecret, clock }),
       deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore }),
       acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
-      urlRules: { allowHttp: config.ALLOW_HTTP_URLS },
+      urlRules: {
+        allowHttp: config.ALLOW_HTTP_URLS,
+        allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
+        classifyAddress: createClassifyAddress({
+          allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
+          deniedCidrs: config.DELIVERY_DENIED_CIDRS,
+        }),
+      },
     }),
     probes: {
       registry,

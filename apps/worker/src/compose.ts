@@ -2,6 +2,11 @@ import { createDeliver } from '@webhooks/core/deliveries/deliver';
 import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { GotTransport } from '@webhooks/core/deliveries/got-transport';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { cacheNames } from '@webhooks/core/egress/cache-names';
+import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
+import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
+import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
+import { createResolveName } from '@webhooks/core/egress/resolve-name';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
@@ -59,7 +64,17 @@ export async function composeWorker(
   const deadLetters = new BullmqDeadLetters(queues);
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
-  const transport = new GotTransport({ timeoutMs: config.DELIVERY_TIMEOUT });
+
+  const classifyAddress = createClassifyAddress({
+    allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
+    deniedCidrs: config.DELIVERY_DENIED_CIDRS,
+  });
+  const judgeTarget = createJudgeTarget({ classifyAddress, emit });
+  const resolveName = cacheNames(createResolveName(), () => performance.now());
+  const transport = new GotTransport({
+    timeoutMs: config.DELIVERY_TIMEOUT,
+    guard: { judgeTarget, lookup: createGuardedLookup(resolveName, judgeTarget) },
+  });
 
   const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
   const fanOut = new BullmqFanOutConsumer({

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setInterval as every } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { buildGuard } from '../testing/build-guard';
 import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
 import { GotTransport } from './got-transport';
 import type { DeliveryRequest } from './transport';
@@ -18,7 +19,7 @@ afterEach(async () => {
 });
 
 function openTransport(timeoutMs = LONG_MS): GotTransport {
-  const transport = new GotTransport({ timeoutMs });
+  const transport = new GotTransport({ timeoutMs, guard: buildGuard() });
   opened.push(transport);
   return transport;
 }

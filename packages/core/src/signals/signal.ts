@@ -1,5 +1,6 @@
 import type { AttemptOutcome } from '../deliveries/attempt';
 import type { DeliveryId } from '../deliveries/delivery-id';
+import type { RefusalReason } from '../egress/address-ranges';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 
@@ -53,6 +54,14 @@ export type Signal =
       readonly responseStatus?: number;
       readonly durationMs: number;
       readonly nextDelayMs?: number;
+    }
+  | {
+      /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
+      readonly name: 'delivery.blocked';
+      /** As the URL says it: a name, or the address itself. */
+      readonly host: string;
+      readonly address: string;
+      readonly reason: RefusalReason;
     }
   | {
       readonly name: 'delivery.ended';

@@ -35,6 +35,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'process.fault':
       return 'error';
     case 'event.rejected':
+    case 'delivery.blocked':
     case 'redis.error':
     case 'job.interrupted':
       return 'warn';

@@ -36,6 +36,12 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     responseStatus: 204,
     durationMs: 30,
   },
+  'delivery.blocked': {
+    name: 'delivery.blocked',
+    host: 'db.example.com',
+    address: '10.0.0.1',
+    reason: 'private',
+  },
   'delivery.ended': {
     name: 'delivery.ended',
     deliveryId,
