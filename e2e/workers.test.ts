@@ -56,8 +56,8 @@ it('finishes what is in flight at SIGTERM, takes nothing more, and leaves no job
   const opened = once(gate, 'open');
   const worker = await stack.startWorker({ WORKER_CONCURRENCY: '5' });
   const slow = await Receiver.start(() => opened.then(() => 204));
-  const webhook = await stack.client.register(slow.url);
-  const eventIds = await publishMany(20);
+  for (let i = 0; i < 5; i += 1) await stack.client.register(`${slow.url}/${i}`);
+  const eventIds = await publishMany(4);
 
   await slow.waitFor(5);
   const ended = worker.end('SIGTERM');
@@ -66,13 +66,11 @@ it('finishes what is in flight at SIGTERM, takes nothing more, and leaves no job
 
   expect(await ended).toBe(0);
   expect(slow.requests).toHaveLength(5);
-  expect(await deliveries.getJobCounts('active', 'wait')).toEqual({ active: 0, wait: 15 });
+  expect(await deliveries.getActiveCount()).toBe(0);
 
   await stack.startWorker();
-  await until(async () =>
-    (await stack.client.listDeliveries(webhook.id)).every(isDelivered) ? true : undefined,
-  );
-  expect(idsOf(slow.requests)).toEqual([...eventIds].sort());
+  await slow.waitFor(20);
+  expect(idsOf(slow.requests)).toEqual(eventIds.flatMap((id) => Array<string>(5).fill(id)).sort());
   await slow.stop();
 });
 

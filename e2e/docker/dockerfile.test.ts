@@ -126,6 +126,7 @@ describe('the api and worker images together', () => {
       API_PORT: String(apiPort),
       BOOTSTRAP_API_KEY: apiKey,
       ALLOW_HTTP_URLS: 'true',
+      DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
     });
     const worker = await start('worker', workerPort, {
       REDIS_URL: redis.url,

@@ -18,7 +18,13 @@ export interface DeliveryView {
   readonly status: string;
   readonly attempt_count: number;
   readonly next_attempt_at: string | null;
-  readonly attempts: readonly { number: number; outcome: string; started_at: string; duration_ms: number }[];
+  readonly attempts: readonly {
+    number: number;
+    outcome: string;
+    started_at: string;
+    duration_ms: number;
+    error?: string;
+  }[];
 }
 
 /** A stranger's client: nothing but fetch. */

@@ -7,11 +7,14 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvent } from '@webhooks/core/events/accept-event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { buildTargetUrlRules } from '@webhooks/core/testing/build-target-url-rules';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@webhooks/core/testing/redis-proxy';
@@ -135,13 +138,23 @@ describe('when Redis falls silent after a key was found', () => {
     const endpointStore = createRedisEndpointStore(redis);
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
+    const gateStore = createRedisGateStore(redis);
+    const wakeQueue = willClose(new BullmqWakeQueue({ redis, prefix: 'bull' }, clock));
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
     return createApp({
       routes: createRoutes({
-        endpoints: createManageEndpoints({ endpointStore, deliveryStore, newId, newSecret, clock }),
-        deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore }),
+        endpoints: createManageEndpoints({
+          endpointStore,
+          deliveryStore,
+          gateStore,
+          wakeQueue,
+          newId,
+          newSecret,
+          clock,
+        }),
+        deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
         acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
-        urlRules: { allowHttp: false },
+        urlRules: buildTargetUrlRules(),
       }),
       probes: { registry: new Registry(), isReady: async () => true },
       authenticate: createAuthenticate(createRedisApiKeyStore(keysRedis)),

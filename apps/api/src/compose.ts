@@ -5,12 +5,15 @@ import { ensureBootstrapKey } from '@webhooks/core/api-keys/ensure-bootstrap-key
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvent } from '@webhooks/core/events/accept-event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -57,7 +60,10 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
   });
-  const eventQueue = new BullmqEventQueue({ redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) });
+  const gateStore = createRedisGateStore(storeRedis);
+  const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
+  const eventQueue = new BullmqEventQueue(queues);
+  const wakeQueue = new BullmqWakeQueue(queues, clock);
 
   const bootstrap = repeatUntilDone(async () => {
     const key = config.BOOTSTRAP_API_KEY;
@@ -68,10 +74,25 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
 
   const app = createApp({
     routes: createRoutes({
-      endpoints: createManageEndpoints({ endpointStore, deliveryStore, newId, newSecret, clock }),
-      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore }),
+      endpoints: createManageEndpoints({
+        endpointStore,
+        deliveryStore,
+        gateStore,
+        wakeQueue,
+        newId,
+        newSecret,
+        clock,
+      }),
+      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
       acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
-      urlRules: { allowHttp: config.ALLOW_HTTP_URLS },
+      urlRules: {
+        allowHttp: config.ALLOW_HTTP_URLS,
+        allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
+        classifyAddress: createClassifyAddress({
+          allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
+          deniedCidrs: config.DELIVERY_DENIED_CIDRS,
+        }),
+      },
     }),
     probes: {
       registry,
@@ -92,7 +113,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     parts: [
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
-      { name: 'event queue', stop: () => eventQueue.close() },
+      { name: 'queues', stop: async () => void (await Promise.all([eventQueue.close(), wakeQueue.close()])) },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },
       { name: 'store connection', stop: async () => storeRedis.disconnect() },
     ],

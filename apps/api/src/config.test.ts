@@ -14,6 +14,8 @@ describe('readApiConfig', () => {
       API_HOST: '0.0.0.0',
       API_PORT: 3000,
       ALLOW_HTTP_URLS: false,
+      DELIVERY_ALLOWED_CIDRS: [],
+      DELIVERY_DENIED_CIDRS: [],
       MAX_EVENT_BYTES: 256 * 1024,
     });
   });
@@ -32,6 +34,8 @@ describe('readApiConfig', () => {
         API_PORT: '0',
         BOOTSTRAP_API_KEY: key,
         ALLOW_HTTP_URLS: 'true',
+        DELIVERY_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128',
+        DELIVERY_DENIED_CIDRS: '10.1.2.0/24',
         MAX_EVENT_BYTES: '2048',
       }),
     ).toEqual({
@@ -45,6 +49,8 @@ describe('readApiConfig', () => {
       API_PORT: 0,
       BOOTSTRAP_API_KEY: key,
       ALLOW_HTTP_URLS: true,
+      DELIVERY_ALLOWED_CIDRS: ['10.1.0.0/16', '::1/128'],
+      DELIVERY_DENIED_CIDRS: ['10.1.2.0/24'],
       MAX_EVENT_BYTES: 2_048,
     });
   });
@@ -64,6 +70,9 @@ describe('readApiConfig', () => {
     ['BOOTSTRAP_API_KEY', 'secret'],
     ['ALLOW_HTTP_URLS', 'yes'],
     ['ALLOW_HTTP_URLS', '1'],
+    ['DELIVERY_ALLOWED_CIDRS', '10/8'],
+    ['DELIVERY_ALLOWED_CIDRS', '10.0.0.0/8,private'],
+    ['DELIVERY_DENIED_CIDRS', '10.0.0.0/33'],
     ['MAX_EVENT_BYTES', '1023'],
     ['MAX_EVENT_BYTES', '10485761'],
     ['MAX_EVENT_BYTES', '1.5e3.1'],
@@ -71,7 +80,7 @@ describe('readApiConfig', () => {
     const error = caughtFrom(() => readApiConfig({ [name]: value }));
     expect(error).toBeInstanceOf(ConfigError);
     const [, ...faults] = (error as ConfigError).message.split('\n');
-    expect(faults).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}: .+`))]);
+    expect(faults).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}.*: .+`))]);
   });
 
   it('repeats no secret that it refuses', () => {

@@ -1,10 +1,12 @@
 import { idOfKey } from '@webhooks/core/api-keys/api-key';
 import { commonSettings, flagSchema, portSchema } from '@webhooks/core/config/common-settings';
+import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
 import { z } from 'zod';
 
 const schema = z.object({
   ...commonSettings,
+  ...egressSettings,
   API_HOST: z.string().default('0.0.0.0'),
   API_PORT: portSchema.default(3000),
   BOOTSTRAP_API_KEY: z

@@ -1,5 +1,6 @@
 import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/config/common-settings';
 import { durationSchema } from '@webhooks/core/config/duration';
+import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
 import { z } from 'zod';
 
@@ -8,6 +9,7 @@ const HOUR = 60 * MINUTE;
 
 const schema = z.object({
   ...commonSettings,
+  ...egressSettings,
   WORKER_HOST: z.string().default('0.0.0.0'),
   WORKER_PORT: portSchema.default(3001),
   /** Deliveries under way at the same time. */

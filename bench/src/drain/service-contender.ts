@@ -6,6 +6,7 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import type { AccountId, EventId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -30,6 +31,8 @@ export const serviceContender: Contender = {
     const newId = createNewId(systemClock);
 
     const endpoints = createManageEndpoints({
+      gateStore: createRedisGateStore(storeRedis),
+      wakeQueue: { wake: async () => {} },
       endpointStore,
       deliveryStore,
       newId,

@@ -5,6 +5,8 @@ import type { AcceptEvent } from '@webhooks/core/events/accept-event';
 import type { Route } from '../http/route';
 import { createWebhook } from './create-webhook';
 import { deleteWebhook } from './delete-webhook';
+import { disableWebhook } from './disable-webhook';
+import { enableWebhook } from './enable-webhook';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
 import { publishEvent } from './publish-event';
@@ -27,6 +29,8 @@ export function createRoutes({ endpoints, deliveries, acceptEvent, urlRules }: R
     readWebhook(endpoints), //               GET    /v1/webhooks/:id
     updateWebhook(endpoints, urlRules), //   PATCH  /v1/webhooks/:id
     deleteWebhook(endpoints), //             DELETE /v1/webhooks/:id
+    enableWebhook(endpoints), //             POST   /v1/webhooks/:id/enable
+    disableWebhook(endpoints), //            POST   /v1/webhooks/:id/disable
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
     publishEvent(acceptEvent), //            POST   /v1/events

@@ -1,3 +1,4 @@
+import type { Environment } from '@webhooks/core/config/environment';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
@@ -87,6 +88,14 @@ describe('POST /v1/webhooks', () => {
     ['a URL that is none', { url: 'example.com' }, ['/url']],
     ['an http URL', { url: 'http://example.com/' }, ['/url']],
     ['a URL with a password', { url: 'https://a:b@example.com/' }, ['/url']],
+    ['a URL of this machine', { url: 'https://127.0.0.1/' }, ['/url']],
+    ['a URL of this machine, spelled as a number', { url: 'https://2130706433/' }, ['/url']],
+    ['a URL of this machine by its name', { url: 'https://localhost/' }, ['/url']],
+    ['a URL of a private network', { url: 'https://10.0.0.1/' }, ['/url']],
+    ['a URL of a private network in IPv6', { url: 'https://[fd00::1]/' }, ['/url']],
+    ['a URL of the metadata service', { url: 'https://169.254.169.254/latest/' }, ['/url']],
+    ['a URL with an internal name', { url: 'https://metadata.google.internal/' }, ['/url']],
+    ["a URL with another protocol's port", { url: 'https://example.com:6379/' }, ['/url']],
     ['a URL of 2049 characters', { url: 'https://example.com/'.padEnd(2_049, 'a') }, ['/url']],
     ['no event types', { events: undefined }, ['/events']],
     ['an empty list of event types', { events: [] }, ['/events']],
@@ -111,14 +120,44 @@ describe('POST /v1/webhooks', () => {
     expect(text).not.toContain('mine');
   });
 
-  it('takes http URLs where the operator allows them', async () => {
-    const lenient = willClose(await startTestApi({ ALLOW_HTTP_URLS: 'true' }));
-    const issued = await lenient.issueKey();
-    const response = await request(lenient.url)
-      .post('/v1/webhooks')
-      .set('authorization', `Bearer ${issued.key}`)
-      .send({ ...minimal, url: 'http://127.0.0.1:9000/' });
-    expect(response.status).toBe(201);
+  describe('where the operator', () => {
+    /** The statuses that an API with these settings answers registrations of these URLs with. */
+    async function register(environment: Environment, urls: readonly string[]): Promise<number[]> {
+      const lenient = willClose(await startTestApi(environment));
+      const issued = await lenient.issueKey();
+      const statuses: number[] = [];
+      for (const url of urls) {
+        const { status } = await request(lenient.url)
+          .post('/v1/webhooks')
+          .set('authorization', `Bearer ${issued.key}`)
+          .send({ ...minimal, url });
+        statuses.push(status);
+      }
+      return statuses;
+    }
+
+    it('allows it, takes http URLs, though of no other addresses', async () => {
+      const urls = ['http://example.com:9000/', 'http://127.0.0.1:9000/', 'http://localhost/'];
+      expect(await register({ ALLOW_HTTP_URLS: 'true' }, urls)).toEqual([201, 422, 422]);
+    });
+
+    it('makes exceptions, takes those addresses and internal names, and no others', async () => {
+      const environment = { DELIVERY_ALLOWED_CIDRS: '10.1.0.0/16,::1/128' };
+      const taken = ['https://10.1.2.3/', 'https://[::1]/', 'https://localhost/', 'https://hooks.internal/'];
+      const refused = ['https://10.2.0.0/', 'https://127.0.0.1/', 'http://10.1.2.3/'];
+      expect(await register(environment, [...taken, ...refused])).toEqual([
+        201, 201, 201, 201, 422, 422, 422,
+      ]);
+    });
+
+    it('denies more, refuses that too', async () => {
+      const environment = {
+        DELIVERY_ALLOWED_CIDRS: '10.0.0.0/8',
+        DELIVERY_DENIED_CIDRS: '10.9.0.0/16,8.8.8.0/24',
+      };
+      const urls = ['https://10.1.2.3/', 'https://10.9.0.1/', 'https://8.8.8.8/', 'https://8.8.4.4/'];
+      expect(await register(environment, urls)).toEqual([201, 422, 422, 201]);
+    });
   });
 });
 
@@ -248,6 +287,7 @@ describe('PATCH /v1/webhooks/:id', () => {
   it.each<[string, object, string[]]>([
     ['null as URL', { url: null }, ['/url']],
     ['an http URL', { url: 'http://example.com/' }, ['/url']],
+    ['a URL of a private network', { url: 'https://192.168.1.1/' }, ['/url']],
     ['null as event types', { events: null }, ['/events']],
     ['an empty list of event types', { events: [] }, ['/events']],
     ['an unknown event type', { events: ['keyword.lost'] }, ['/events/0']],
@@ -260,6 +300,40 @@ describe('PATCH /v1/webhooks/:id', () => {
     const response = await call('patch', path(before.id), patch);
     expect(readProblem(response)).toEqual({ status: 422, code: 'invalid_request', pointers });
     expect((await call('get', path(before.id))).body).toEqual(before);
+  });
+});
+
+describe('POST /v1/webhooks/:id/disable and /enable', () => {
+  it('disables the webhook and says who did it, then enables it, and gives the whole each time', async () => {
+    const { secret: _secret, ...before } = await created();
+    const path = `/v1/webhooks/${before.id}`;
+    const disabled = await call('post', `${path}/disable`);
+    expect(disabled.body).toEqual({
+      ...before,
+      status: 'disabled',
+      disabled_reason: 'client',
+      updated_at: expect.stringMatching(TIME),
+    });
+    expect((await call('get', path)).body).toEqual(disabled.body);
+
+    const enabled = await call('post', `${path}/enable`);
+    expect(enabled.body).toEqual({ ...before, updated_at: expect.stringMatching(TIME) });
+    expect((await call('get', path)).body).toEqual(enabled.body);
+  });
+
+  it.each(['disable', 'enable'])('may be repeated, and changes nothing then: %s', async (action) => {
+    const { id } = await created();
+    const first = await call('post', `/v1/webhooks/${id}/${action}`);
+    const second = await call('post', `/v1/webhooks/${id}/${action}`);
+    expect(second.status).toBe(200);
+    expect(second.body).toEqual(first.body);
+  });
+
+  it('shows no secret', async () => {
+    const { id } = await created();
+    for (const action of ['disable', 'enable']) {
+      expect((await call('post', `/v1/webhooks/${id}/${action}`)).text).not.toContain('secret');
+    }
   });
 });
 

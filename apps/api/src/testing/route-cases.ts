@@ -47,6 +47,8 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
   },
   { method: 'delete', path: '/v1/webhooks/:id', scope: 'webhooks:write', of: 'webhook', status: 204 },
+  { method: 'post', path: '/v1/webhooks/:id/enable', scope: 'webhooks:write', of: 'webhook', status: 200 },
+  { method: 'post', path: '/v1/webhooks/:id/disable', scope: 'webhooks:write', of: 'webhook', status: 200 },
   {
     method: 'get',
     path: '/v1/webhooks/:id/deliveries',

@@ -1,6 +1,5 @@
 import type { Deliver, DeliverInput } from '@webhooks/core/deliveries/deliver';
-import { parseDeliveryId } from '@webhooks/core/deliveries/delivery-id';
-import { type DeliveryJob, deliveryJobSchema } from '@webhooks/core/queue/delivery-job';
+import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import { type ConsumerOptions, workerOptions } from './consumer';
@@ -69,8 +68,8 @@ export class BullmqDeliverConsumer {
 
 // Only our own fan-out adds such jobs, so one that can't be read is kept among the failed, for people to look at.
 function readJob(job: Job<DeliveryJob>): DeliverInput {
-  const parts = parseDeliveryId(job.id ?? '');
+  const parts = parseDeliveryJobId(job.id ?? '');
   const data = deliveryJobSchema.safeParse(job.data);
   if (!parts || !data.success) throw new UnrecoverableError('Not a delivery job.');
-  return { ...parts, accountId: data.data.account_id };
+  return { ...parts, accountId: data.data.account_id, wasReleased: data.data.released ?? false };
 }

@@ -7,6 +7,7 @@ export const attemptOutcomes = [
   'http_3xx',
   'http_4xx',
   'http_5xx',
+  'blocked_address',
   'dns_error',
   'connect_refused',
   'connect_timeout',

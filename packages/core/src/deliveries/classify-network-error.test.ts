@@ -4,6 +4,8 @@ const withCode = (code: string) => Object.assign(new Error('ENOTFOUND in the mes
 
 describe('classifyNetworkError', () => {
   it.each([
+    ['ERR_BLOCKED_ADDRESS', 'blocked_address'],
+    ['ERR_UNRESOLVED_NAME', 'dns_error'],
     ['ENOTFOUND', 'dns_error'],
     ['EAI_AGAIN', 'dns_error'],
     ['ENODATA', 'dns_error'],

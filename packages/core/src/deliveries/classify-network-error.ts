@@ -1,6 +1,8 @@
 import type { TransportFailure } from './transport';
 
 const BY_CODE: Readonly<Record<string, TransportFailure>> = {
+  ERR_BLOCKED_ADDRESS: 'blocked_address',
+  ERR_UNRESOLVED_NAME: 'dns_error',
   ENOTFOUND: 'dns_error',
   EAI_AGAIN: 'dns_error',
   ENODATA: 'dns_error',

@@ -3,10 +3,12 @@ import type { Endpoint } from '../endpoints/endpoint';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
+import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS } from '../gates/breaker';
 import { keys } from '../redis/keys';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildGate } from '../testing/build-gate';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { createDeliver, type DeliverInput } from './deliver';
@@ -43,17 +45,32 @@ interface Arrangement {
   readonly event?: 'expired';
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
+  readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased'>>;
   readonly random?: number;
   /** Happens while a request is under way. */
   readonly whileSending?: (input: DeliverInput) => unknown;
 }
 
 /** A delivery that is ready to go, and a receiver that remembers its requests. */
-async function arrange({ results = [], log = [], random = 0, whileSending, ...given }: Arrangement = {}) {
+async function arrange({
+  results = [],
+  log = [],
+  random = 0,
+  job = {},
+  whileSending,
+  ...given
+}: Arrangement = {}) {
   const endpoint =
     given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
   const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000 });
-  const input: DeliverInput = { accountId: event.accountId, eventId: event.id, endpointId: endpoint.id };
+  const input: DeliverInput = {
+    accountId: event.accountId,
+    eventId: event.id,
+    endpointId: endpoint.id,
+    side: 'first',
+    wasReleased: false,
+    ...job,
+  };
   if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
   if (given.event !== 'expired') await eventStore.save(event);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
@@ -62,7 +79,10 @@ async function arrange({ results = [], log = [], random = 0, whileSending, ...gi
   let now = NOW;
   const requests: DeliveryRequest[] = [];
   const signals = recordSignals();
+  const clock = () => now;
+  const gate = buildGate({ redis: redis.client, clock, signals });
   const deliver = createDeliver({
+    ...gate,
     eventStore,
     endpointStore,
     deliveryStore,
@@ -71,7 +91,7 @@ async function arrange({ results = [], log = [], random = 0, whileSending, ...gi
       userAgent: 'hooks/1.2',
       signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
     },
-    clock: () => now,
+    clock,
     random: () => random,
     emit: signals.listen,
     async transport(request) {
@@ -89,6 +109,10 @@ async function arrange({ results = [], log = [], random = 0, whileSending, ...gi
     input,
     requests,
     signals,
+    gate,
+    moveClock(ms: number) {
+      now += ms;
+    },
     deliver: (signal = new AbortController().signal) => deliver(input, signal),
     readRecord: () => deliveryStore.find(input),
   };
@@ -274,6 +298,110 @@ describe('a delivery that has come to its end before', () => {
     expect(await readRecord()).toEqual(before);
     expect(before).toMatchObject({ status });
     expect([...signals.named('delivery.attempted'), ...signals.named('delivery.ended')]).toEqual([]);
+  });
+});
+
+const disabledEndpoint = () => buildEndpoint({ status: 'disabled', disabledReason: 'client' });
+
+describe('a delivery that has to wait', () => {
+  it.each([
+    ['first', 'second'],
+    ['second', 'first'],
+  ] as const)("is parked at a disabled endpoint: the %s job's for the %s", async (side, parkedSide) => {
+    const { deliver, requests, readRecord, gate, input, signals } = await arrange({
+      endpoint: disabledEndpoint(),
+      job: { side },
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(await gate.gateStore.listParked(input.endpointId, 10)).toEqual([
+      { eventId: input.eventId, side: parkedSide },
+    ]);
+    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
+    expect(signals.named('delivery.attempted')).toEqual([]);
+  });
+
+  it('is parked while the breaker is open, and sent as a probe when its time has come', async () => {
+    const { deliver, requests, gate, input, moveClock, readRecord } = await arrange({
+      results: [answered(204)],
+    });
+    for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
+      await gate.gateStore.recordFailure(input.endpointId, CLOSED, NOW);
+    }
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(gate.wakes.asked).toMatchObject([{ endpointId: input.endpointId, at: NOW + FIRST_OPEN_MS }]);
+
+    moveClock(FIRST_OPEN_MS);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+    expect(await gate.gateStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+  });
+
+  it('is parked while others have taken every place at its endpoint', async () => {
+    const { deliver, requests, gate, input, signals } = await arrange();
+    await takeEveryPlace(gate, input);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'busy' }]);
+  });
+
+  it('is cancelled rather than parked when its endpoint was deleted', async () => {
+    const { deliver, gate, input } = await arrange({ endpoint: 'deleted' });
+    await deliver();
+    expect(await gate.gateStore.countParked(input.endpointId)).toBe(0);
+  });
+});
+
+async function takeEveryPlace(
+  { admit, windows }: ReturnType<typeof buildGate>,
+  { accountId, endpointId }: DeliverInput,
+): Promise<void> {
+  const endpoint = buildEndpoint({ id: endpointId, accountId });
+  while (windows.freePlaces(endpointId) > 0) await admit(endpoint, CLOSED);
+}
+
+describe("its endpoint's gate", () => {
+  it.each([
+    ['a success', answered(204)],
+    ['a failure', refused],
+  ])('has its place back after %s', async (_what, result) => {
+    const { deliver, gate, input } = await arrange({ results: [result] });
+    const before = gate.windows.freePlaces(input.endpointId);
+    await deliver();
+    expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
+  });
+
+  it('has its place back when the transport breaks its promise', async () => {
+    const { deliver, gate, input } = await arrange();
+    const before = gate.windows.freePlaces(input.endpointId);
+    await expect(deliver()).rejects.toThrow('does not expect');
+    expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
+  });
+
+  it('lets the next one through after one that had waited', async () => {
+    const { deliver, gate, input } = await arrange({
+      results: [answered(204)],
+      job: { wasReleased: true },
+    });
+    const next = { eventId: buildEvent().id, side: 'second' } as const;
+    await gate.gateStore.park(input.endpointId, next, NOW);
+    await deliver();
+    expect(gate.releases.released).toMatchObject([{ endpointId: input.endpointId, parked: next }]);
+  });
+
+  it('closes for good, until somebody opens it, when the receiver says that it is gone', async () => {
+    const { deliver, endpoint, input, gate, readRecord } = await arrange({ results: [answered(410)] });
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject({
+      status: 'disabled',
+      disabledReason: 'gone',
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
   });
 });
 

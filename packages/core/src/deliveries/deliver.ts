@@ -2,6 +2,12 @@ import type { Endpoint, EndpointId } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent, AccountId, EventId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
+import type { Admit } from '../gates/admit';
+import type { BreakerState } from '../gates/breaker';
+import type { Hold } from '../gates/hold';
+import type { InFlightWindows } from '../gates/in-flight-windows';
+import type { GateStore, JobSide } from '../gates/redis-gate-store';
+import type { Settle } from '../gates/settle';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import type { Attempt } from './attempt';
@@ -18,6 +24,11 @@ export interface DeliverDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readState' | 'append'>;
+  readonly gateStore: Pick<GateStore, 'readBreaker'>;
+  readonly windows: Pick<InFlightWindows, 'leave'>;
+  readonly admit: Admit;
+  readonly hold: Hold;
+  readonly settle: Settle;
   readonly transport: Transport;
   readonly retrySchedule: RetrySchedule;
   readonly requestStyle: RequestStyle;
@@ -31,6 +42,10 @@ export interface DeliverInput {
   readonly accountId: AccountId;
   readonly eventId: EventId;
   readonly endpointId: EndpointId;
+  /** Which of the delivery's two jobs this is. */
+  readonly side: JobSide;
+  /** Whether it waited at its endpoint's gate. */
+  readonly wasReleased: boolean;
 }
 
 /** What is to become of the job. */
@@ -47,11 +62,12 @@ interface Ready {
   readonly input: DeliverInput;
   readonly event: AcceptedEvent;
   readonly endpoint: Endpoint;
+  readonly breaker: BreakerState;
   readonly attemptNumber: number;
 }
 
 /**
- * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → announce.
+ * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → settle → announce.
  *
  * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`; after it,
  * to none, since a delivery that has come to its end is not sent again.
@@ -61,31 +77,34 @@ export function createDeliver(deps: DeliverDeps) {
     const ready = await load(input);
     if (!ready) return DONE;
 
-    const startedAt = deps.clock();
-    const request = prepareRequest(
-      { ...ready, attempt: ready.attemptNumber, now: startedAt },
-      deps.requestStyle,
-    );
-    const result = await deps.transport(request, signal);
+    const admission = await deps.admit(ready.endpoint, ready.breaker);
+    if (admission.kind === 'wait') {
+      await deps.hold({ ...input, acceptedAt: ready.event.acceptedAt }, admission);
+      return DONE;
+    }
+
+    const { startedAt, result } = await send(ready, signal);
     if (signal.aborted && result.kind === 'failed') return { kind: 'interrupted' };
 
     const attempt = toAttempt(ready, startedAt, result);
     const decision = decide(attempt, result);
     await record(input, attempt, decision);
+    await settle(ready, attempt);
     announce(ready, attempt, decision);
     return decision.kind === 'retry' ? { ...decision, reason: attempt.outcome } : DONE;
   };
 
   async function load(input: DeliverInput): Promise<Ready | undefined> {
-    const [state, endpoint, event] = await Promise.all([
+    const [state, endpoint, event, breaker] = await Promise.all([
       deps.deliveryStore.readState(input.endpointId, input.eventId),
       deps.endpointStore.find(input.accountId, input.endpointId),
       deps.eventStore.find(input.accountId, input.eventId),
+      deps.gateStore.readBreaker(input.endpointId),
     ]);
     if (hasEnded(state)) return undefined;
     if (!endpoint) return cancel(input, 'endpoint_deleted', event);
     if (!event) return cancel(input, 'event_expired', event);
-    return { input, event, endpoint, attemptNumber: state.attempts.length + 1 };
+    return { input, event, endpoint, breaker, attemptNumber: state.attempts.length + 1 };
   }
 
   async function cancel(
@@ -95,6 +114,23 @@ export function createDeliver(deps: DeliverDeps) {
   ): Promise<undefined> {
     await deps.deliveryStore.append(input, { kind: 'cancelled', reason });
     announceEnd(input, 'cancelled', event);
+  }
+
+  // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
+  async function send(ready: Ready, signal: AbortSignal): Promise<{ startedAt: number; result: SendResult }> {
+    const startedAt = deps.clock();
+    let delivered = false;
+    try {
+      const request = prepareRequest(
+        { ...ready, attempt: ready.attemptNumber, now: startedAt },
+        deps.requestStyle,
+      );
+      const result = await deps.transport(request, signal);
+      delivered = judgeResult(result) === 'delivered';
+      return { startedAt, result };
+    } finally {
+      deps.windows.leave(ready.endpoint.id, delivered);
+    }
   }
 
   function toAttempt({ attemptNumber }: Ready, startedAt: number, result: SendResult): Attempt {
@@ -126,6 +162,16 @@ export function createDeliver(deps: DeliverDeps) {
   ): Promise<void> {
     const nextAttemptAt = decision.kind === 'retry' ? deps.clock() + decision.delayMs : undefined;
     await deps.deliveryStore.append(input, { kind: 'attempted', attempt, nextAttemptAt });
+  }
+
+  async function settle({ input, endpoint, breaker }: Ready, attempt: Attempt): Promise<void> {
+    await deps.settle({
+      endpoint,
+      breaker,
+      delivered: attempt.outcome === 'delivered',
+      responseStatus: attempt.responseStatus,
+      wasReleased: input.wasReleased,
+    });
   }
 
   function announce({ input, event }: Ready, attempt: Attempt, decision: ReturnType<typeof decide>): void {

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setInterval as every } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { buildGuard } from '../testing/build-guard';
 import { createClosables } from '../testing/closables';
 import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
 import { GotTransport } from './got-transport';
@@ -19,7 +20,7 @@ const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 function openTransport(timeoutMs = LONG_MS): GotTransport {
-  return willClose(new GotTransport({ timeoutMs }));
+  return willClose(new GotTransport({ timeoutMs, guard: buildGuard() }));
 }
 
 async function startReceiver(

@@ -1,13 +1,14 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { got, type Request, type Response } from 'got';
+import { type Guard, GuardedHttpAgent, GuardedHttpsAgent } from '../egress/guarded-agents';
 import { classifyNetworkError } from './classify-network-error';
 import type { DeliveryRequest, SendResult, Transport } from './transport';
 
 export interface GotTransportOptions {
   /** From the first DNS query to the last byte of the response's body. */
   readonly timeoutMs: number;
+  /** Says where a delivery may go. */
+  readonly guard: Guard;
 }
 
 /** How much of a response is read; what is longer is cut off by closing the connection. */
@@ -19,15 +20,16 @@ const IDLE_SOCKETS_PER_ORIGIN = 256;
 
 /** Delivers over HTTP(S) with kept-alive connections. One try, no redirects, no decompression, bounded memory. */
 export class GotTransport {
-  readonly #agents = {
-    http: new HttpAgent(AGENT_OPTIONS),
-    https: new HttpsAgent({ ...AGENT_OPTIONS, minVersion: 'TLSv1.2' }),
-  };
+  readonly #agents;
   readonly #timeoutMs: number;
   readonly #client;
 
-  constructor({ timeoutMs }: GotTransportOptions) {
+  constructor({ timeoutMs, guard }: GotTransportOptions) {
     this.#timeoutMs = timeoutMs;
+    this.#agents = {
+      http: new GuardedHttpAgent(guard, AGENT_OPTIONS),
+      https: new GuardedHttpsAgent(guard, { ...AGENT_OPTIONS, ...TLS_OPTIONS }),
+    };
     this.#client = got.extend({
       agent: this.#agents,
       method: 'POST',
@@ -58,6 +60,14 @@ const AGENT_OPTIONS = {
   maxFreeSockets: IDLE_SOCKETS_PER_ORIGIN,
   timeout: IDLE_SOCKET_MS,
   scheduling: 'lifo',
+} as const;
+
+const TLS_OPTIONS = {
+  minVersion: 'TLSv1.2',
+  // Said here, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment can't switch it off.
+  rejectUnauthorized: true,
+  // Of a receiver whose session is known, the next connection costs half the handshake.
+  maxCachedSessions: 1_000,
 } as const;
 
 /** One request under way. The first of these ends it: the response's end, its cap, an error, the deadline, an abort. */

@@ -1,5 +1,6 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisEventStore } from '../events/redis-event-store';
+import { createRedisGateStore } from '../gates/redis-gate-store';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -21,6 +22,7 @@ async function arrange() {
     endpointStore: createRedisEndpointStore(redis.client),
     eventStore: createRedisEventStore(redis.client, 60_000),
     deliveryStore: createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 }),
+    gateStore: createRedisGateStore(redis.client),
   };
   const endpoint = buildEndpoint();
   const event = buildEvent({ accountId: endpoint.accountId });
@@ -68,6 +70,30 @@ describe('listOfEndpoint', () => {
 describe('read', () => {
   it('gives a delivery with its attempts', async () => {
     const { read, endpoint, delivery } = await arrange();
+    expect(await read(endpoint.accountId, delivery.id)).toEqual(delivery);
+  });
+
+  it.each(['first', 'second'] as const)(
+    "shows a pending delivery as held while it waits at its endpoint's gate, by its %s side",
+    async (side) => {
+      const { read, listOfEndpoint, endpoint, deliveryStore, eventStore, gateStore } = await arrange();
+      const { accountId, id: endpointId } = endpoint;
+      const event = buildEvent({ accountId });
+      const parts = { endpointId, eventId: event.id };
+      await eventStore.save(event);
+      await deliveryStore.enlist(event.id, [endpointId], event.acceptedAt + 1);
+      expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({ status: 'pending' });
+      await gateStore.park(endpointId, { eventId: event.id, side }, event.acceptedAt);
+      expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({ status: 'held' });
+      const { deliveries } = await listOfEndpoint(accountId, endpointId, 10);
+      expect(deliveries.map(({ status }) => status)).toEqual(['held', 'delivered']);
+    },
+  );
+
+  // A release that a crash has kept from being forgotten.
+  it('shows a delivery that has ended as it ended, also when it is parked still', async () => {
+    const { read, endpoint, event, delivery, gateStore } = await arrange();
+    await gateStore.park(endpoint.id, { eventId: event.id, side: 'second' }, event.acceptedAt);
     expect(await read(endpoint.accountId, delivery.id)).toEqual(delivery);
   });
 

@@ -4,11 +4,15 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
+import type { GateStore } from '../gates/redis-gate-store';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from './delivery-id';
+import type { DeliveryStatus } from './delivery-log';
 import type { DeliveryCursor, DeliveryStore, ListedDelivery } from './redis-delivery-store';
 
 /** A delivery as clients see it. */
-export interface Delivery extends ListedDelivery {
+export interface Delivery extends Omit<ListedDelivery, 'status'> {
+  /** `held`: pending, and waiting at its endpoint's gate. */
+  readonly status: DeliveryStatus | 'held';
   readonly id: DeliveryId;
   readonly endpointId: EndpointId;
   readonly type: string;
@@ -18,10 +22,16 @@ export interface ReadDeliveriesDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly eventStore: Pick<EventStore, 'findHead'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'list'>;
+  readonly gateStore: Pick<GateStore, 'isParked'>;
 }
 
 /** What happened to deliveries. An endpoint's are its account's only, and go with it. */
-export function createReadDeliveries({ endpointStore, eventStore, deliveryStore }: ReadDeliveriesDeps) {
+export function createReadDeliveries({
+  endpointStore,
+  eventStore,
+  deliveryStore,
+  gateStore,
+}: ReadDeliveriesDeps) {
   /** Newest first. @throws AppError `not_found` when the account has no such endpoint. */
   async function listOfEndpoint(
     accountId: AccountId,
@@ -56,15 +66,14 @@ export function createReadDeliveries({ endpointStore, eventStore, deliveryStore 
     endpointId: EndpointId,
     listed: ListedDelivery,
   ): Promise<Delivery | undefined> {
-    const head = await eventStore.findHead(accountId, listed.eventId);
-    return (
-      head && {
-        ...listed,
-        id: deliveryIdOf({ eventId: listed.eventId, endpointId }),
-        endpointId,
-        type: head.type,
-      }
-    );
+    const { eventId } = listed;
+    const [head, isHeld] = await Promise.all([
+      eventStore.findHead(accountId, eventId),
+      listed.status === 'pending' && gateStore.isParked(endpointId, eventId),
+    ]);
+    if (!head) return undefined;
+    const id = deliveryIdOf({ eventId, endpointId });
+    return { ...listed, ...(isHeld ? { status: 'held' } : {}), id, endpointId, type: head.type };
   }
 
   return { listOfEndpoint, read };

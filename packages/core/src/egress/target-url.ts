@@ -1,13 +1,26 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
+import type { ClassifyAddress } from './classify-address';
+import { isInternalName } from './internal-name';
+import { isRefusedPort } from './refused-ports';
 
 const MAX_LENGTH = 2_048;
 
 export interface TargetUrlRules {
   /** Whether `http:` is allowed beside `https:`: only for trying things out. */
   readonly allowHttp: boolean;
+  /**
+   * Whether names that can only be internal (`localhost`, `db`, `x.internal`) may be registered. Where they lead
+   * is still checked when connecting.
+   */
+  readonly allowInternalNames: boolean;
+  readonly classifyAddress: ClassifyAddress;
 }
 
-/** The URL of an endpoint, as a client may register it. Gives the URL in its normalised form. */
+/**
+ * The URL of an endpoint, as a client may register it. Gives the URL in its normalised form. What its name leads to
+ * is not asked here, since the answer may be another one by the time of a delivery: that is the guard's business.
+ */
 export function targetUrlSchema(rules: TargetUrlRules) {
   return z
     .string()
@@ -20,14 +33,50 @@ export function targetUrlSchema(rules: TargetUrlRules) {
     });
 }
 
-function faultOf(text: string, { allowHttp }: TargetUrlRules): string | undefined {
+function faultOf(text: string, rules: TargetUrlRules): string | undefined {
   if (!URL.canParse(text)) return 'must be an absolute URL such as https://example.com/webhooks';
   const url = new URL(text);
+  return faultOfForm(text, url, rules) ?? faultOfPort(url) ?? faultOfHost(url, rules);
+}
+
+function faultOfForm(text: string, url: URL, { allowHttp }: TargetUrlRules): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be an http(s) URL';
   if (url.protocol === 'http:' && !allowHttp) return 'must be an https URL (ALLOW_HTTP_URLS permits http)';
   if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
   // An empty fragment ("…#") leaves no trace in `hash`.
   if (url.hash !== '' || text.includes('#')) return 'must not have a fragment';
   if (url.href.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters once it is encoded`;
+  return undefined;
+}
+
+function faultOfPort({ port }: URL): string | undefined {
+  // Without a port it is 80 or 443.
+  if (port === '' || !isRefusedPort(Number(port))) return undefined;
+  return `must not have port ${port}, which is not one for HTTP`;
+}
+
+// The URL parser has brought every spelling of an IPv4 address (octal, hex, short …) into the dotted one.
+function faultOfHost({ hostname }: URL, rules: TargetUrlRules): string | undefined {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? faultOfName(host, rules) : faultOfAddress(host, rules);
+}
+
+function faultOfAddress(address: string, { classifyAddress }: TargetUrlRules): string | undefined {
+  const verdict = classifyAddress(address);
+  if (verdict.allowed) return undefined;
+  if (verdict.reason === 'denied_by_operator')
+    return `must not lead to ${address}, which DELIVERY_DENIED_CIDRS denies`;
+  return (
+    `must not lead to ${address}, which is not a public address: ${verdict.reason} ` +
+    '(DELIVERY_ALLOWED_CIDRS permits exceptions)'
+  );
+}
+
+const EMPTY_LABEL = /^\.|\.\./;
+
+function faultOfName(name: string, { allowInternalNames }: TargetUrlRules): string | undefined {
+  if (EMPTY_LABEL.test(name)) return `must not lead to ${name}, which is not a name of a host`;
+  if (!allowInternalNames && isInternalName(name))
+    return `must not lead to ${name}, which is not a public name (DELIVERY_ALLOWED_CIDRS permits exceptions)`;
   return undefined;
 }

@@ -1,9 +1,10 @@
 import { faultsOf } from '../errors/zod-faults';
 import { eventTypeNames } from '../events/catalogue/index';
+import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { endpointPatchSchema, newEndpointSchema } from './endpoint-input';
 import { newSecret } from './secret';
 
-const rules = { allowHttp: false };
+const rules = buildTargetUrlRules();
 const valid = { url: 'https://example.com/hooks', events: ['keyword.quick_win'] };
 
 function pointersOf(
@@ -74,7 +75,9 @@ describe('newEndpointSchema', () => {
 
   it('takes http URLs where the rules allow them', () => {
     const url = 'http://example.com/';
-    expect(newEndpointSchema({ allowHttp: true }).parse({ ...valid, url })).toMatchObject({ url });
+    expect(
+      newEndpointSchema(buildTargetUrlRules({ allowHttp: true })).parse({ ...valid, url }),
+    ).toMatchObject({ url });
   });
 });
 

@@ -9,6 +9,10 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
+/** Who disabled an endpoint: its owner, or its receiver by answering 410. */
+export const disabledReasons = ['client', 'gone'] as const;
+export type DisabledReason = (typeof disabledReasons)[number];
+
 /** An endpoint as it is stored: JSON in one field of its account's hash. The API calls it a webhook. */
 export const endpointSchema = z.object({
   id: endpointIdSchema,
@@ -16,6 +20,9 @@ export const endpointSchema = z.object({
   url: z.string(),
   /** Event type names, prefixes such as `keyword.*`, or `*`. */
   events: z.array(z.string()).readonly(),
+  /** A disabled endpoint gets nothing; its deliveries are held until it is enabled. */
+  status: z.enum(['enabled', 'disabled']).default('enabled'),
+  disabledReason: z.enum(disabledReasons).optional(),
   description: z.string().optional(),
   secret: z.string(),
   /** Milliseconds since the Unix epoch. */

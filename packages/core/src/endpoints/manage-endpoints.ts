@@ -1,8 +1,11 @@
 import type { DeliveryStore } from '../deliveries/redis-delivery-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
+import type { WakeQueue } from '../gates/hold';
+import type { GateStore } from '../gates/redis-gate-store';
 import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
+import { disableEndpoint, enableEndpoint, updateTime } from './change-status';
 import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId } from './endpoint';
 import type { EndpointPatch, NewEndpoint } from './endpoint-input';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
@@ -10,19 +13,17 @@ import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
 export interface ManageEndpointsDeps {
   readonly endpointStore: EndpointStore;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
+  readonly gateStore: Pick<GateStore, 'closeBreaker' | 'removeAll'>;
+  readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
   readonly clock: Clock;
 }
 
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
-export function createManageEndpoints({
-  endpointStore,
-  deliveryStore,
-  newId,
-  newSecret,
-  clock,
-}: ManageEndpointsDeps) {
+export function createManageEndpoints(deps: ManageEndpointsDeps) {
+  const { endpointStore, deliveryStore, gateStore, wakeQueue, newId, newSecret, clock } = deps;
+
   return {
     async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
       const now = clock();
@@ -31,6 +32,7 @@ export function createManageEndpoints({
         accountId,
         url: input.url,
         events: input.events,
+        status: 'enabled',
         ...(input.description === undefined ? {} : { description: input.description }),
         secret: input.secret ?? newSecret(),
         createdAt: now,
@@ -56,10 +58,27 @@ export function createManageEndpoints({
       );
     },
 
+    /** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
+    async disable(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
+      return found(
+        await endpointStore.update(accountId, id, (endpoint) => disableEndpoint(endpoint, 'client', clock())),
+      );
+    },
+
+    /** What was held flows at once, whatever the breaker thought of the receiver. @throws AppError `not_found`. */
+    async enable(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
+      const enabled = found(
+        await endpointStore.update(accountId, id, (endpoint) => enableEndpoint(endpoint, clock())),
+      );
+      await gateStore.closeBreaker(id);
+      await wakeQueue.wake(accountId, id, clock());
+      return enabled;
+    },
+
     /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
     async remove(accountId: AccountId, id: EndpointId): Promise<void> {
       if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
-      await deliveryStore.removeAll(id);
+      await Promise.all([deliveryStore.removeAll(id), gateStore.removeAll(id)]);
     },
   };
 }
@@ -83,7 +102,6 @@ function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endp
     ...(patch.url === undefined ? {} : { url: patch.url }),
     ...(patch.events === undefined ? {} : { events: patch.events }),
     ...(description === undefined || description === null ? {} : { description }),
-    // Two changes within a millisecond still differ, so that no two versions look the same.
-    updatedAt: Math.max(now, endpoint.updatedAt + 1),
+    updatedAt: updateTime(endpoint, now),
   };
 }

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import type { AppError } from '../errors/app-error';
-import type { QueueConnection } from './bullmq-event-queue';
+import type { QueueConnection } from './queue-connection';
 import { DEAD_LETTERS_QUEUE } from './queue-names';
 import type { EventJob } from './read-event-job';
 

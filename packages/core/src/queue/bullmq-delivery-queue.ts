@@ -1,10 +1,11 @@
 import { type JobsOptions, Queue } from 'bullmq';
-import { deliveryIdOf } from '../deliveries/delivery-id';
 import type { DeliveryQueue } from '../deliveries/fan-out-event';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
-import type { QueueConnection } from './bullmq-event-queue';
-import type { DeliveryJob } from './delivery-job';
+import type { ReleaseQueue } from '../gates/open-gate';
+import type { Parked } from '../gates/redis-gate-store';
+import { type DeliveryJob, deliveryJobId } from './delivery-job';
+import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE } from './queue-names';
 
 // The retry policy decides when a delivery is at its end; BullMQ only has to be far from deciding it first.
@@ -17,12 +18,22 @@ const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE, ba
 /** Shortest names for what each pending delivery repeats: the job's id says the rest. */
 const JOB_NAME = 'd';
 
-export class BullmqDeliveryQueue implements DeliveryQueue {
+export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue {
   readonly #queue: Queue<DeliveryJob>;
 
   constructor({ redis, prefix }: QueueConnection) {
     this.#queue = new Queue(DELIVERIES_QUEUE, { connection: redis, prefix });
     this.#queue.on('error', () => {});
+  }
+
+  async release(accountId: AccountId, endpointId: EndpointId, parked: readonly Parked[]): Promise<void> {
+    await this.#queue.addBulk(
+      parked.map(({ eventId, side }) => ({
+        name: JOB_NAME,
+        data: { account_id: accountId, released: true },
+        opts: { ...JOB_OPTIONS, jobId: deliveryJobId({ eventId, endpointId }, side) },
+      })),
+    );
   }
 
   // A chunk can fail in the middle; whoever called adds the whole chunk again, under the same ids.
@@ -31,7 +42,7 @@ export class BullmqDeliveryQueue implements DeliveryQueue {
       endpointIds.map((endpointId) => ({
         name: JOB_NAME,
         data: { account_id: accountId },
-        opts: { ...JOB_OPTIONS, jobId: deliveryIdOf({ eventId, endpointId }) },
+        opts: { ...JOB_OPTIONS, jobId: deliveryJobId({ eventId, endpointId }, 'first') },
       })),
     );
   }

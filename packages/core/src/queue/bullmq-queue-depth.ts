@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
-import type { QueueConnection } from './bullmq-event-queue';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from './queue-names';
+import type { QueueConnection } from './queue-connection';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, GATES_QUEUE } from './queue-names';
 
 export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
 export type JobState = (typeof jobStates)[number];
@@ -16,7 +16,7 @@ export class BullmqQueueDepth {
   readonly #queues: readonly Queue[];
 
   constructor({ redis, prefix }: QueueConnection) {
-    this.#queues = [EVENTS_QUEUE, DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE].map(
+    this.#queues = [EVENTS_QUEUE, DELIVERIES_QUEUE, GATES_QUEUE, DEAD_LETTERS_QUEUE].map(
       (name) => new Queue(name, { connection: redis, prefix }),
     );
     for (const queue of this.#queues) queue.on('error', () => {});

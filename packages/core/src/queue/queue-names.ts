@@ -4,5 +4,8 @@ export const EVENTS_QUEUE = 'events';
 /** One job a delivery; its id is the delivery's id. */
 export const DELIVERIES_QUEUE = 'deliveries';
 
+/** One delayed job for each endpoint at whose gate deliveries wait for a time to come. */
+export const GATES_QUEUE = 'gates';
+
 /** What was pushed onto the events queue and is not a valid event, each with its reason. No worker takes from it. */
 export const DEAD_LETTERS_QUEUE = 'events-dead-letters';

@@ -14,6 +14,8 @@ import type { AccountId, EventId } from '../events/event';
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
+ * | `breaker:{endpoint}` | string | failures in a row, and until when its breaker is open | until the next success |
+ * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released |
  *
  * BullMQ owns the keys below its prefix.
  */
@@ -24,6 +26,8 @@ export const keys = {
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
+  breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
+  parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
 };
 

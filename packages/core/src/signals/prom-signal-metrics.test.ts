@@ -44,6 +44,7 @@ describe('createPromWorkerMetrics', () => {
   const NOTHING_YET = [
     'webhooks_delivery_attempt_duration_seconds_sum 0',
     'webhooks_delivery_attempt_duration_seconds_count 0',
+    'webhooks_breakers_opened_total 0',
     'webhooks_delivery_lag_seconds_sum 0',
     'webhooks_delivery_lag_seconds_count 0',
   ];
@@ -56,6 +57,7 @@ describe('createPromWorkerMetrics', () => {
       'webhooks_delivery_attempts_total{outcome="tls_error"} 1',
       'webhooks_delivery_attempt_duration_seconds_sum 0.1',
       'webhooks_delivery_attempt_duration_seconds_count 2',
+      'webhooks_breakers_opened_total 0',
       'webhooks_delivery_lag_seconds_sum 0',
       'webhooks_delivery_lag_seconds_count 0',
     ]);
@@ -87,10 +89,23 @@ describe('createPromWorkerMetrics', () => {
     ]);
   });
 
+  it('counts deliveries that are held, by reason', async () => {
+    const held = signalSamples['delivery.held'];
+    const samples = await scrape(createPromWorkerMetrics, [held, held, { ...held, reason: 'busy' }]);
+    expect(samples).toContain('webhooks_deliveries_held_total{reason="disabled"} 2');
+    expect(samples).toContain('webhooks_deliveries_held_total{reason="busy"} 1');
+  });
+
+  it('counts how often a breaker opens', async () => {
+    const samples = await scrape(createPromWorkerMetrics, [signalSamples['breaker.opened']]);
+    expect(samples).toContain('webhooks_breakers_opened_total 1');
+  });
+
   it('has every outcome and ending at zero before the first of each', async () => {
     const samples = await scrape(createPromWorkerMetrics, []);
     expect(samples).toContain('webhooks_delivery_attempts_total{outcome="http_5xx"} 0');
     expect(samples).toContain('webhooks_deliveries_ended_total{status="exhausted"} 0');
+    expect(samples).toContain('webhooks_breakers_opened_total 0');
   });
 
   it('counts nothing for what only the log is interested in', async () => {

@@ -61,6 +61,17 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
   // From the start, or `increase()` would miss the first of each: the exhausted delivery that an alert is about.
   for (const outcome of attemptOutcomes) attempts.inc({ outcome }, 0);
   for (const status of endStatuses) ended.inc({ status }, 0);
+  const held = new Counter({
+    name: 'webhooks_deliveries_held_total',
+    help: "Deliveries that had to wait at their endpoint's gate, by reason.",
+    labelNames: ['reason'] as const,
+    registers,
+  });
+  const breakersOpened = new Counter({
+    name: 'webhooks_breakers_opened_total',
+    help: 'Times that the circuit breaker of an endpoint opened, or stayed open after a failed probe.',
+    registers,
+  });
   const lagSeconds = new Histogram({
     name: 'webhooks_delivery_lag_seconds',
     help: 'Time from the acceptance of an event to its delivery.',
@@ -76,6 +87,10 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       if (signal.status === 'delivered') lagSeconds.observe(signal.lagMs / 1_000);
     } else if (signal.name === 'event.accepted') {
       accepted.inc({ type: signal.type, source: signal.source });
+    } else if (signal.name === 'delivery.held') {
+      held.inc({ reason: signal.reason });
+    } else if (signal.name === 'breaker.opened') {
+      breakersOpened.inc();
     } else if (signal.name === 'event.rejected') {
       rejected.inc({ code: signal.code });
     }

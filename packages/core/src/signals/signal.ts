@@ -1,7 +1,9 @@
 import type { AttemptOutcome } from '../deliveries/attempt';
 import type { DeliveryId } from '../deliveries/delivery-id';
-import type { EndpointId } from '../endpoints/endpoint';
+import type { RefusalReason } from '../egress/address-ranges';
+import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
+import type { WaitReason } from '../gates/admit';
 
 /**
  * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
@@ -55,6 +57,14 @@ export type Signal =
       readonly nextDelayMs?: number;
     }
   | {
+      /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
+      readonly name: 'delivery.blocked';
+      /** As the URL says it: a name, or the address itself. */
+      readonly host: string;
+      readonly address: string;
+      readonly reason: RefusalReason;
+    }
+  | {
       readonly name: 'delivery.ended';
       readonly deliveryId: DeliveryId;
       readonly eventId: EventId;
@@ -63,6 +73,21 @@ export type Signal =
       /** From the acceptance of the event until now. */
       readonly lagMs: number;
     }
+  | {
+      readonly name: 'delivery.held';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly reason: WaitReason;
+    }
+  | {
+      readonly name: 'breaker.opened';
+      readonly endpointId: EndpointId;
+      /** In a row. */
+      readonly failures: number;
+      readonly openForMs: number;
+    }
+  | { readonly name: 'breaker.closed'; readonly endpointId: EndpointId }
+  | { readonly name: 'endpoint.disabled'; readonly endpointId: EndpointId; readonly reason: DisabledReason }
   | {
       readonly name: 'job.interrupted';
       readonly queue: string;

@@ -35,16 +35,21 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'process.fault':
       return 'error';
     case 'event.rejected':
+    case 'delivery.blocked':
     case 'redis.error':
     case 'job.interrupted':
+    case 'breaker.opened':
+    case 'endpoint.disabled':
       return 'warn';
     case 'delivery.attempted':
       return signal.outcome === 'delivered' ? 'info' : 'warn';
     case 'delivery.ended':
       return signal.status === 'delivered' ? 'debug' : 'warn';
     case 'event.fanned_out':
+    case 'delivery.held':
       return 'debug';
     case 'request.completed':
+    case 'breaker.closed':
     case 'event.accepted':
     case 'process.started':
     case 'process.stopping':

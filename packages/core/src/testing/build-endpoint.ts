@@ -9,6 +9,7 @@ export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
     accountId: uniqueAccountId(),
     url: 'https://receiver.example.com/hooks',
     events: ['*'],
+    status: 'enabled',
     secret: newSecret(),
     createdAt: 1_700_000_000_000,
     updatedAt: 1_700_000_000_000,

@@ -36,6 +36,12 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     responseStatus: 204,
     durationMs: 30,
   },
+  'delivery.blocked': {
+    name: 'delivery.blocked',
+    host: 'db.example.com',
+    address: '10.0.0.1',
+    reason: 'private',
+  },
   'delivery.ended': {
     name: 'delivery.ended',
     deliveryId,
@@ -44,6 +50,10 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     status: 'delivered',
     lagMs: 70,
   },
+  'delivery.held': { name: 'delivery.held', eventId, endpointId, reason: 'disabled' },
+  'breaker.opened': { name: 'breaker.opened', endpointId, failures: 5, openForMs: 1_000 },
+  'breaker.closed': { name: 'breaker.closed', endpointId },
+  'endpoint.disabled': { name: 'endpoint.disabled', endpointId, reason: 'gone' },
   'job.interrupted': { name: 'job.interrupted', queue: 'events', jobId: '17', error: new Error('no luck') },
   'job.failed': { name: 'job.failed', queue: 'events', jobId: '17', error: new Error('no luck') },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },

@@ -1,0 +1,52 @@
+import type { OpenGate } from '@webhooks/core/gates/open-gate';
+import { GATES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { type WakeJob, wakeJobSchema } from '@webhooks/core/queue/wake-job';
+import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
+import { type ConsumerOptions, workerOptions } from './consumer';
+
+export interface OpenGateConsumerOptions extends ConsumerOptions {
+  readonly openGate: OpenGate;
+}
+
+// How many deliveries a gate lets through at once; each that ends well lets more of them through.
+const PLACES = 2;
+// When Redis could not take it: soon again, since deliveries wait.
+const RETRY_MS = 1_000;
+
+/** Looks at gates when their time has come. */
+export class BullmqOpenGateConsumer {
+  readonly #worker: Worker<WakeJob>;
+
+  constructor(private readonly options: OpenGateConsumerOptions) {
+    this.#worker = new Worker<WakeJob>(
+      GATES_QUEUE,
+      (job, token) => this.#process(job, token),
+      workerOptions(options),
+    );
+    this.#worker.on('error', (error) => options.emit({ name: 'redis.error', connection: 'gates', error }));
+    this.#worker.on('failed', (job, error) => {
+      options.emit({ name: 'job.failed', queue: GATES_QUEUE, jobId: job?.id ?? '', error });
+    });
+  }
+
+  start(): void {
+    void this.#worker.run();
+  }
+
+  /** Takes no more jobs, and resolves when those under way are done: they are short. */
+  async stop(): Promise<void> {
+    await this.#worker.close();
+  }
+
+  async #process(job: Job<WakeJob>, token: string | undefined): Promise<void> {
+    const data = wakeJobSchema.safeParse(job.data);
+    if (!data.success) throw new UnrecoverableError('Not a wake job.');
+    try {
+      await this.options.openGate(data.data.account_id, data.data.endpoint_id, PLACES);
+    } catch (error) {
+      this.options.emit({ name: 'job.interrupted', queue: GATES_QUEUE, jobId: job.id ?? '', error });
+      await job.moveToDelayed(Date.now() + RETRY_MS, token);
+      throw new DelayedError();
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { lookup, Resolver } from 'node:dns/promises';
+import { isInternalName } from './internal-name';
+import { UnresolvedNameError } from './unresolved-name-error';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+  /** How long the answer may be kept, in seconds. */
+  readonly ttlSeconds: number;
+}
+
+/**
+ * Finds a name's addresses, at least one.
+ *
+ * @throws UnresolvedNameError
+ */
+export type ResolveName = (name: string) => Promise<readonly ResolvedAddress[]>;
+
+export interface ResolveNameOptions {
+  /** Name servers, as `address:port`. Default: the system's. */
+  readonly servers?: readonly string[];
+  /** For one query to one server. Default: 2 s. */
+  readonly queryTimeoutMs?: number;
+}
+
+// A name server that does not answer is asked twice; the delivery's own deadline may well be sooner.
+const QUERY_TRIES = 2;
+const QUERY_TIMEOUT_MS = 2_000;
+// The system tells no lifetime for what stands in its hosts file.
+const SYSTEM_TTL_SECONDS = 5;
+
+/**
+ * Asks the name servers, not the system: the system's look-up holds one of four threads while it waits, so a few
+ * receivers with a slow name server would keep all the others waiting. Internal names, which only the system
+ * knows, are the exception.
+ */
+export function createResolveName(options: ResolveNameOptions = {}): ResolveName {
+  return async (name) => {
+    try {
+      return await (isInternalName(name) ? resolveBySystem(name) : resolveByServers(name, options));
+    } catch (error) {
+      throw new UnresolvedNameError(name, codeOf(error), error);
+    }
+  };
+}
+
+async function resolveBySystem(name: string): Promise<readonly ResolvedAddress[]> {
+  const found = await lookup(name, { all: true, verbatim: true });
+  return found.map(({ address, family }) => toResolved(address, family === 6 ? 6 : 4, SYSTEM_TTL_SECONDS));
+}
+
+async function resolveByServers(
+  name: string,
+  options: ResolveNameOptions,
+): Promise<readonly ResolvedAddress[]> {
+  const resolver = newResolver(options);
+  const [ipv6, ipv4] = await Promise.allSettled([
+    resolver.resolve6(name, { ttl: true }),
+    resolver.resolve4(name, { ttl: true }),
+  ]);
+  const found = [
+    ...recordsOf(ipv6).map(({ address, ttl }) => toResolved(address, 6, ttl)),
+    ...recordsOf(ipv4).map(({ address, ttl }) => toResolved(address, 4, ttl)),
+  ];
+  if (found.length > 0) return found;
+  throw failureOf([ipv4, ipv6]);
+}
+
+// A new one each time: it sees a changed resolv.conf, and has no cache of its own, which would not know our limits.
+function newResolver({ servers, queryTimeoutMs = QUERY_TIMEOUT_MS }: ResolveNameOptions): Resolver {
+  const resolver = new Resolver({ timeout: queryTimeoutMs, tries: QUERY_TRIES });
+  if (servers) resolver.setServers(servers);
+  return resolver;
+}
+
+function recordsOf<T>(result: PromiseSettledResult<T[]>): readonly T[] {
+  return result.status === 'fulfilled' ? result.value : [];
+}
+
+/** Having no record of one kind (ENODATA) is usual, so the other failure tells more. */
+function failureOf(results: readonly PromiseSettledResult<unknown>[]): unknown {
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+  return failures.find((error) => codeOf(error) !== 'ENODATA') ?? failures[0];
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | undefined)?.code ?? 'ENODATA';
+}
+
+function toResolved(address: string, family: 4 | 6, ttlSeconds: number): ResolvedAddress {
+  return { address, family, ttlSeconds };
+}

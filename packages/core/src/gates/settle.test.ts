@@ -1,0 +1,176 @@
+import type { Endpoint } from '../endpoints/endpoint';
+import { keys } from '../redis/keys';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildGate } from '../testing/build-gate';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueEventId } from '../testing/unique-ids';
+import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS } from './breaker';
+import type { SettleInput } from './settle';
+
+const NOW = 1_700_000_000_000;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+interface Arrangement {
+  readonly endpoint?: Endpoint;
+  /** Failed attempts in a row before this one, the last of them so long ago that its breaker may be probed. */
+  readonly failures?: number;
+  /** How many deliveries wait at the gate. */
+  readonly waiting?: number;
+}
+
+async function arrange({ endpoint = buildEndpoint(), failures = 0, waiting = 0 }: Arrangement = {}) {
+  const gate = buildGate({ redis: redis.client, clock: () => NOW });
+  await gate.endpointStore.create(endpoint);
+  for (let count = 0; count < failures; count += 1) {
+    await gate.gateStore.recordFailure(endpoint.id, CLOSED, NOW - FIRST_OPEN_MS);
+  }
+  for (let count = 0; count < waiting; count += 1) {
+    await gate.gateStore.park(endpoint.id, { eventId: uniqueEventId(), side: 'second' }, NOW + count);
+  }
+  const breaker = await gate.gateStore.readBreaker(endpoint.id);
+  const wakeAt = (at: number) => ({ accountId: endpoint.accountId, endpointId: endpoint.id, at });
+  const input: SettleInput = {
+    endpoint,
+    breaker,
+    delivered: true,
+    responseStatus: 204,
+    wasReleased: false,
+  };
+  return {
+    ...gate,
+    endpoint,
+    wakeAt,
+    succeed: (change: Partial<SettleInput> = {}) => gate.settle({ ...input, ...change }),
+    fail: (change: Partial<SettleInput> = {}) =>
+      gate.settle({ ...input, delivered: false, responseStatus: 500, ...change }),
+    readBreaker: () => gate.gateStore.readBreaker(endpoint.id),
+    readEndpoint: () => gate.endpointStore.find(endpoint.accountId, endpoint.id),
+  };
+}
+
+describe('a success', () => {
+  it('writes nothing at an endpoint that is well', async () => {
+    const { succeed, endpoint, wakes, releases } = await arrange({ waiting: 1 });
+    await succeed();
+    expect(await redis.client.exists(keys.breaker(endpoint.id))).toBe(0);
+    expect(wakes.asked).toEqual([]);
+    expect(releases.released).toEqual([]);
+  });
+
+  it('ends a row of failures that was too short to open the breaker, and wakes nobody', async () => {
+    const { succeed, readBreaker, wakes, signals } = await arrange({ failures: FAILURES_TO_OPEN - 1 });
+    await succeed();
+    expect(await readBreaker()).toEqual(CLOSED);
+    expect(wakes.asked).toEqual([]);
+    expect(signals.named('breaker.closed')).toEqual([]);
+  });
+
+  it('of a probe closes the breaker, and has the gate looked at now', async () => {
+    const { succeed, readBreaker, wakes, wakeAt, signals, endpoint } = await arrange({
+      failures: FAILURES_TO_OPEN,
+    });
+    await succeed();
+    expect(await readBreaker()).toEqual(CLOSED);
+    expect(wakes.asked).toEqual([wakeAt(NOW)]);
+    expect(signals.named('breaker.closed')).toEqual([{ name: 'breaker.closed', endpointId: endpoint.id }]);
+  });
+});
+
+describe('a failure', () => {
+  it('is counted, and wakes nobody as long as the breaker is closed', async () => {
+    const { fail, readBreaker, wakes, signals } = await arrange();
+    await fail();
+    expect(await readBreaker()).toEqual({ failures: 1, openUntil: 0 });
+    expect(wakes.asked).toEqual([]);
+    expect(signals.named('breaker.opened')).toEqual([]);
+  });
+
+  it('that opens the breaker is announced, and has the gate looked at when it half-opens', async () => {
+    const { fail, wakes, wakeAt, signals, endpoint } = await arrange({ failures: FAILURES_TO_OPEN - 1 });
+    await fail();
+    expect(wakes.asked).toEqual([wakeAt(NOW + FIRST_OPEN_MS)]);
+    expect(signals.named('breaker.opened')).toEqual([
+      {
+        name: 'breaker.opened',
+        endpointId: endpoint.id,
+        failures: FAILURES_TO_OPEN,
+        openForMs: FIRST_OPEN_MS,
+      },
+    ]);
+  });
+
+  it('is not announced when others have opened the breaker while it was under way', async () => {
+    const { fail, signals, wakes } = await arrange();
+    await Promise.all(Array.from({ length: 2 * FAILURES_TO_OPEN }, () => fail()));
+    expect(signals.named('breaker.opened')).toHaveLength(1);
+    expect(wakes.asked).toHaveLength(1);
+  });
+
+  it('of a probe opens the breaker for twice as long', async () => {
+    const { fail, wakes, wakeAt } = await arrange({ failures: FAILURES_TO_OPEN });
+    await fail();
+    expect(wakes.asked).toEqual([wakeAt(NOW + 2 * FIRST_OPEN_MS)]);
+  });
+
+  it('counts also without an answer', async () => {
+    const { fail, readBreaker } = await arrange();
+    await fail({ responseStatus: undefined });
+    expect(await readBreaker()).toMatchObject({ failures: 1 });
+  });
+});
+
+describe('a receiver that is gone', () => {
+  it('disables its endpoint, and says why', async () => {
+    const { fail, readEndpoint, endpoint, signals } = await arrange();
+    await fail({ responseStatus: 410 });
+    expect(await readEndpoint()).toEqual({
+      ...endpoint,
+      status: 'disabled',
+      disabledReason: 'gone',
+      updatedAt: endpoint.updatedAt + 1,
+    });
+    expect(signals.named('endpoint.disabled')).toEqual([
+      { name: 'endpoint.disabled', endpointId: endpoint.id, reason: 'gone' },
+    ]);
+  });
+
+  it('changes no endpoint that was deleted meanwhile', async () => {
+    const { fail, readEndpoint, endpoint, endpointStore } = await arrange();
+    await endpointStore.remove(endpoint.accountId, endpoint.id);
+    await fail({ responseStatus: 410 });
+    expect(await readEndpoint()).toBeUndefined();
+  });
+
+  it.each([404, 500])('is not one that answers %i', async (responseStatus) => {
+    const { fail, readEndpoint, endpoint } = await arrange();
+    await fail({ responseStatus });
+    expect(await readEndpoint()).toEqual(endpoint);
+  });
+});
+
+describe('whoever waits at the gate', () => {
+  it('is let through as one that had waited comes to its end', async () => {
+    const { succeed, releases } = await arrange({ waiting: 1 });
+    await succeed({ wasReleased: true });
+    expect(releases.released).toHaveLength(1);
+  });
+
+  it('is let through as any other comes to its end, once this process knows of them', async () => {
+    const { succeed, releases, waitingHere, endpoint } = await arrange({ waiting: 1 });
+    waitingHere.add(endpoint.id);
+    await succeed();
+    expect(releases.released).toHaveLength(1);
+    expect(waitingHere.size).toBe(0);
+  });
+
+  it('goes on waiting when the failure has opened the breaker', async () => {
+    const { fail, releases } = await arrange({ failures: FAILURES_TO_OPEN - 1, waiting: 1 });
+    await fail({ wasReleased: true });
+    expect(releases.released).toEqual([]);
+  });
+});

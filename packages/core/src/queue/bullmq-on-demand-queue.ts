@@ -1,0 +1,55 @@
+import { Queue } from 'bullmq';
+import { storageUnavailable } from '../redis/redis-errors';
+import type { QueueConnection } from './queue-connection';
+
+/**
+ * A queue for whoever answers a client and can't wait: adding fails at once while Redis is away.
+ *
+ * A queue that was made while Redis is away would wait for it without end, and one whose first command fails stays
+ * unusable for ever. So it is made on demand, once there is a connection, and anew after a failure.
+ */
+export class BullmqOnDemandQueue {
+  #queue: Queue | undefined;
+
+  constructor(
+    private readonly name: string,
+    private readonly connection: QueueConnection,
+  ) {}
+
+  /** @throws AppError `storage_unavailable`; the job may be on the queue all the same, so add it under an id. */
+  async add(
+    jobName: string,
+    data: object,
+    options: { readonly jobId: string; readonly delay?: number },
+  ): Promise<void> {
+    try {
+      const queue = await this.#open();
+      await queue.add(jobName, data, options);
+    } catch (error) {
+      throw storageUnavailable(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#queue?.close();
+  }
+
+  async #open(): Promise<Queue> {
+    const { redis, prefix } = this.connection;
+    if (redis.status !== 'ready') throw new Error(`The connection to Redis is not ready: ${redis.status}.`);
+    this.#queue ??= new Queue(this.name, { connection: redis, prefix }).on('error', ignore);
+    const queue = this.#queue;
+    try {
+      await queue.waitUntilReady();
+      return queue;
+    } catch (error) {
+      if (this.#queue === queue) this.#queue = undefined;
+      // Or each failure would leave its listeners on the connection.
+      await queue.close();
+      throw error;
+    }
+  }
+}
+
+// The connection's own listener announces its errors; without one here, BullMQ's copy would end the process.
+function ignore(): void {}

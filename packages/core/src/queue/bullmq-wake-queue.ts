@@ -1,0 +1,36 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId } from '../events/event';
+import type { WakeQueue } from '../gates/hold';
+import type { Clock } from '../runtime/clock';
+import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
+import type { QueueConnection } from './queue-connection';
+import { GATES_QUEUE } from './queue-names';
+import type { WakeJob } from './wake-job';
+
+// What is soon is wanted then; for what is far, one look for several requests will do.
+const FINE_MS = 100;
+const COARSE_MS = 5_000;
+
+/** Delayed jobs that open gates: one for each endpoint and moment, however many deliveries ask for it. */
+export class BullmqWakeQueue implements WakeQueue {
+  readonly #queue: BullmqOnDemandQueue;
+
+  constructor(
+    connection: QueueConnection,
+    private readonly clock: Clock,
+  ) {
+    this.#queue = new BullmqOnDemandQueue(GATES_QUEUE, connection);
+  }
+
+  async wake(accountId: AccountId, endpointId: EndpointId, at: number): Promise<void> {
+    const now = this.clock();
+    const grainMs = at - now < COARSE_MS ? FINE_MS : COARSE_MS;
+    const moment = Math.ceil(Math.max(at, now) / grainMs) * grainMs;
+    const job: WakeJob = { account_id: accountId, endpoint_id: endpointId };
+    await this.#queue.add('wake', job, { jobId: `${endpointId}.${moment}`, delay: moment - now });
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+  }
+}

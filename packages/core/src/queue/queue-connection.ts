@@ -1,0 +1,7 @@
+import type { RedisClient } from '../redis/redis-connect';
+
+/** What every queue needs to know of Redis. */
+export interface QueueConnection {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+}

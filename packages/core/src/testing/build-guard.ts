@@ -1,0 +1,22 @@
+import { type AddressExceptions, createClassifyAddress } from '../egress/classify-address';
+import type { Guard } from '../egress/guarded-agents';
+import { createGuardedLookup } from '../egress/guarded-lookup';
+import { createJudgeTarget } from '../egress/judge-target';
+import type { ResolveName } from '../egress/resolve-name';
+import { UnresolvedNameError } from '../egress/unresolved-name-error';
+import type { Emit } from '../signals/signals';
+
+export interface GuardChanges extends Partial<AddressExceptions> {
+  readonly resolveName?: ResolveName;
+  readonly emit?: Emit;
+}
+
+/** A guard that lets deliveries go to this machine, where the receivers of tests are, and resolves no name. */
+export function buildGuard(changes: GuardChanges = {}): Guard {
+  const { allowedCidrs = ['127.0.0.0/8', '::1/128'], deniedCidrs = [], emit = () => {} } = changes;
+  const resolveName =
+    changes.resolveName ?? ((name) => Promise.reject(new UnresolvedNameError(name, 'ENOTFOUND')));
+  const classifyAddress = createClassifyAddress({ allowedCidrs, deniedCidrs });
+  const judgeTarget = createJudgeTarget({ classifyAddress, emit });
+  return { judgeTarget, lookup: createGuardedLookup(resolveName, judgeTarget) };
+}
