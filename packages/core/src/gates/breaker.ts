@@ -19,8 +19,11 @@ export type BreakerPhase = 'closed' | 'open' | 'half_open';
 
 export const CLOSED: BreakerState = { failures: 0, openUntil: 0 };
 
-/** This many failures in a row open it. */
-export const FAILURES_TO_OPEN = 5;
+/**
+ * This many failures in a row open it: as many attempts as the default schedule gives one delivery, so that a delivery
+ * that fails alone is tried as scheduled.
+ */
+export const FAILURES_TO_OPEN = 10;
 /** It is open this long at first, and twice as long after each failed probe. */
 export const FIRST_OPEN_MS = 1_000;
 /** An endpoint that is well again after a long outage gets its first delivery no later than this. */
