@@ -38,7 +38,7 @@ export function parseRedisUrl(url: string): RedisTarget {
     return readTarget(url);
   } catch {
     // Without its cause: some of them repeat a part of the text.
-    throw new Error('REDIS_URL has none of the forms that docs/configuration.md lists.');
+    throw new Error('REDIS_URL has none of the forms that docs/operations.md lists.');
   }
 }
 

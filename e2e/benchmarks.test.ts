@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { openTestRedis } from '@webhooks/core/testing/test-redis';
+
+const MAIN = join(__dirname, '..', 'bench', 'dist', 'main.js');
+
+it('runs the benchmark of the drain, in its short form, and prints both rates and their ratio', async () => {
+  const redis = await openTestRedis();
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'drain', '--short'], {
+    env: { ...process.env, BENCH_REDIS_URL: redis.url },
+  });
+  await redis.close();
+
+  const [, plain, service, ratio] =
+    /deliveries per second\s*\|\s*(\d+) \|\s*(\d+) \|\s*([\d.]+)/.exec(stdout) ?? [];
+  expect(Number(plain)).toBeGreaterThan(0);
+  expect(Number(service)).toBeGreaterThan(0);
+  expect(Number(ratio)).toBeCloseTo(Number(service) / Number(plain), 1);
+}, 180_000);
+
+it('says which benchmarks there are when it is asked for another one', async () => {
+  const run = promisify(execFile)(process.execPath, [MAIN, 'speed'], {
+    env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
+  });
+  await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('there are: drain') });
+});
