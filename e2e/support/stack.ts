@@ -64,7 +64,7 @@ export class Stack {
 }
 
 /** Where a process says that it listens. */
-export async function addressOf(part: ManagedProcess): Promise<string> {
+async function addressOf(part: ManagedProcess): Promise<string> {
   const started = await part.waitForLine((line) => line.message === 'process.started');
   const address = /http:\/\/[^/\s]+/.exec(String(started.detail));
   if (!address) throw new Error(`No address in "${String(started.detail)}".`);
