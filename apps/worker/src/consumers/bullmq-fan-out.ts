@@ -3,7 +3,8 @@ import { AppError } from '@webhooks/core/errors/app-error';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { type EventJob, type ReadEvent, readEventJob } from '@webhooks/core/queue/read-event-job';
-import { DelayedError, type Job, Worker } from 'bullmq';
+import { type Job, Worker } from 'bullmq';
+import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 import { type ConsumerOptions, workerOptions } from './consumer';
 
 export interface FanOutConsumerOptions extends ConsumerOptions {
@@ -11,9 +12,6 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
   readonly maxEventBytes: number;
 }
-
-// When Redis could not take all of it: soon again, whatever the job's own options say about attempts.
-const RETRY_MS = 1_000;
 
 /** Takes events off the queue: to the dead letters with what is invalid, to the fan-out with all else. */
 export class BullmqFanOutConsumer {
@@ -41,32 +39,21 @@ export class BullmqFanOutConsumer {
   }
 
   async #process(job: Job, token: string | undefined): Promise<void> {
-    const read = await this.#read({
-      id: job.id ?? '',
-      name: job.name,
-      timestamp: job.timestamp,
-      data: job.data,
-    });
-    if (!read) return;
-    try {
-      await this.options.fanOutEvent(read.event);
-    } catch (error) {
-      this.options.emit({ name: 'job.interrupted', queue: EVENTS_QUEUE, jobId: job.id ?? '', error });
-      await job.moveToDelayed(Date.now() + RETRY_MS, token);
-      throw new DelayedError();
-    }
+    const { id = '', name, timestamp, data } = job;
+    const eventJob = { id, name, timestamp, data };
+    const read = readOrFault(eventJob, this.options.maxEventBytes);
+    const work = () => (read instanceof AppError ? this.#reject(eventJob, read) : this.#fanOut(read));
+    await orTryAgainSoon(work, job, token, this.options.emit);
+  }
+
+  async #fanOut(read: ReadEvent): Promise<void> {
+    await this.options.fanOutEvent(read.event);
     this.#announce(read);
   }
 
-  async #read(job: EventJob): Promise<ReadEvent | undefined> {
-    try {
-      return readEventJob(job, this.options.maxEventBytes);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      await this.options.deadLetters.keep(job, error);
-      this.options.emit({ name: 'event.rejected', jobId: job.id, code: error.code, reason: describe(error) });
-      return undefined;
-    }
+  async #reject(job: EventJob, fault: AppError): Promise<void> {
+    await this.options.deadLetters.keep(job, fault);
+    this.options.emit({ name: 'event.rejected', jobId: job.id, code: fault.code, reason: describe(fault) });
   }
 
   // The API has announced its own.
@@ -80,6 +67,15 @@ export class BullmqFanOutConsumer {
       type: event.type,
       bytes: Buffer.byteLength(event.body),
     });
+  }
+}
+
+function readOrFault(job: EventJob, maxBytes: number): ReadEvent | AppError {
+  try {
+    return readEventJob(job, maxBytes);
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
   }
 }
 

@@ -1,7 +1,8 @@
 import type { OpenGate } from '@webhooks/core/gates/open-gate';
 import { GATES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { type WakeJob, wakeJobSchema } from '@webhooks/core/queue/wake-job';
-import { DelayedError, type Job, UnrecoverableError, Worker } from 'bullmq';
+import { type Job, UnrecoverableError, Worker } from 'bullmq';
+import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 import { type ConsumerOptions, workerOptions } from './consumer';
 
 export interface OpenGateConsumerOptions extends ConsumerOptions {
@@ -10,8 +11,6 @@ export interface OpenGateConsumerOptions extends ConsumerOptions {
 
 // How many deliveries a gate lets through at once; each that ends well lets more of them through.
 const PLACES = 2;
-// When Redis could not take it: soon again, since deliveries wait.
-const RETRY_MS = 1_000;
 
 /** Looks at gates when their time has come. */
 export class BullmqOpenGateConsumer {
@@ -41,12 +40,8 @@ export class BullmqOpenGateConsumer {
   async #process(job: Job<WakeJob>, token: string | undefined): Promise<void> {
     const data = wakeJobSchema.safeParse(job.data);
     if (!data.success) throw new UnrecoverableError('Not a wake job.');
-    try {
-      await this.options.openGate(data.data.account_id, data.data.endpoint_id, PLACES);
-    } catch (error) {
-      this.options.emit({ name: 'job.interrupted', queue: GATES_QUEUE, jobId: job.id ?? '', error });
-      await job.moveToDelayed(Date.now() + RETRY_MS, token);
-      throw new DelayedError();
-    }
+    const { account_id, endpoint_id } = data.data;
+    const open = () => this.options.openGate(account_id, endpoint_id, PLACES);
+    await orTryAgainSoon(open, job, token, this.options.emit);
   }
 }

@@ -10,7 +10,7 @@ import type { GateStore, JobSide } from '../gates/redis-gate-store';
 import type { Settle } from '../gates/settle';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
-import type { Attempt } from './attempt';
+import type { Attempt, AttemptOutcome } from './attempt';
 import { deliveryIdOf } from './delivery-id';
 import type { DeliveryState } from './delivery-log';
 import { judgeResult } from './judge-result';
@@ -66,6 +66,13 @@ interface Ready {
   readonly attemptNumber: number;
 }
 
+/** A request that was sent, and what came of it. */
+interface Sent {
+  readonly startedAt: number;
+  readonly result: SendResult;
+  readonly outcome: AttemptOutcome;
+}
+
 /**
  * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → settle → announce.
  *
@@ -83,11 +90,11 @@ export function createDeliver(deps: DeliverDeps) {
       return DONE;
     }
 
-    const { startedAt, result } = await send(ready, signal);
-    if (signal.aborted && result.kind === 'failed') return { kind: 'interrupted' };
+    const sent = await send(ready, signal);
+    if (signal.aborted && sent.result.kind === 'failed') return { kind: 'interrupted' };
 
-    const attempt = toAttempt(ready, startedAt, result);
-    const decision = decide(attempt, result);
+    const attempt = toAttempt(ready, sent);
+    const decision = decide(attempt, sent.result);
     await record(input, attempt, decision);
     await settle(ready, attempt);
     announce(ready, attempt, decision);
@@ -117,28 +124,28 @@ export function createDeliver(deps: DeliverDeps) {
   }
 
   // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
-  async function send(ready: Ready, signal: AbortSignal): Promise<{ startedAt: number; result: SendResult }> {
+  async function send(ready: Ready, signal: AbortSignal): Promise<Sent> {
     const startedAt = deps.clock();
-    let delivered = false;
+    let outcome: AttemptOutcome | undefined;
     try {
       const request = prepareRequest(
         { ...ready, attempt: ready.attemptNumber, now: startedAt },
         deps.requestStyle,
       );
       const result = await deps.transport(request, signal);
-      delivered = judgeResult(result) === 'delivered';
-      return { startedAt, result };
+      outcome = judgeResult(result);
+      return { startedAt, result, outcome };
     } finally {
-      deps.windows.leave(ready.endpoint.id, delivered);
+      deps.windows.leave(ready.endpoint.id, outcome === 'delivered');
     }
   }
 
-  function toAttempt({ attemptNumber }: Ready, startedAt: number, result: SendResult): Attempt {
+  function toAttempt({ attemptNumber }: Ready, { startedAt, result, outcome }: Sent): Attempt {
     return {
       number: attemptNumber,
       startedAt,
       durationMs: deps.clock() - startedAt,
-      outcome: judgeResult(result),
+      outcome,
       ...(result.kind === 'failed' ? { error: result.error } : { responseStatus: result.status }),
       ...(result.kind === 'answered' && result.body !== '' ? { responseBody: result.body } : {}),
     };

@@ -23,7 +23,8 @@ const BUSY_WAKE_MS = 10_000;
 
 /**
  * Whether an attempt may start now. For an endpoint that is enabled, well and not busy this costs no more than a look
- * into memory. Whoever was admitted has to `settle`.
+ * into memory. Whoever was admitted has to `leave` the
+ * endpoint's window.
  */
 export function createAdmit({ gateStore, windows, clock }: AdmitDeps) {
   return async function admit(endpoint: Endpoint, breaker: BreakerState): Promise<Admission> {

@@ -11,7 +11,7 @@ export interface WakeQueue {
   wake(accountId: AccountId, endpointId: EndpointId, at: number): Promise<void>;
 }
 
-/** Deliveries that this process knows to wait for a place at an endpoint. */
+/** The endpoints at whose gates, as far as this process knows, deliveries wait for a place. */
 export type WaitingHere = Set<EndpointId>;
 
 export interface HoldDeps {
