@@ -50,6 +50,7 @@ describe('POST /v1/webhooks', () => {
       id: expect.stringMatching(/^wh_[0-9a-z]{22}$/),
       description: 'mine',
       status: 'enabled',
+      ordering: 'none',
       secret: expect.stringMatching(SECRET),
       created_at: expect.stringMatching(TIME),
       updated_at: body.created_at,
@@ -57,6 +58,35 @@ describe('POST /v1/webhooks', () => {
     expect(headers.location).toBe(`/v1/webhooks/${body.id}`);
     const { secret: _secret, ...readable } = body;
     expect((await call('get', headers.location ?? '')).body).toEqual(readable);
+  });
+
+  it('takes how the webhook is to be delivered to, and shows it as it was said', async () => {
+    const options = {
+      rate_limit: 10,
+      ordering: 'strict',
+      timeout_ms: 5_000,
+      retry_schedule: ['5s', '5m', '1h'],
+    };
+    const { status, headers, body } = await call('post', '/v1/webhooks', { ...minimal, ...options });
+    expect(status).toBe(201);
+    expect(body).toMatchObject(options);
+    const patch = { rate_limit: null, ordering: null, retry_schedule: ['7d'] };
+    const { body: patched } = await call('patch', headers.location ?? '', patch);
+    expect(patched).toMatchObject({ ordering: 'none', timeout_ms: 5_000, retry_schedule: ['7d'] });
+    expect(patched).not.toHaveProperty('rate_limit');
+  });
+
+  it.each([
+    [{ rate_limit: 0 }, '/rate_limit'],
+    [{ ordering: 'fifo' }, '/ordering'],
+    [{ timeout_ms: 999 }, '/timeout_ms'],
+    [{ retry_schedule: ['5s', 'soon'] }, '/retry_schedule/1'],
+    [{ retry_schedule: ['8d'] }, '/retry_schedule/0'],
+    [{ retry_schedule: [] }, '/retry_schedule'],
+  ])('refuses %j', async (options, pointer) => {
+    const { status, body } = await call('post', '/v1/webhooks', { ...minimal, ...options });
+    expect(status).toBe(422);
+    expect(body.errors).toEqual([{ pointer, detail: expect.any(String) }]);
   });
 
   it('shows no description where there is none', async () => {

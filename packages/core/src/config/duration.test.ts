@@ -1,4 +1,4 @@
-import { durationListSchema, durationSchema, parseDuration } from './duration';
+import { durationListSchema, durationSchema, formatDuration, parseDuration } from './duration';
 
 describe('parseDuration', () => {
   it.each([
@@ -42,5 +42,11 @@ describe('durationListSchema', () => {
     ['5s,', [[1]]],
   ])('names each entry of "%s" that is none', (text, paths) => {
     expect(durationListSchema.safeParse(text).error?.issues.map(({ path }) => path)).toEqual(paths);
+  });
+});
+
+describe('formatDuration', () => {
+  it.each(['0s', '250ms', '15s', '5m', '2h', '3d', '90s'])('gives back "%s"', (text) => {
+    expect(formatDuration(parseDuration(text) ?? Number.NaN)).toBe(text);
   });
 });

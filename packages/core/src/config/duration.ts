@@ -10,7 +10,14 @@ export function parseDuration(text: string): number | undefined {
   return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
 }
 
-/** An environment variable that holds a duration; the value inside is in milliseconds. */
+/** Milliseconds in the largest unit that needs no fraction: `300000` gives `5m`. */
+export function formatDuration(ms: number): string {
+  const units = Object.entries(UNIT_MS).reverse();
+  const [unit, unitMs] = (ms > 0 && units.find(([, each]) => ms % each === 0)) || ['s', UNIT_MS.s];
+  return `${ms / unitMs}${unit}`;
+}
+
+/** A text that holds a duration; the value inside is in milliseconds. */
 export const durationSchema = z.string().transform((text, context) => {
   const ms = parseDuration(text);
   if (ms !== undefined) return ms;

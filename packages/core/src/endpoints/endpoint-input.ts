@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { durationSchema } from '../config/duration';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
 import { eventTypeNames } from '../events/catalogue/index';
+import { orderings } from './endpoint';
 import { isKnownFilter } from './event-filter';
 import { secretSchema } from './secret';
 
@@ -18,25 +20,67 @@ const eventsSchema = z
   .max(MAX_FILTERS, `must name at most ${MAX_FILTERS} event types`)
   .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice');
 
-const descriptionSchema = z.string().max(500, 'must have at most 500 characters');
+const MAX_DELAYS = 30;
+const MAX_DELAY_MS = 7 * 86_400_000;
+
+/** What an endpoint may have or lack; `null` in a patch takes it away. */
+const optionSchemas = {
+  description: z.string().max(500, 'must have at most 500 characters'),
+  rate_limit: z.int().min(1).max(10_000),
+  ordering: z.enum(orderings),
+  timeout_ms: z.int().min(1_000).max(60_000),
+  retry_schedule: z
+    .array(
+      durationSchema
+        .refine((delayMs) => delayMs <= MAX_DELAY_MS, 'must be at most 7d')
+        .meta({ example: '5m' }),
+    )
+    .min(1, 'must have at least one delay; attempts = entries + 1')
+    .max(MAX_DELAYS, `must have at most ${MAX_DELAYS} delays`),
+};
 
 /** What a client may say when it registers an endpoint. */
 export function newEndpointSchema(rules: TargetUrlRules) {
-  return z.strictObject({
-    url: targetUrlSchema(rules),
-    events: eventsSchema,
-    description: descriptionSchema.optional(),
-    secret: secretSchema.optional(),
-  });
+  return z
+    .strictObject({
+      url: targetUrlSchema(rules),
+      events: eventsSchema,
+      secret: secretSchema.optional(),
+      ...z.object(optionSchemas).partial().shape,
+    })
+    .transform(renameMembers);
 }
-export type NewEndpoint = z.infer<ReturnType<typeof newEndpointSchema>>;
+export type NewEndpoint = z.output<ReturnType<typeof newEndpointSchema>>;
 
 /** What a client may change (a merge patch, RFC 7396: `null` removes). */
 export function endpointPatchSchema(rules: TargetUrlRules) {
-  return z.strictObject({
-    url: targetUrlSchema(rules).optional(),
-    events: eventsSchema.optional(),
-    description: descriptionSchema.nullable().optional(),
-  });
+  return z
+    .strictObject({
+      url: targetUrlSchema(rules).optional(),
+      events: eventsSchema.optional(),
+      description: optionSchemas.description.nullish(),
+      rate_limit: optionSchemas.rate_limit.nullish(),
+      ordering: optionSchemas.ordering.nullish(),
+      timeout_ms: optionSchemas.timeout_ms.nullish(),
+      retry_schedule: optionSchemas.retry_schedule.nullish(),
+    })
+    .transform(renameMembers);
 }
-export type EndpointPatch = z.infer<ReturnType<typeof endpointPatchSchema>>;
+export type EndpointPatch = z.output<ReturnType<typeof endpointPatchSchema>>;
+
+const INNER_NAMES = {
+  rate_limit: 'rateLimit',
+  timeout_ms: 'timeoutMs',
+  retry_schedule: 'retrySchedule',
+} as const;
+
+type InnerName<Name> = Name extends keyof typeof INNER_NAMES ? (typeof INNER_NAMES)[Name] : Name;
+
+// JSON's names end at the door.
+function renameMembers<Input extends object>(input: Input) {
+  const renamed = Object.entries(input).map(([name, value]) => [
+    Object.hasOwn(INNER_NAMES, name) ? INNER_NAMES[name as keyof typeof INNER_NAMES] : name,
+    value,
+  ]);
+  return Object.fromEntries(renamed) as { [Name in keyof Input as InnerName<Name>]: Input[Name] };
+}

@@ -13,6 +13,8 @@ export type EndpointId = z.infer<typeof endpointIdSchema>;
 export const disabledReasons = ['client', 'gone'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
+export const orderings = ['none', 'strict'] as const;
+
 /** An endpoint as it is stored: JSON in one field of its account's hash. The API calls it a webhook. */
 export const endpointSchema = z.object({
   id: endpointIdSchema,
@@ -24,6 +26,14 @@ export const endpointSchema = z.object({
   status: z.enum(['enabled', 'disabled']).default('enabled'),
   disabledReason: z.enum(disabledReasons).optional(),
   description: z.string().optional(),
+  /** The most attempts that may reach it within any second. */
+  rateLimit: z.number().optional(),
+  /** `strict`: its deliveries leave one at a time, in the order in which their events were accepted. */
+  ordering: z.enum(orderings).default('none'),
+  /** For a whole attempt, instead of the deployment's. Milliseconds. */
+  timeoutMs: z.number().optional(),
+  /** The delays between attempts, instead of the deployment's. Milliseconds. */
+  retrySchedule: z.array(z.number()).readonly().optional(),
   secret: z.string(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),

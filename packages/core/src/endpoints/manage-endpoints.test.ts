@@ -47,6 +47,7 @@ describe('create', () => {
       accountId,
       description: 'mine',
       status: 'enabled',
+      ordering: 'none',
       secret: expect.stringMatching(/^whsec_/),
       createdAt: NOW,
       updatedAt: NOW,

@@ -6,7 +6,7 @@ import type { GateStore } from '../gates/redis-gate-store';
 import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
 import { disableEndpoint, enableEndpoint, updateTime } from './change-status';
-import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId } from './endpoint';
+import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId, endpointSchema } from './endpoint';
 import type { EndpointPatch, NewEndpoint } from './endpoint-input';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
 
@@ -27,17 +27,16 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
   return {
     async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
       const now = clock();
-      const endpoint: Endpoint = {
-        id: newId(ENDPOINT_ID_PREFIX) as EndpointId,
-        accountId,
-        url: input.url,
-        events: input.events,
-        status: 'enabled',
-        ...(input.description === undefined ? {} : { description: input.description }),
-        secret: input.secret ?? newSecret(),
-        createdAt: now,
-        updatedAt: now,
-      };
+      const endpoint = mergeInto(
+        {
+          id: newId(ENDPOINT_ID_PREFIX) as EndpointId,
+          accountId,
+          secret: newSecret(),
+          createdAt: now,
+          updatedAt: now,
+        },
+        input,
+      );
       await endpointStore.create(endpoint);
       return endpoint;
     },
@@ -95,13 +94,12 @@ function found(endpoint: Endpoint | undefined): Endpoint {
 }
 
 function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endpoint {
-  const { description: oldDescription, ...rest } = endpoint;
-  const description = patch.description === undefined ? oldDescription : patch.description;
-  return {
-    ...rest,
-    ...(patch.url === undefined ? {} : { url: patch.url }),
-    ...(patch.events === undefined ? {} : { events: patch.events }),
-    ...(description === undefined || description === null ? {} : { description }),
-    updatedAt: updateTime(endpoint, now),
-  };
+  return mergeInto({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch);
+}
+
+// RFC 7396 of one level: what is left out stays, null removes.
+function mergeInto(base: Partial<Endpoint>, patch: EndpointPatch): Endpoint {
+  const said = Object.entries(patch).filter(([, value]) => value !== undefined);
+  const merged = Object.entries({ ...base, ...Object.fromEntries(said) });
+  return endpointSchema.parse(Object.fromEntries(merged.filter(([, value]) => value !== null)));
 }

@@ -10,6 +10,7 @@ export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
     url: 'https://receiver.example.com/hooks',
     events: ['*'],
     status: 'enabled',
+    ordering: 'none',
     secret: newSecret(),
     createdAt: 1_700_000_000_000,
     updatedAt: 1_700_000_000_000,
