@@ -96,6 +96,13 @@ describe('createPromWorkerMetrics', () => {
     expect(samples).toContain('webhooks_deliveries_held_total{reason="busy"} 1');
   });
 
+  it('counts deliveries that go over to the slow lane, by reason', async () => {
+    const moved = signalSamples['delivery.moved'];
+    const samples = await scrape(createPromWorkerMetrics, [moved, moved, { ...moved, reason: 'stranger' }]);
+    expect(samples).toContain('webhooks_deliveries_moved_total{reason="slow"} 2');
+    expect(samples).toContain('webhooks_deliveries_moved_total{reason="stranger"} 1');
+  });
+
   it('counts how often a breaker opens', async () => {
     const samples = await scrape(createPromWorkerMetrics, [signalSamples['breaker.opened']]);
     expect(samples).toContain('webhooks_breakers_opened_total 1');

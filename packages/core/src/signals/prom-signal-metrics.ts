@@ -67,6 +67,12 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['reason'] as const,
     registers,
   });
+  const moved = new Counter({
+    name: 'webhooks_deliveries_moved_total',
+    help: 'Deliveries that went over to the slow lane, by reason.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
   const breakersOpened = new Counter({
     name: 'webhooks_breakers_opened_total',
     help: 'Times that the circuit breaker of an endpoint opened, or stayed open after a failed probe.',
@@ -89,6 +95,8 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       accepted.inc({ type: signal.type, source: signal.source });
     } else if (signal.name === 'delivery.held') {
       held.inc({ reason: signal.reason });
+    } else if (signal.name === 'delivery.moved') {
+      moved.inc({ reason: signal.reason });
     } else if (signal.name === 'breaker.opened') {
       breakersOpened.inc();
     } else if (signal.name === 'event.rejected') {
