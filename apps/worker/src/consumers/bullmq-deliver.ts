@@ -2,7 +2,7 @@ import type { Deliver, DeliverInput } from '@webhooks/core/deliveries/deliver';
 import type { Lane } from '@webhooks/core/gates/lanes';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
-import { type Job, UnrecoverableError, WaitingError, type Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, WaitingError, type Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { RetryLater } from './retry-later';
 
@@ -55,6 +55,9 @@ export class BullmqDeliverConsumer {
         return;
       case 'retry':
         throw new RetryLater(result.delayMs, result.reason);
+      case 'again':
+        await job.moveToDelayed(Date.now() + result.delayMs, token);
+        throw new DelayedError();
       case 'interrupted':
         await job.moveToWait(token);
         throw new WaitingError();

@@ -18,7 +18,7 @@ import { deliveryIdOf } from './delivery-id';
 import type { DeliveryFact } from './delivery-log';
 import { judgeResult } from './judge-result';
 import { createRedisDeliveryStore, type DeliveryStore } from './redis-delivery-store';
-import type { DeliveryRequest, SendResult } from './transport';
+import type { DeliveryRequest, SendResult, SentResult } from './transport';
 
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;
@@ -36,10 +36,26 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-function answered(status: number, change: { retryAfter?: string; body?: string } = {}): SendResult {
-  return { kind: 'answered', status, retryAfter: undefined, body: '', ...change };
+function answered(
+  status: number,
+  change: Partial<Extract<SendResult, { kind: 'answered' }>> = {},
+): SentResult {
+  return {
+    kind: 'answered',
+    status,
+    retryAfter: undefined,
+    wish: undefined,
+    body: '',
+    timings: {},
+    ...change,
+  };
 }
-const refused: SendResult = { kind: 'failed', reason: 'connect_refused', error: 'connect ECONNREFUSED' };
+const refused: SendResult = {
+  kind: 'failed',
+  reason: 'connect_refused',
+  error: 'connect ECONNREFUSED',
+  timings: {},
+};
 
 interface Arrangement {
   /** What the receiver gives to one request after the other. */
@@ -411,9 +427,9 @@ describe("its endpoint's gate", () => {
 });
 
 describe('a delivery on the fast lane', () => {
-  it.each<[string, SendResult]>([
+  it.each<[string, SentResult]>([
     ['was slow to answer', answered(204)],
-    ['did not answer', { kind: 'failed', reason: 'response_timeout', error: 'No answer.' }],
+    ['did not answer', { kind: 'failed', reason: 'response_timeout', error: 'No answer.', timings: {} }],
   ])('is moved when its endpoint %s before, at no cost of attempts', async (_what, result) => {
     const { deliver, input, gate, requests, readRecord, signals } = await arrange();
     gate.lanes.learn(input.endpointId, {
@@ -501,7 +517,12 @@ describe('a delivery on the slow lane', () => {
 describe('an attempt that this process has to let go of', () => {
   it('leaves nothing on record, so that it starts anew', async () => {
     const stop = new AbortController();
-    const interrupted: SendResult = { kind: 'failed', reason: 'network_error', error: 'interrupted' };
+    const interrupted: SendResult = {
+      kind: 'failed',
+      reason: 'network_error',
+      error: 'interrupted',
+      timings: {},
+    };
     const { deliver, readRecord, signals } = await arrange({
       results: [interrupted, answered(204)],
       whileSending: () => stop.abort(),
