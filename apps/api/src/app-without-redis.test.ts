@@ -3,7 +3,9 @@ import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-st
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvent } from '@webhooks/core/events/accept-event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
@@ -139,6 +141,7 @@ describe('when Redis falls silent after a key was found', () => {
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
     const gateStore = createRedisGateStore(redis);
+    const healthStore = createRedisHealthStore(redis, 60_000);
     const wakeQueue = willClose(new BullmqWakeQueue({ redis, prefix: 'bull' }, clock));
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
     return createApp({
@@ -147,11 +150,13 @@ describe('when Redis falls silent after a key was found', () => {
           endpointStore,
           deliveryStore,
           gateStore,
+          healthStore,
           wakeQueue,
           newId,
           newSecret,
           clock,
         }),
+        readHealth: createReadHealth({ healthStore, gateStore, clock }),
         deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
         acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
         urlRules: buildTargetUrlRules(),

@@ -7,7 +7,9 @@ import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries'
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvent } from '@webhooks/core/events/accept-event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
@@ -61,6 +63,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     count: config.RETENTION_COUNT,
   });
   const gateStore = createRedisGateStore(storeRedis);
+  const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
   const eventQueue = new BullmqEventQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
@@ -78,11 +81,13 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         endpointStore,
         deliveryStore,
         gateStore,
+        healthStore,
         wakeQueue,
         newId,
         newSecret,
         clock,
       }),
+      readHealth: createReadHealth({ healthStore, gateStore, clock }),
       deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
       acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
       urlRules: {

@@ -7,7 +7,9 @@ import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
+import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
@@ -75,6 +77,8 @@ export async function composeWorker(
     count: config.RETENTION_COUNT,
   });
   const gateStore = createRedisGateStore(storeRedis);
+  const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
+  const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
   const deliveryQueue = new BullmqDeliveryQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const deadLetters = new BullmqDeadLetters(queues);
@@ -128,6 +132,7 @@ export async function composeWorker(
       admit: createAdmit(gate),
       hold: createHold(gate),
       settle: createSettle({ ...gate, openGate }),
+      healthRecorder,
       transport: transport.send,
       retrySchedule: config.RETRY_SCHEDULE,
       requestStyle: {
@@ -160,6 +165,7 @@ export async function composeWorker(
         name: 'consumers',
         stop: async () => void (await Promise.all([fanOut.stop(), deliveries.stop(), gates.stop()])),
       },
+      { name: 'health recorder', stop: () => healthRecorder.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },
       {

@@ -3,6 +3,7 @@ import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import type { AccountId, EventId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
@@ -32,6 +33,7 @@ export const serviceContender: Contender = {
 
     const endpoints = createManageEndpoints({
       gateStore: createRedisGateStore(storeRedis),
+      healthStore: createRedisHealthStore(storeRedis, RETENTION.ageMs),
       wakeQueue: { wake: async () => {} },
       endpointStore,
       deliveryStore,

@@ -1,5 +1,6 @@
 import { verifyMessage } from '@webhooks/signature';
-import type { Endpoint } from '../endpoints/endpoint';
+import type { EndedAttempt } from '../endpoints/attempt-tally';
+import type { Endpoint, EndpointId } from '../endpoints/endpoint';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
@@ -79,6 +80,7 @@ async function arrange({
   let now = NOW;
   const requests: DeliveryRequest[] = [];
   const signals = recordSignals();
+  const recorded: [EndpointId, EndedAttempt][] = [];
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
   const deliver = createDeliver({
@@ -86,6 +88,7 @@ async function arrange({
     eventStore,
     endpointStore,
     deliveryStore,
+    healthRecorder: { record: (id, attempt) => void recorded.push([id, attempt]) },
     retrySchedule: SCHEDULE,
     requestStyle: {
       userAgent: 'hooks/1.2',
@@ -109,6 +112,7 @@ async function arrange({
     input,
     requests,
     signals,
+    recorded,
     gate,
     moveClock(ms: number) {
       now += ms;
@@ -216,6 +220,17 @@ describe('an attempt that fails', () => {
       { attempt: 1, outcome: 'connect_refused', nextDelayMs: 5_000 },
     ]);
     expect(signals.named('delivery.ended')).toEqual([]);
+  });
+});
+
+describe("an attempt counts for its endpoint's health", () => {
+  it.each([
+    ['as a success', answered(204), true],
+    ['as a failure', refused, false],
+  ])('%s', async (_what, result, delivered) => {
+    const { deliver, recorded, endpoint } = await arrange({ results: [result] });
+    await deliver();
+    expect(recorded).toEqual([[endpoint.id, { delivered, at: NOW + SEND_MS }]]);
   });
 });
 

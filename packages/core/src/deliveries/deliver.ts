@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointId } from '../endpoints/endpoint';
+import type { HealthRecorder } from '../endpoints/health-recorder';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent, AccountId, EventId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
@@ -29,6 +30,7 @@ export interface DeliverDeps {
   readonly admit: Admit;
   readonly hold: Hold;
   readonly settle: Settle;
+  readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   readonly transport: Transport;
   readonly retrySchedule: RetrySchedule;
   readonly requestStyle: RequestStyle;
@@ -169,6 +171,8 @@ export function createDeliver(deps: DeliverDeps) {
   ): Promise<void> {
     const nextAttemptAt = decision.kind === 'retry' ? deps.clock() + decision.delayMs : undefined;
     await deps.deliveryStore.append(input, { kind: 'attempted', attempt, nextAttemptAt });
+    const endedAt = attempt.startedAt + attempt.durationMs;
+    deps.healthRecorder.record(input.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
   }
 
   async function settle({ input, endpoint, breaker }: Ready, attempt: Attempt): Promise<void> {

@@ -6,8 +6,10 @@ import { createNewId } from '../runtime/ids';
 import { recordWakes } from '../testing/record-queues';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { tallyOf } from './attempt-tally';
 import { createManageEndpoints } from './manage-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
+import { createRedisHealthStore } from './redis-health-store';
 import { newSecret } from './secret';
 
 const NOW = 1_700_000_000_000;
@@ -22,17 +24,19 @@ afterAll(() => redis.close());
 function build(clock: Clock = () => NOW) {
   const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 10 });
   const gateStore = createRedisGateStore(redis.client);
+  const healthStore = createRedisHealthStore(redis.client, 60_000);
   const wakes = recordWakes();
   const manage = createManageEndpoints({
     endpointStore: createRedisEndpointStore(redis.client),
     deliveryStore,
     gateStore,
+    healthStore,
     wakeQueue: wakes.queue,
     newId: createNewId(clock),
     newSecret,
     clock,
   });
-  return { ...manage, deliveryStore, gateStore, wakes, accountId: uniqueAccountId() };
+  return { ...manage, deliveryStore, gateStore, healthStore, wakes, accountId: uniqueAccountId() };
 }
 
 const input = { url: 'https://receiver.example.com/', events: ['*'] };
@@ -146,6 +150,14 @@ describe('remove', () => {
     await remove(accountId, id);
     expect(await gateStore.countParked(id)).toBe(0);
     expect(await gateStore.readBreaker(id)).toEqual(CLOSED);
+  });
+
+  it('takes along how the attempts at it went', async () => {
+    const { create, remove, accountId, healthStore } = build();
+    const { id } = await create(accountId, input);
+    await healthStore.add(id, tallyOf({ delivered: true, at: NOW }), NOW);
+    await remove(accountId, id);
+    expect(await healthStore.readLastSuccess(id)).toBeUndefined();
   });
 
   it("leaves another account's deliveries alone", async () => {

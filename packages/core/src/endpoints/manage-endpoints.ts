@@ -9,11 +9,13 @@ import { disableEndpoint, enableEndpoint, updateTime } from './change-status';
 import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId, endpointSchema } from './endpoint';
 import type { EndpointPatch, NewEndpoint } from './endpoint-input';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
+import type { HealthStore } from './redis-health-store';
 
 export interface ManageEndpointsDeps {
   readonly endpointStore: EndpointStore;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
   readonly gateStore: Pick<GateStore, 'closeBreaker' | 'removeAll'>;
+  readonly healthStore: Pick<HealthStore, 'remove'>;
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
@@ -22,7 +24,7 @@ export interface ManageEndpointsDeps {
 
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
-  const { endpointStore, deliveryStore, gateStore, wakeQueue, newId, newSecret, clock } = deps;
+  const { endpointStore, deliveryStore, gateStore, healthStore, wakeQueue, newId, newSecret, clock } = deps;
 
   return {
     async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
@@ -77,7 +79,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
     async remove(accountId: AccountId, id: EndpointId): Promise<void> {
       if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
-      await Promise.all([deliveryStore.removeAll(id), gateStore.removeAll(id)]);
+      await Promise.all([deliveryStore.removeAll(id), gateStore.removeAll(id), healthStore.remove(id)]);
     },
   };
 }

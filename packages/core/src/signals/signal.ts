@@ -95,6 +95,12 @@ export type Signal =
       readonly error: unknown;
     }
   | { readonly name: 'job.failed'; readonly queue: string; readonly jobId: string; readonly error: unknown }
+  | {
+      /** Something on the side did not work out that nothing waits for. */
+      readonly name: 'task.failed';
+      readonly task: 'record health' | 'raise operational event';
+      readonly error: unknown;
+    }
   | { readonly name: 'redis.error'; readonly connection: string; readonly error: unknown }
   | { readonly name: 'process.started'; readonly detail: string }
   | { readonly name: 'process.stopping'; readonly detail: string }

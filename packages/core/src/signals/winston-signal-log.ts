@@ -38,6 +38,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.blocked':
     case 'redis.error':
     case 'job.interrupted':
+    case 'task.failed':
     case 'breaker.opened':
     case 'endpoint.disabled':
       return 'warn';

@@ -56,6 +56,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'endpoint.disabled': { name: 'endpoint.disabled', endpointId, reason: 'gone' },
   'job.interrupted': { name: 'job.interrupted', queue: 'events', jobId: '17', error: new Error('no luck') },
   'job.failed': { name: 'job.failed', queue: 'events', jobId: '17', error: new Error('no luck') },
+  'task.failed': { name: 'task.failed', task: 'record health', error: new Error('no luck') },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
   'process.started': { name: 'process.started', detail: 'API on http://0.0.0.0:3000' },
   'process.stopping': { name: 'process.stopping', detail: 'SIGTERM' },

@@ -1,0 +1,39 @@
+import { type BreakerPhase, phaseOf } from '../gates/breaker';
+import type { GateStore } from '../gates/redis-gate-store';
+import type { Clock } from '../runtime/clock';
+import { type AttemptTally, type RecentAttempts, recentAttempts } from './attempt-tally';
+import type { EndpointId } from './endpoint';
+import type { HealthStore } from './redis-health-store';
+
+/** How an endpoint is doing. */
+export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessAt' | 'lastFailureAt'> {
+  readonly breaker: BreakerPhase;
+  /** Deliveries that wait at its gate. */
+  readonly held: number;
+}
+
+export interface ReadHealthDeps {
+  readonly healthStore: Pick<HealthStore, 'read'>;
+  readonly gateStore: Pick<GateStore, 'readBreaker' | 'countParked'>;
+  readonly clock: Clock;
+}
+
+export function createReadHealth({ healthStore, gateStore, clock }: ReadHealthDeps) {
+  return async function readHealth(endpointId: EndpointId): Promise<Health> {
+    const [tally, breaker, held] = await Promise.all([
+      healthStore.read(endpointId),
+      gateStore.readBreaker(endpointId),
+      gateStore.countParked(endpointId),
+    ]);
+    const now = clock();
+    return {
+      ...recentAttempts(tally, now),
+      lastSuccessAt: tally.lastSuccessAt,
+      lastFailureAt: tally.lastFailureAt,
+      breaker: phaseOf(breaker, now),
+      held,
+    };
+  };
+}
+
+export type ReadHealth = ReturnType<typeof createReadHealth>;
