@@ -13,9 +13,9 @@ function arrange() {
   let answer: () => Promise<void> = async () => {};
   const recorder = new HealthRecorder({
     healthStore: {
-      async add(endpointId, tally) {
+      async add(endpointId, added) {
         await answer();
-        written.push([endpointId, tally]);
+        written.push([endpointId, added]);
       },
     },
     clock: () => NOW,
