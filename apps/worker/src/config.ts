@@ -1,11 +1,12 @@
 import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/config/common-settings';
-import { durationSchema } from '@webhooks/core/config/duration';
+import { durationOrNeverSchema, durationSchema } from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
 import { z } from 'zod';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 const schema = z.object({
   ...commonSettings,
@@ -27,6 +28,10 @@ const schema = z.object({
   ]),
   /** From the first DNS query to the last byte of the answer. */
   DELIVERY_TIMEOUT: durationSchema.default(15_000),
+  /** How long an endpoint may go without a success before it is disabled. */
+  DISABLE_AFTER: durationOrNeverSchema.default(5 * DAY),
+  /** How far apart its failures have to be for that. */
+  DISABLE_FAILURE_SPAN: durationSchema.default(12 * HOUR),
   /** For how long a worker owns a job before it has to say that it is still at it. */
   JOB_LOCK_DURATION: durationSchema.default(30_000),
   /** The longest event taken off the queue, in bytes of the body that is delivered. */

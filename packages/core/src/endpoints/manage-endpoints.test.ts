@@ -53,6 +53,7 @@ describe('create', () => {
       status: 'enabled',
       ordering: 'none',
       secret: expect.stringMatching(/^whsec_/),
+      enabledAt: NOW,
       createdAt: NOW,
       updatedAt: NOW,
     });

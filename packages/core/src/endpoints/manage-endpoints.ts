@@ -34,6 +34,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
           id: newId(ENDPOINT_ID_PREFIX) as EndpointId,
           accountId,
           secret: newSecret(),
+          enabledAt: now,
           createdAt: now,
           updatedAt: now,
         },

@@ -37,6 +37,13 @@ export type Signal =
       readonly reason: string;
     }
   | {
+      /** An account is told something about one of its endpoints. */
+      readonly name: 'operational_event.raised';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+    }
+  | {
       readonly name: 'event.fanned_out';
       readonly accountId: AccountId;
       readonly eventId: EventId;

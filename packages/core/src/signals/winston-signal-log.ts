@@ -52,6 +52,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'request.completed':
     case 'breaker.closed':
     case 'event.accepted':
+    case 'operational_event.raised':
     case 'process.started':
     case 'process.stopping':
     case 'process.stopped':

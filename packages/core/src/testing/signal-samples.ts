@@ -24,6 +24,12 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'request.failed': { name: 'request.failed', requestId: 'req_1', error: new Error('no luck') },
   'event.accepted': { name: 'event.accepted', source: 'http', accountId, eventId, type, bytes: 90 },
   'event.rejected': { name: 'event.rejected', jobId: '17', code: 'invalid_request', reason: 'no type' },
+  'operational_event.raised': {
+    name: 'operational_event.raised',
+    accountId,
+    eventId,
+    type: 'webhook.failing',
+  },
   'event.fanned_out': { name: 'event.fanned_out', accountId, eventId, type, deliveries: 3, durationMs: 4 },
   'delivery.attempted': {
     name: 'delivery.attempted',
