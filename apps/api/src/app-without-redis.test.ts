@@ -7,7 +7,9 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvent } from '@webhooks/core/events/accept-event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
@@ -138,7 +140,6 @@ describe('when Redis falls silent after a key was found', () => {
     const endpointStore = createRedisEndpointStore(redis);
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
-    const gateStore = createRedisGateStore(redis);
     const wakeQueue = willClose(new BullmqWakeQueue({ redis, prefix: 'bull' }, clock));
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
     return createApp({
@@ -146,13 +147,19 @@ describe('when Redis falls silent after a key was found', () => {
         endpoints: createManageEndpoints({
           endpointStore,
           deliveryStore,
-          gateStore,
+          breakerStore: createRedisBreakerStore(redis),
+          removeGate: createRedisRemoveGate(redis),
           wakeQueue,
           newId,
           newSecret,
           clock,
         }),
-        deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
+        deliveries: createReadDeliveries({
+          endpointStore,
+          eventStore,
+          deliveryStore,
+          parkedStore: createRedisParkedStore(redis),
+        }),
         acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
         urlRules: buildTargetUrlRules(),
       }),

@@ -11,7 +11,9 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvent } from '@webhooks/core/events/accept-event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
@@ -60,7 +62,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
   });
-  const gateStore = createRedisGateStore(storeRedis);
+  const breakerStore = createRedisBreakerStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis);
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
   const eventQueue = new BullmqEventQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
@@ -77,13 +80,14 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       endpoints: createManageEndpoints({
         endpointStore,
         deliveryStore,
-        gateStore,
+        breakerStore,
+        removeGate: createRedisRemoveGate(storeRedis),
         wakeQueue,
         newId,
         newSecret,
         clock,
       }),
-      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
+      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore }),
       acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,

@@ -14,7 +14,9 @@ import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
 import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
 import { createOpenGate } from '@webhooks/core/gates/open-gate';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createSettle } from '@webhooks/core/gates/settle';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
@@ -74,7 +76,9 @@ export async function composeWorker(
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
   });
-  const gateStore = createRedisGateStore(storeRedis);
+  const breakerStore = createRedisBreakerStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis);
+  const removeGate = createRedisRemoveGate(storeRedis);
   const deliveryQueue = new BullmqDeliveryQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const deadLetters = new BullmqDeadLetters(queues);
@@ -97,7 +101,17 @@ export async function composeWorker(
     patienceMs: PLACE_PATIENCE_MS,
   });
   const waitingHere: WaitingHere = new Set();
-  const gate = { endpointStore, gateStore, windows, wakeQueue, waitingHere, clock, emit };
+  const gate = {
+    endpointStore,
+    breakerStore,
+    parkedStore,
+    removeGate,
+    windows,
+    wakeQueue,
+    waitingHere,
+    clock,
+    emit,
+  };
   const openGate = createOpenGate({ ...gate, releaseQueue: deliveryQueue });
 
   const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
@@ -123,7 +137,7 @@ export async function composeWorker(
       eventStore,
       endpointStore,
       deliveryStore,
-      gateStore,
+      breakerStore,
       windows,
       admit: createAdmit(gate),
       hold: createHold(gate),

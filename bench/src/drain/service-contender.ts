@@ -6,7 +6,8 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import type { AccountId, EventId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -31,7 +32,8 @@ export const serviceContender: Contender = {
     const newId = createNewId(systemClock);
 
     const endpoints = createManageEndpoints({
-      gateStore: createRedisGateStore(storeRedis),
+      breakerStore: createRedisBreakerStore(storeRedis),
+      removeGate: createRedisRemoveGate(storeRedis),
       wakeQueue: { wake: async () => {} },
       endpointStore,
       deliveryStore,

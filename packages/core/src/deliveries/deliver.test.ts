@@ -315,7 +315,7 @@ describe('a delivery that has to wait', () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await gate.gateStore.listParked(input.endpointId, 10)).toEqual([
+    expect(await gate.parkedStore.listParked(input.endpointId, 10)).toEqual([
       { eventId: input.eventId, side: parkedSide },
     ]);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
@@ -327,7 +327,7 @@ describe('a delivery that has to wait', () => {
       results: [answered(204)],
     });
     for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
-      await gate.gateStore.recordFailure(input.endpointId, CLOSED, NOW);
+      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
     }
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
@@ -336,7 +336,7 @@ describe('a delivery that has to wait', () => {
     moveClock(FIRST_OPEN_MS);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
-    expect(await gate.gateStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
   });
 
   it('is parked while others have taken every place at its endpoint', async () => {
@@ -344,14 +344,14 @@ describe('a delivery that has to wait', () => {
     await takeEveryPlace(gate, input);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'busy' }]);
   });
 
   it('is cancelled rather than parked when its endpoint was deleted', async () => {
     const { deliver, gate, input } = await arrange({ endpoint: 'deleted' });
     await deliver();
-    expect(await gate.gateStore.countParked(input.endpointId)).toBe(0);
+    expect(await gate.parkedStore.countParked(input.endpointId)).toBe(0);
   });
 });
 
@@ -387,7 +387,7 @@ describe("its endpoint's gate", () => {
       job: { wasReleased: true },
     });
     const next = { eventId: buildEvent().id, side: 'second' } as const;
-    await gate.gateStore.park(input.endpointId, next, NOW);
+    await gate.parkedStore.park(input.endpointId, next, NOW);
     await deliver();
     expect(gate.releases.released).toMatchObject([{ endpointId: input.endpointId, parked: next }]);
   });
@@ -400,7 +400,7 @@ describe("its endpoint's gate", () => {
       disabledReason: 'gone',
     });
     expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
   });
 });

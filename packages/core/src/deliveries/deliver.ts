@@ -6,7 +6,8 @@ import type { Admit } from '../gates/admit';
 import type { BreakerState } from '../gates/breaker';
 import type { Hold } from '../gates/hold';
 import type { InFlightWindows } from '../gates/in-flight-windows';
-import type { GateStore, JobSide } from '../gates/redis-gate-store';
+import type { JobSide } from '../gates/parked';
+import type { BreakerStore } from '../gates/redis-breaker-store';
 import type { Settle } from '../gates/settle';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
@@ -24,7 +25,7 @@ export interface DeliverDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readState' | 'append'>;
-  readonly gateStore: Pick<GateStore, 'readBreaker'>;
+  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
   readonly windows: Pick<InFlightWindows, 'leave'>;
   readonly admit: Admit;
   readonly hold: Hold;
@@ -106,7 +107,7 @@ export function createDeliver(deps: DeliverDeps) {
       deps.deliveryStore.readState(input.endpointId, input.eventId),
       deps.endpointStore.find(input.accountId, input.endpointId),
       deps.eventStore.find(input.accountId, input.eventId),
-      deps.gateStore.readBreaker(input.endpointId),
+      deps.breakerStore.readBreaker(input.endpointId),
     ]);
     if (hasEnded(state)) return undefined;
     if (!endpoint) return cancel(input, 'endpoint_deleted', event);

@@ -1,6 +1,8 @@
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { CLOSED } from '../gates/breaker';
-import { createRedisGateStore } from '../gates/redis-gate-store';
+import { createRedisBreakerStore } from '../gates/redis-breaker-store';
+import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createRedisRemoveGate } from '../gates/redis-remove-gate';
 import type { Clock } from '../runtime/clock';
 import { createNewId } from '../runtime/ids';
 import { recordWakes } from '../testing/record-queues';
@@ -21,18 +23,20 @@ afterAll(() => redis.close());
 
 function build(clock: Clock = () => NOW) {
   const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 10 });
-  const gateStore = createRedisGateStore(redis.client);
+  const breakerStore = createRedisBreakerStore(redis.client);
+  const parkedStore = createRedisParkedStore(redis.client);
   const wakes = recordWakes();
   const manage = createManageEndpoints({
     endpointStore: createRedisEndpointStore(redis.client),
     deliveryStore,
-    gateStore,
+    breakerStore,
+    removeGate: createRedisRemoveGate(redis.client),
     wakeQueue: wakes.queue,
     newId: createNewId(clock),
     newSecret,
     clock,
   });
-  return { ...manage, deliveryStore, gateStore, wakes, accountId: uniqueAccountId() };
+  return { ...manage, deliveryStore, breakerStore, parkedStore, wakes, accountId: uniqueAccountId() };
 }
 
 const input = { url: 'https://receiver.example.com/', events: ['*'] };
@@ -107,15 +111,15 @@ describe('disable', () => {
 
 describe('enable', () => {
   it('lets what was held flow now, whatever the breaker thought of the receiver', async () => {
-    const { create, disable, enable, read, accountId, gateStore, wakes } = build();
+    const { create, disable, enable, read, accountId, breakerStore, wakes } = build();
     const { id } = await create(accountId, input);
     await disable(accountId, id);
-    await gateStore.recordFailure(id, CLOSED, NOW);
+    await breakerStore.recordFailure(id, CLOSED, NOW);
     const enabled = await enable(accountId, id);
     expect(enabled).toMatchObject({ status: 'enabled' });
     expect(enabled).not.toHaveProperty('disabledReason');
     expect(await read(accountId, id)).toEqual(enabled);
-    expect(await gateStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await breakerStore.readBreaker(id)).toEqual(CLOSED);
     expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
   });
 
@@ -139,13 +143,13 @@ describe('remove', () => {
   });
 
   it('takes along what its gate knows and holds', async () => {
-    const { create, remove, accountId, gateStore } = build();
+    const { create, remove, accountId, breakerStore, parkedStore } = build();
     const { id } = await create(accountId, input);
-    await gateStore.park(id, { eventId: uniqueEventId(), side: 'second' }, NOW);
-    await gateStore.recordFailure(id, CLOSED, NOW);
+    await parkedStore.park(id, { eventId: uniqueEventId(), side: 'second' }, NOW);
+    await breakerStore.recordFailure(id, CLOSED, NOW);
     await remove(accountId, id);
-    expect(await gateStore.countParked(id)).toBe(0);
-    expect(await gateStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await parkedStore.countParked(id)).toBe(0);
+    expect(await breakerStore.readBreaker(id)).toEqual(CLOSED);
   });
 
   it("leaves another account's deliveries alone", async () => {
@@ -158,9 +162,9 @@ describe('remove', () => {
 });
 
 it("answers for another account's endpoint as for one that is not there", async () => {
-  const { create, read, update, enable, disable, remove, accountId, gateStore, wakes } = build();
+  const { create, read, update, enable, disable, remove, accountId, breakerStore, wakes } = build();
   const { id } = await create(accountId, input);
-  await gateStore.recordFailure(id, CLOSED, NOW);
+  await breakerStore.recordFailure(id, CLOSED, NOW);
   for (const [account, endpointId] of [
     [uniqueAccountId(), id],
     [accountId, uniqueEndpointId()],
@@ -172,5 +176,5 @@ it("answers for another account's endpoint as for one that is not there", async 
     await expect(remove(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
   }
   expect(wakes.asked).toEqual([]);
-  expect(await gateStore.readBreaker(id)).toMatchObject({ failures: 1 });
+  expect(await breakerStore.readBreaker(id)).toMatchObject({ failures: 1 });
 });

@@ -2,7 +2,8 @@ import type { DeliveryStore } from '../deliveries/redis-delivery-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
-import type { GateStore } from '../gates/redis-gate-store';
+import type { BreakerStore } from '../gates/redis-breaker-store';
+import type { RemoveGate } from '../gates/redis-remove-gate';
 import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
 import { disableEndpoint, enableEndpoint, updateTime } from './change-status';
@@ -13,7 +14,8 @@ import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
 export interface ManageEndpointsDeps {
   readonly endpointStore: EndpointStore;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
-  readonly gateStore: Pick<GateStore, 'closeBreaker' | 'removeAll'>;
+  readonly breakerStore: Pick<BreakerStore, 'closeBreaker'>;
+  readonly removeGate: RemoveGate;
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
@@ -22,7 +24,7 @@ export interface ManageEndpointsDeps {
 
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
-  const { endpointStore, deliveryStore, gateStore, wakeQueue, newId, newSecret, clock } = deps;
+  const { endpointStore, deliveryStore, breakerStore, removeGate, wakeQueue, newId, newSecret, clock } = deps;
 
   return {
     async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
@@ -69,7 +71,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       const enabled = found(
         await endpointStore.update(accountId, id, (endpoint) => enableEndpoint(endpoint, clock())),
       );
-      await gateStore.closeBreaker(id);
+      await breakerStore.closeBreaker(id);
       await wakeQueue.wake(accountId, id, clock());
       return enabled;
     },
@@ -77,7 +79,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
     async remove(accountId: AccountId, id: EndpointId): Promise<void> {
       if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
-      await Promise.all([deliveryStore.removeAll(id), gateStore.removeAll(id)]);
+      await Promise.all([deliveryStore.removeAll(id), removeGate(id)]);
     },
   };
 }

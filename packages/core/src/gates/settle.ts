@@ -7,10 +7,10 @@ import { type BreakerState, CLOSED } from './breaker';
 import type { WaitingHere, WakeQueue } from './hold';
 import type { InFlightWindows } from './in-flight-windows';
 import type { OpenGate } from './open-gate';
-import type { GateStore } from './redis-gate-store';
+import type { BreakerStore } from './redis-breaker-store';
 
 export interface SettleDeps {
-  readonly gateStore: Pick<GateStore, 'recordFailure' | 'closeBreaker'>;
+  readonly breakerStore: Pick<BreakerStore, 'recordFailure' | 'closeBreaker'>;
   readonly endpointStore: Pick<EndpointStore, 'update'>;
   readonly windows: Pick<InFlightWindows, 'freePlaces'>;
   readonly wakeQueue: WakeQueue;
@@ -34,7 +34,7 @@ const GONE = 410;
 
 /** What an attempt's outcome means for its endpoint's gate. For a success at a healthy endpoint: nothing to write. */
 export function createSettle(deps: SettleDeps) {
-  const { gateStore, endpointStore, windows, wakeQueue, waitingHere, openGate, clock, emit } = deps;
+  const { breakerStore, endpointStore, windows, wakeQueue, waitingHere, openGate, clock, emit } = deps;
 
   return async function settle(input: SettleInput): Promise<void> {
     const { endpoint, delivered, wasReleased } = input;
@@ -48,7 +48,7 @@ export function createSettle(deps: SettleDeps) {
 
   async function recover({ endpoint, breaker }: SettleInput): Promise<void> {
     if (breaker.failures === CLOSED.failures) return;
-    await gateStore.closeBreaker(endpoint.id);
+    await breakerStore.closeBreaker(endpoint.id);
     if (breaker.openUntil === CLOSED.openUntil) return;
     emit({ name: 'breaker.closed', endpointId: endpoint.id });
     await wakeQueue.wake(endpoint.accountId, endpoint.id, clock());
@@ -56,7 +56,7 @@ export function createSettle(deps: SettleDeps) {
 
   async function fail({ endpoint, breaker, responseStatus }: SettleInput): Promise<void> {
     if (responseStatus === GONE) await disable(endpoint);
-    const recorded = await gateStore.recordFailure(endpoint.id, breaker, clock());
+    const recorded = await breakerStore.recordFailure(endpoint.id, breaker, clock());
     if (!recorded.hasOpened) return;
     const { failures, openUntil } = recorded;
     emit({ name: 'breaker.opened', endpointId: endpoint.id, failures, openForMs: openUntil - clock() });

@@ -3,7 +3,9 @@ import { createAdmit } from '../gates/admit';
 import { createHold, type WaitingHere } from '../gates/hold';
 import { InFlightWindows } from '../gates/in-flight-windows';
 import { createOpenGate } from '../gates/open-gate';
-import { createRedisGateStore } from '../gates/redis-gate-store';
+import { createRedisBreakerStore } from '../gates/redis-breaker-store';
+import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createRedisRemoveGate } from '../gates/redis-remove-gate';
 import { createSettle } from '../gates/settle';
 import type { RedisClient } from '../redis/redis-connect';
 import type { Clock } from '../runtime/clock';
@@ -23,7 +25,9 @@ export function buildGate({ redis, clock, signals = recordSignals() }: GateOptio
   const waitingHere: WaitingHere = new Set();
   const parts = {
     endpointStore: createRedisEndpointStore(redis),
-    gateStore: createRedisGateStore(redis),
+    breakerStore: createRedisBreakerStore(redis),
+    parkedStore: createRedisParkedStore(redis),
+    removeGate: createRedisRemoveGate(redis),
     windows: buildWindows(),
     wakeQueue: wakes.queue,
     releaseQueue: releases.queue,

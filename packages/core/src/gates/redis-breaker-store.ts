@@ -1,18 +1,8 @@
 import type { EndpointId } from '../endpoints/endpoint';
-import type { EventId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { type BreakerState, CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS, MAX_OPEN_MS, PROBE_MS } from './breaker';
-
-/** A delivery that waits at its endpoint's gate. */
-export interface Parked {
-  readonly eventId: EventId;
-  /** Which of a delivery's two job ids its release will use: the one that the parked job does not have. */
-  readonly side: JobSide;
-}
-
-export type JobSide = 'first' | 'second';
 
 export interface RecordedFailure extends BreakerState {
   /** Whether it was this failure that opened the breaker, or kept it open. */
@@ -40,8 +30,8 @@ const CLAIM_PROBE = `
   redis.call('SET', KEYS[1], failures .. ' ' .. string.format('%d', tonumber(ARGV[1]) + tonumber(ARGV[2])))
   return 1`;
 
-/** What is shared of an endpoint's gate: its breaker, and the deliveries that wait, in order of acceptance. */
-export function createRedisGateStore(redis: RedisClient) {
+/** Endpoints' circuit breakers. One that is well has no record. */
+export function createRedisBreakerStore(redis: RedisClient) {
   return withStorageErrors({
     async readBreaker(endpointId: EndpointId): Promise<BreakerState> {
       const stored = await redis.get(keys.breaker(endpointId));
@@ -75,53 +65,10 @@ export function createRedisGateStore(redis: RedisClient) {
         (await redis.eval(CLAIM_PROBE, 1, keys.breaker(endpointId), String(now), String(PROBE_MS))) === 1
       );
     },
-
-    /** Parking the same one again changes nothing. */
-    async park(endpointId: EndpointId, parked: Parked, acceptedAt: number): Promise<void> {
-      await redis.zadd(keys.parked(endpointId), 'NX', acceptedAt, encodeParked(parked));
-    },
-
-    /** The longest waiting first. They stay until `forget` is told that they are on the queue. */
-    async listParked(endpointId: EndpointId, limit: number): Promise<Parked[]> {
-      const members = await redis.zrange(keys.parked(endpointId), '0', String(limit - 1));
-      return members.map(decodeParked);
-    },
-
-    async forget(endpointId: EndpointId, parked: readonly Parked[]): Promise<void> {
-      if (parked.length === 0) return;
-      await redis.zrem(keys.parked(endpointId), ...parked.map(encodeParked));
-    },
-
-    async countParked(endpointId: EndpointId): Promise<number> {
-      return await redis.zcard(keys.parked(endpointId));
-    },
-
-    async isParked(endpointId: EndpointId, eventId: EventId): Promise<boolean> {
-      const members = SIDES.map((side) => encodeParked({ eventId, side }));
-      const scores = await redis.zmscore(keys.parked(endpointId), ...members);
-      return scores.some((score) => score !== null);
-    },
-
-    /** Forgets all about a deleted endpoint. */
-    async removeAll(endpointId: EndpointId): Promise<void> {
-      await redis.unlink(keys.breaker(endpointId), keys.parked(endpointId));
-    },
   });
 }
 
-export type GateStore = ReturnType<typeof createRedisGateStore>;
-
-const SIDES: readonly JobSide[] = ['first', 'second'];
-const SEPARATOR = ' ';
-
-function encodeParked({ eventId, side }: Parked): string {
-  return `${eventId}${SEPARATOR}${side}`;
-}
-
-function decodeParked(member: string): Parked {
-  const [eventId = '', side] = member.split(SEPARATOR);
-  return { eventId: eventId as EventId, side: side === 'second' ? 'second' : 'first' };
-}
+export type BreakerStore = ReturnType<typeof createRedisBreakerStore>;
 
 function decodeBreaker(stored: string): BreakerState {
   const [failures, openUntil] = stored.split(' ');
