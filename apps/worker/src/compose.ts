@@ -7,6 +7,9 @@ import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
+import { createDisable } from '@webhooks/core/endpoints/disable';
+import { createDisableFailing } from '@webhooks/core/endpoints/disable-failing';
+import type { DisablePolicy } from '@webhooks/core/endpoints/disable-policy';
 import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
@@ -16,10 +19,14 @@ import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
 import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
 import { createOpenGate } from '@webhooks/core/gates/open-gate';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createSettle } from '@webhooks/core/gates/settle';
+import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
@@ -76,10 +83,13 @@ export async function composeWorker(
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
   });
-  const gateStore = createRedisGateStore(storeRedis);
-  const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
+  const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
+  const breakerStore = createRedisBreakerStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis);
+  const removeGate = createRedisRemoveGate(storeRedis);
   const deliveryQueue = new BullmqDeliveryQueue(queues);
+  const eventQueue = new BullmqEventQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const deadLetters = new BullmqDeadLetters(queues);
   const queueDepth = new BullmqQueueDepth(queues);
@@ -101,8 +111,28 @@ export async function composeWorker(
     patienceMs: PLACE_PATIENCE_MS,
   });
   const waitingHere: WaitingHere = new Set();
-  const gate = { endpointStore, gateStore, windows, wakeQueue, waitingHere, clock, emit };
+  const gate = {
+    endpointStore,
+    breakerStore,
+    parkedStore,
+    removeGate,
+    windows,
+    wakeQueue,
+    waitingHere,
+    clock,
+    emit,
+  };
+  const disable = createDisable(gate);
+  const disableFailing = createDisableFailing({
+    healthStore,
+    disable,
+    policy: disablePolicyOf(config),
+    clock,
+  });
   const openGate = createOpenGate({ ...gate, releaseQueue: deliveryQueue });
+
+  const subscriptions = createSubscriptions(endpointStore);
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
 
   const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
   const fanOut = new BullmqFanOutConsumer({
@@ -112,7 +142,7 @@ export async function composeWorker(
     deadLetters,
     fanOutEvent: createFanOutEvent({
       eventStore,
-      subscriptions: createSubscriptions(endpointStore),
+      subscriptions,
       deliveryStore,
       deliveryQueue,
       clock,
@@ -127,11 +157,12 @@ export async function composeWorker(
       eventStore,
       endpointStore,
       deliveryStore,
-      gateStore,
+      breakerStore,
       windows,
       admit: createAdmit(gate),
       hold: createHold(gate),
-      settle: createSettle({ ...gate, openGate }),
+      settle: createSettle({ ...gate, disable, disableFailing, openGate }),
+      raise: operationalEvents.raise,
       healthRecorder,
       transport: transport.send,
       retrySchedule: config.RETRY_SCHEDULE,
@@ -165,6 +196,7 @@ export async function composeWorker(
         name: 'consumers',
         stop: async () => void (await Promise.all([fanOut.stop(), deliveries.stop(), gates.stop()])),
       },
+      { name: 'operational events', stop: () => operationalEvents.stop() },
       { name: 'health recorder', stop: () => healthRecorder.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },
@@ -172,11 +204,22 @@ export async function composeWorker(
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [deliveryQueue, wakeQueue, deadLetters, queueDepth].map((queue) => queue.close()),
+            [deliveryQueue, eventQueue, wakeQueue, deadLetters, queueDepth].map((queue) => queue.close()),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },
       { name: 'store connection', stop: async () => storeRedis.disconnect() },
     ],
   };
+}
+
+function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig): DisablePolicy | 'never' {
+  return DISABLE_AFTER === 'never'
+    ? 'never'
+    : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
+}
+
+// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the disabling.
+function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
+  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
 }

@@ -2,7 +2,8 @@ import { tallyOf } from '@webhooks/core/endpoints/attempt-tally';
 import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { createRedisHealthStore, type HealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { CLOSED, FAILURES_TO_OPEN } from '@webhooks/core/gates/breaker';
-import { createRedisGateStore, type GateStore } from '@webhooks/core/gates/redis-gate-store';
+import { type BreakerStore, createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore, type ParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -11,13 +12,15 @@ const HOUR_MS = 3_600_000;
 
 let api: TestApi;
 let healthStore: HealthStore;
-let gateStore: GateStore;
+let breakerStore: BreakerStore;
+let parkedStore: ParkedStore;
 let key: string;
 let id: EndpointId;
 beforeAll(async () => {
   api = await startTestApi();
   healthStore = createRedisHealthStore(api.redis.client, 60_000);
-  gateStore = createRedisGateStore(api.redis.client);
+  breakerStore = createRedisBreakerStore(api.redis.client);
+  parkedStore = createRedisParkedStore(api.redis.client);
 });
 beforeEach(async () => {
   ({ key } = await api.issueKey());
@@ -81,14 +84,14 @@ describe('the health of a webhook', () => {
     ['half_open', -HOUR_MS],
   ])('says that its breaker is %s', async (breaker, offsetMs) => {
     for (let count = 0; count < FAILURES_TO_OPEN; count += 1) {
-      await gateStore.recordFailure(id, CLOSED, Date.now() + offsetMs);
+      await breakerStore.recordFailure(id, CLOSED, Date.now() + offsetMs);
     }
     expect(await readHealth()).toEqual({ ...NOTHING_YET, breaker });
   });
 
   it('counts what waits at its gate', async () => {
     for (const side of ['first', 'second'] as const) {
-      await gateStore.park(id, { eventId: uniqueEventId(), side }, Date.now());
+      await parkedStore.park(id, { eventId: uniqueEventId(), side }, Date.now());
     }
     expect(await readHealth()).toEqual({ ...NOTHING_YET, held: 2 });
   });

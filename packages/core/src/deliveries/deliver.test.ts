@@ -10,6 +10,7 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildGate } from '../testing/build-gate';
+import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { createDeliver, type DeliverInput } from './deliver';
@@ -80,6 +81,7 @@ async function arrange({
   let now = NOW;
   const requests: DeliveryRequest[] = [];
   const signals = recordSignals();
+  const raised = recordRaised();
   const recorded: [EndpointId, EndedAttempt][] = [];
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
@@ -88,6 +90,7 @@ async function arrange({
     eventStore,
     endpointStore,
     deliveryStore,
+    raise: raised.raise,
     healthRecorder: { record: (id, attempt) => void recorded.push([id, attempt]) },
     retrySchedule: SCHEDULE,
     requestStyle: {
@@ -113,6 +116,7 @@ async function arrange({
     requests,
     signals,
     recorded,
+    raised,
     gate,
     moveClock(ms: number) {
       now += ms;
@@ -330,7 +334,7 @@ describe('a delivery that has to wait', () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await gate.gateStore.listParked(input.endpointId, 10)).toEqual([
+    expect(await gate.parkedStore.listParked(input.endpointId, 10)).toEqual([
       { eventId: input.eventId, side: parkedSide },
     ]);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
@@ -342,7 +346,7 @@ describe('a delivery that has to wait', () => {
       results: [answered(204)],
     });
     for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
-      await gate.gateStore.recordFailure(input.endpointId, CLOSED, NOW);
+      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
     }
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
@@ -351,7 +355,7 @@ describe('a delivery that has to wait', () => {
     moveClock(FIRST_OPEN_MS);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
-    expect(await gate.gateStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
   });
 
   it('is parked while others have taken every place at its endpoint', async () => {
@@ -359,14 +363,14 @@ describe('a delivery that has to wait', () => {
     await takeEveryPlace(gate, input);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'busy' }]);
   });
 
   it('is cancelled rather than parked when its endpoint was deleted', async () => {
     const { deliver, gate, input } = await arrange({ endpoint: 'deleted' });
     await deliver();
-    expect(await gate.gateStore.countParked(input.endpointId)).toBe(0);
+    expect(await gate.parkedStore.countParked(input.endpointId)).toBe(0);
   });
 });
 
@@ -402,7 +406,7 @@ describe("its endpoint's gate", () => {
       job: { wasReleased: true },
     });
     const next = { eventId: buildEvent().id, side: 'second' } as const;
-    await gate.gateStore.park(input.endpointId, next, NOW);
+    await gate.parkedStore.park(input.endpointId, next, NOW);
     await deliver();
     expect(gate.releases.released).toMatchObject([{ endpointId: input.endpointId, parked: next }]);
   });
@@ -415,7 +419,7 @@ describe("its endpoint's gate", () => {
       disabledReason: 'gone',
     });
     expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
   });
 });

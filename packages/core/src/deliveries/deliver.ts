@@ -7,8 +7,11 @@ import type { Admit } from '../gates/admit';
 import type { BreakerState } from '../gates/breaker';
 import type { Hold } from '../gates/hold';
 import type { InFlightWindows } from '../gates/in-flight-windows';
-import type { GateStore, JobSide } from '../gates/redis-gate-store';
-import type { Settle } from '../gates/settle';
+import type { JobSide } from '../gates/parked';
+import type { BreakerStore } from '../gates/redis-breaker-store';
+import type { Settle, Settled } from '../gates/settle';
+import { eventsOfAttempt, tellsOfFailing } from '../operational-events/events-of-attempt';
+import type { RaiseEvents } from '../operational-events/operational-events';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import type { Attempt, AttemptOutcome } from './attempt';
@@ -25,11 +28,12 @@ export interface DeliverDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readState' | 'append'>;
-  readonly gateStore: Pick<GateStore, 'readBreaker'>;
+  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
   readonly windows: Pick<InFlightWindows, 'leave'>;
   readonly admit: Admit;
   readonly hold: Hold;
   readonly settle: Settle;
+  readonly raise: RaiseEvents;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   readonly transport: Transport;
   readonly retrySchedule: RetrySchedule;
@@ -76,7 +80,7 @@ interface Sent {
 }
 
 /**
- * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → settle → announce.
+ * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → settle → announce → tell.
  *
  * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`; after it,
  * to none, since a delivery that has come to its end is not sent again.
@@ -98,8 +102,9 @@ export function createDeliver(deps: DeliverDeps) {
     const attempt = toAttempt(ready, sent);
     const decision = decide(attempt, sent.result);
     await record(input, attempt, decision);
-    await settle(ready, attempt);
+    const settled = await settle(ready, attempt);
     announce(ready, attempt, decision);
+    tellAccount(ready, attempt, decision, settled);
     return decision.kind === 'retry' ? { ...decision, reason: attempt.outcome } : DONE;
   };
 
@@ -108,7 +113,7 @@ export function createDeliver(deps: DeliverDeps) {
       deps.deliveryStore.readState(input.endpointId, input.eventId),
       deps.endpointStore.find(input.accountId, input.endpointId),
       deps.eventStore.find(input.accountId, input.eventId),
-      deps.gateStore.readBreaker(input.endpointId),
+      deps.breakerStore.readBreaker(input.endpointId),
     ]);
     if (hasEnded(state)) return undefined;
     if (!endpoint) return cancel(input, 'endpoint_deleted', event);
@@ -175,12 +180,13 @@ export function createDeliver(deps: DeliverDeps) {
     deps.healthRecorder.record(input.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
   }
 
-  async function settle({ input, endpoint, breaker }: Ready, attempt: Attempt): Promise<void> {
-    await deps.settle({
+  async function settle({ input, event, endpoint, breaker }: Ready, attempt: Attempt): Promise<Settled> {
+    return await deps.settle({
       endpoint,
       breaker,
       delivered: attempt.outcome === 'delivered',
       responseStatus: attempt.responseStatus,
+      tellsOfFailing: tellsOfFailing(event.type, attempt),
       wasReleased: input.wasReleased,
     });
   }
@@ -199,6 +205,16 @@ export function createDeliver(deps: DeliverDeps) {
       ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
     });
     if (decision.kind !== 'retry') announceEnd(input, decision.kind, event);
+  }
+
+  function tellAccount(
+    { input, event, endpoint }: Ready,
+    attempt: Attempt,
+    decision: ReturnType<typeof decide>,
+    settled: Settled,
+  ): void {
+    const isExhausted = decision.kind === 'exhausted';
+    deps.raise(input.accountId, eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...settled }));
   }
 
   function announceEnd(

@@ -1,5 +1,5 @@
 import type { Clock } from '../runtime/clock';
-import type { Disable } from './disable';
+import { type Disable, wasNotEnabledSince } from './disable';
 import { type DisablePolicy, hasFailedForTooLong, isSpanOver } from './disable-policy';
 import type { Endpoint } from './endpoint';
 import type { HealthStore } from './redis-health-store';
@@ -23,7 +23,8 @@ export function createDisableFailing({ healthStore, disable, policy, clock }: Di
     const lastSuccessAt = await healthStore.readLastSuccess(endpoint.id);
     const enabledAt = endpoint.enabledAt ?? endpoint.createdAt;
     if (!hasFailedForTooLong(policy, { failingSince, lastSuccessAt, enabledAt, now })) return false;
-    return await disable(endpoint, 'failing');
+    const { accountId, id } = endpoint;
+    return (await disable(accountId, id, 'failing', wasNotEnabledSince(endpoint))).hasChanged;
   };
 }
 

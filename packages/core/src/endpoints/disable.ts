@@ -1,7 +1,8 @@
+import type { AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { disableEndpoint } from './change-status';
-import type { DisabledReason, Endpoint } from './endpoint';
+import type { DisabledReason, Endpoint, EndpointId } from './endpoint';
 import type { EndpointStore } from './redis-endpoint-store';
 
 export interface DisableDeps {
@@ -10,20 +11,35 @@ export interface DisableDeps {
   readonly emit: Emit;
 }
 
-/**
- * Disables an endpoint because of how its receiver behaves. Gives whether it was this call that did it: not when it
- * is disabled or deleted by now, or was enabled again since the endpoint was read.
- */
+export interface Disabling {
+  /** As it is now; `undefined` when it is not there. */
+  readonly endpoint: Endpoint | undefined;
+  /** Whether it was this that disabled it. */
+  readonly hasChanged: boolean;
+}
+
+/** Disables an endpoint, unless it is disabled already. */
 export function createDisable({ endpointStore, clock, emit }: DisableDeps) {
-  return async function disable(endpoint: Endpoint, reason: DisabledReason): Promise<boolean> {
+  /** @param applies has the last word, over the endpoint as it is by now. */
+  return async function disable(
+    accountId: AccountId,
+    id: EndpointId,
+    reason: DisabledReason,
+    applies: (current: Endpoint) => boolean = () => true,
+  ): Promise<Disabling> {
     let hasChanged = false;
-    await endpointStore.update(endpoint.accountId, endpoint.id, (current) => {
-      hasChanged = current.status === 'enabled' && current.enabledAt === endpoint.enabledAt;
+    const endpoint = await endpointStore.update(accountId, id, (current) => {
+      hasChanged = current.status === 'enabled' && applies(current);
       return hasChanged ? disableEndpoint(current, reason, clock()) : current;
     });
-    if (hasChanged) emit({ name: 'endpoint.disabled', endpointId: endpoint.id, reason });
-    return hasChanged;
+    if (hasChanged) emit({ name: 'endpoint.disabled', endpointId: id, reason });
+    return { endpoint, hasChanged };
   };
 }
 
 export type Disable = ReturnType<typeof createDisable>;
+
+/** What an attempt has shown says nothing of an endpoint that was enabled again meanwhile. */
+export function wasNotEnabledSince({ enabledAt }: Endpoint): (current: Endpoint) => boolean {
+  return (current) => current.enabledAt === enabledAt;
+}

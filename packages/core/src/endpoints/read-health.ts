@@ -1,5 +1,6 @@
 import { type BreakerPhase, phaseOf } from '../gates/breaker';
-import type { GateStore } from '../gates/redis-gate-store';
+import type { BreakerStore } from '../gates/redis-breaker-store';
+import type { ParkedStore } from '../gates/redis-parked-store';
 import type { Clock } from '../runtime/clock';
 import { type AttemptTally, type RecentAttempts, recentAttempts } from './attempt-tally';
 import type { EndpointId } from './endpoint';
@@ -14,16 +15,17 @@ export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessA
 
 export interface ReadHealthDeps {
   readonly healthStore: Pick<HealthStore, 'read'>;
-  readonly gateStore: Pick<GateStore, 'readBreaker' | 'countParked'>;
+  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
+  readonly parkedStore: Pick<ParkedStore, 'countParked'>;
   readonly clock: Clock;
 }
 
-export function createReadHealth({ healthStore, gateStore, clock }: ReadHealthDeps) {
+export function createReadHealth({ healthStore, breakerStore, parkedStore, clock }: ReadHealthDeps) {
   return async function readHealth(endpointId: EndpointId): Promise<Health> {
     const [tally, breaker, held] = await Promise.all([
       healthStore.read(endpointId),
-      gateStore.readBreaker(endpointId),
-      gateStore.countParked(endpointId),
+      breakerStore.readBreaker(endpointId),
+      parkedStore.countParked(endpointId),
     ]);
     const now = clock();
     return {

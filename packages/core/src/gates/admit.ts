@@ -2,7 +2,7 @@ import type { Endpoint } from '../endpoints/endpoint';
 import type { Clock } from '../runtime/clock';
 import { type BreakerState, PROBE_MS, phaseOf } from './breaker';
 import type { InFlightWindows } from './in-flight-windows';
-import type { GateStore } from './redis-gate-store';
+import type { BreakerStore } from './redis-breaker-store';
 
 /** Why a delivery has to wait. */
 export type WaitReason = 'disabled' | 'breaker_open' | 'busy';
@@ -13,7 +13,7 @@ export type Admission =
   | { readonly kind: 'wait'; readonly reason: WaitReason; readonly wakeAt: number | undefined };
 
 export interface AdmitDeps {
-  readonly gateStore: Pick<GateStore, 'claimProbe'>;
+  readonly breakerStore: Pick<BreakerStore, 'claimProbe'>;
   readonly windows: Pick<InFlightWindows, 'enter' | 'leave'>;
   readonly clock: Clock;
 }
@@ -26,7 +26,7 @@ const BUSY_WAKE_MS = 10_000;
  * into memory. Whoever was admitted has to `leave` the
  * endpoint's window.
  */
-export function createAdmit({ gateStore, windows, clock }: AdmitDeps) {
+export function createAdmit({ breakerStore, windows, clock }: AdmitDeps) {
   return async function admit(endpoint: Endpoint, breaker: BreakerState): Promise<Admission> {
     if (endpoint.status === 'disabled') return { kind: 'wait', reason: 'disabled', wakeAt: undefined };
     const phase = phaseOf(breaker, clock());
@@ -34,7 +34,8 @@ export function createAdmit({ gateStore, windows, clock }: AdmitDeps) {
     if (!(await windows.enter(endpoint.id, breaker.failures > 0))) {
       return { kind: 'wait', reason: 'busy', wakeAt: clock() + BUSY_WAKE_MS };
     }
-    if (phase === 'closed' || (await gateStore.claimProbe(endpoint.id, clock()))) return { kind: 'admitted' };
+    if (phase === 'closed' || (await breakerStore.claimProbe(endpoint.id, clock())))
+      return { kind: 'admitted' };
     windows.leave(endpoint.id, false);
     return { kind: 'wait', reason: 'breaker_open', wakeAt: clock() + PROBE_MS };
   };

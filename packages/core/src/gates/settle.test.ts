@@ -27,18 +27,19 @@ async function arrange({ endpoint = buildEndpoint(), failures = 0, waiting = 0 }
   const gate = buildGate({ redis: redis.client, clock: () => NOW });
   await gate.endpointStore.create(endpoint);
   for (let count = 0; count < failures; count += 1) {
-    await gate.gateStore.recordFailure(endpoint.id, CLOSED, NOW - FIRST_OPEN_MS);
+    await gate.breakerStore.recordFailure(endpoint.id, CLOSED, NOW - FIRST_OPEN_MS);
   }
   for (let count = 0; count < waiting; count += 1) {
-    await gate.gateStore.park(endpoint.id, { eventId: uniqueEventId(), side: 'second' }, NOW + count);
+    await gate.parkedStore.park(endpoint.id, { eventId: uniqueEventId(), side: 'second' }, NOW + count);
   }
-  const breaker = await gate.gateStore.readBreaker(endpoint.id);
+  const breaker = await gate.breakerStore.readBreaker(endpoint.id);
   const wakeAt = (at: number) => ({ accountId: endpoint.accountId, endpointId: endpoint.id, at });
   const input: SettleInput = {
     endpoint,
     breaker,
     delivered: true,
     responseStatus: 204,
+    tellsOfFailing: false,
     wasReleased: false,
   };
   return {
@@ -48,7 +49,7 @@ async function arrange({ endpoint = buildEndpoint(), failures = 0, waiting = 0 }
     succeed: (change: Partial<SettleInput> = {}) => gate.settle({ ...input, ...change }),
     fail: (change: Partial<SettleInput> = {}) =>
       gate.settle({ ...input, delivered: false, responseStatus: 500, ...change }),
-    readBreaker: () => gate.gateStore.readBreaker(endpoint.id),
+    readBreaker: () => gate.breakerStore.readBreaker(endpoint.id),
     readEndpoint: () => gate.endpointStore.find(endpoint.accountId, endpoint.id),
   };
 }

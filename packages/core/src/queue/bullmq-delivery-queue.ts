@@ -3,7 +3,7 @@ import type { DeliveryQueue } from '../deliveries/fan-out-event';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import type { ReleaseQueue } from '../gates/open-gate';
-import type { Parked } from '../gates/redis-gate-store';
+import type { Parked } from '../gates/parked';
 import { type DeliveryJob, deliveryJobId } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE } from './queue-names';

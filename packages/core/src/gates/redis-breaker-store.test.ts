@@ -1,15 +1,15 @@
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { uniqueEndpointId } from '../testing/unique-ids';
 import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS, MAX_OPEN_MS, PROBE_MS } from './breaker';
-import { createRedisGateStore, type GateStore, type Parked } from './redis-gate-store';
+import { type BreakerStore, createRedisBreakerStore } from './redis-breaker-store';
 
 const NOW = 1_700_000_000_000;
 
 let redis: TestRedis;
-let store: GateStore;
+let store: BreakerStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisGateStore(redis.client);
+  store = createRedisBreakerStore(redis.client);
 });
 afterAll(() => redis.close());
 
@@ -17,8 +17,6 @@ async function fail(endpointId = uniqueEndpointId(), times = 1) {
   for (let count = 0; count < times; count += 1) await store.recordFailure(endpointId, CLOSED, NOW);
   return endpointId;
 }
-
-const parked = (side: Parked['side'] = 'second'): Parked => ({ eventId: uniqueEventId(), side });
 
 describe('the breaker', () => {
   it('is closed where nothing is known', async () => {
@@ -100,69 +98,5 @@ describe('claimProbe', () => {
     await store.claimProbe(id, openUntil);
     expect(await store.claimProbe(id, openUntil + PROBE_MS - 1)).toBe(false);
     expect(await store.claimProbe(id, openUntil + PROBE_MS)).toBe(true);
-  });
-});
-
-describe('deliveries that are parked', () => {
-  it('are listed in the order of their acceptance, whatever order they came in', async () => {
-    const id = uniqueEndpointId();
-    const [first, second, third] = [parked('first'), parked('second'), parked('first')];
-    await store.park(id, third, NOW + 2);
-    await store.park(id, first, NOW);
-    await store.park(id, second, NOW + 1);
-    expect(await store.listParked(id, 10)).toEqual([first, second, third]);
-    expect(await store.listParked(id, 2)).toEqual([first, second]);
-    expect(await store.countParked(id)).toBe(3);
-  });
-
-  it('are there once, and keep their place, when they are parked again', async () => {
-    const id = uniqueEndpointId();
-    const [first, second] = [parked(), parked()];
-    await store.park(id, first, NOW);
-    await store.park(id, second, NOW + 1);
-    await store.park(id, first, NOW + 2);
-    expect(await store.listParked(id, 10)).toEqual([first, second]);
-  });
-
-  it('stay until they are forgotten, and no other is forgotten with them', async () => {
-    const id = uniqueEndpointId();
-    const [first, second, third] = [parked(), parked(), parked()];
-    for (const [index, each] of [first, second, third].entries()) await store.park(id, each, NOW + index);
-    await store.forget(id, [first, third]);
-    expect(await store.listParked(id, 10)).toEqual([second]);
-    await store.forget(id, []);
-    expect(await store.countParked(id)).toBe(1);
-  });
-
-  it("keep the two sides of one delivery apart: a release that came late does not take the new one's place", async () => {
-    const id = uniqueEndpointId();
-    const old = parked('second');
-    const fresh: Parked = { ...old, side: 'first' };
-    await store.park(id, old, NOW);
-    await store.park(id, fresh, NOW);
-    await store.forget(id, [old]);
-    expect(await store.listParked(id, 10)).toEqual([fresh]);
-  });
-
-  it.each(['first', 'second'] as const)('are known to be parked by their %s side', async (side) => {
-    const id = uniqueEndpointId();
-    const each = parked(side);
-    expect(await store.isParked(id, each.eventId)).toBe(false);
-    await store.park(id, each, NOW);
-    expect(await store.isParked(id, each.eventId)).toBe(true);
-    expect(await store.isParked(id, uniqueEventId())).toBe(false);
-    expect(await store.isParked(uniqueEndpointId(), each.eventId)).toBe(false);
-  });
-});
-
-describe('removeAll', () => {
-  it("forgets the endpoint's breaker and all that is parked, and nothing of others", async () => {
-    const [id, other] = [await fail(uniqueEndpointId(), 2), await fail(uniqueEndpointId(), 2)];
-    for (const each of [id, other]) await store.park(each, parked(), NOW);
-    await store.removeAll(id);
-    expect(await store.readBreaker(id)).toEqual(CLOSED);
-    expect(await store.countParked(id)).toBe(0);
-    expect(await store.readBreaker(other)).toMatchObject({ failures: 2 });
-    expect(await store.countParked(other)).toBe(1);
   });
 });
