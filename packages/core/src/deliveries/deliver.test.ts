@@ -45,6 +45,8 @@ interface Arrangement {
   readonly results?: SendResult[];
   readonly endpoint?: Endpoint | 'deleted';
   readonly event?: 'expired';
+  /** The event's type. */
+  readonly type?: string;
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased'>>;
@@ -59,12 +61,13 @@ async function arrange({
   log = [],
   random = 0,
   job = {},
+  type = 'keyword.quick_win',
   whileSending,
   ...given
 }: Arrangement = {}) {
   const endpoint =
     given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
-  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000 });
+  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000, type });
   const input: DeliverInput = {
     accountId: event.accountId,
     eventId: event.id,
@@ -282,6 +285,55 @@ describe('further attempts', () => {
     const { url, headers = {}, body = '' } = requests[1] ?? {};
     expect(url).toBe(moved.url);
     expect(verifyMessage({ secret: moved.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+  });
+});
+
+describe('its account', () => {
+  const failedThrice: readonly DeliveryFact[] = [1, 2, 3].map((number) => ({
+    kind: 'attempted',
+    attempt: buildAttempt({ number }),
+    nextAttemptAt: NOW,
+  }));
+
+  it('is told nothing of an attempt that goes well', async () => {
+    const { deliver, raised } = await arrange({ results: [answered(204)] });
+    await deliver();
+    expect(raised.events).toEqual([]);
+  });
+
+  it('is told of the fourth failure, and of the last', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({ results: [refused], log: failedThrice });
+    await deliver();
+    expect(raised.events.map(({ type }) => type)).toEqual(['webhook.failing', 'delivery.exhausted']);
+    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({
+      toldFailingSince: NOW + SEND_MS,
+    });
+  });
+
+  it('is told when the receiver says that it is gone', async () => {
+    const { deliver, raised, endpoint } = await arrange({ results: [answered(410)] });
+    await deliver();
+    expect(raised.events).toMatchObject([
+      { type: 'webhook.disabled', accountId: endpoint.accountId, data: { reason: 'gone' } },
+    ]);
+  });
+
+  it('is told when what it was told of is over', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({ results: [answered(204)] });
+    await gate.breakerStore.recordFailure(endpoint.id, CLOSED, NOW - 1, { telling: true });
+    await deliver();
+    expect(raised.events).toMatchObject([{ type: 'webhook.recovered' }]);
+  });
+
+  it('is told nothing of a delivery that was to tell it something', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({
+      results: [answered(410)],
+      log: failedThrice,
+      type: 'webhook.failing',
+    });
+    await deliver();
+    expect(raised.events).toEqual([]);
+    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({ toldFailingSince: undefined });
   });
 });
 

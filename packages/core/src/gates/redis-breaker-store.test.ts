@@ -1,3 +1,4 @@
+import { keys } from '../redis/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS, MAX_OPEN_MS, PROBE_MS } from './breaker';
@@ -26,14 +27,14 @@ describe('the breaker', () => {
   it('counts failures and stays closed as long as they are few', async () => {
     const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN - 2);
     const state = { failures: FAILURES_TO_OPEN - 1, openUntil: 0 };
-    expect(await store.recordFailure(id, CLOSED, NOW)).toEqual({ ...state, hasOpened: false });
+    expect(await store.recordFailure(id, CLOSED, NOW)).toMatchObject({ ...state, hasOpened: false });
     expect(await store.readBreaker(id)).toEqual(state);
   });
 
   it('opens with the failure that is one too many', async () => {
     const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN - 1);
     const state = { failures: FAILURES_TO_OPEN, openUntil: NOW + FIRST_OPEN_MS };
-    expect(await store.recordFailure(id, CLOSED, NOW)).toEqual({ ...state, hasOpened: true });
+    expect(await store.recordFailure(id, CLOSED, NOW)).toMatchObject({ ...state, hasOpened: true });
     expect(await store.readBreaker(id)).toEqual(state);
   });
 
@@ -98,5 +99,65 @@ describe('claimProbe', () => {
     await store.claimProbe(id, openUntil);
     expect(await store.claimProbe(id, openUntil + PROBE_MS - 1)).toBe(false);
     expect(await store.claimProbe(id, openUntil + PROBE_MS)).toBe(true);
+  });
+});
+
+describe('a row of failures', () => {
+  it('is known since its first one', async () => {
+    const id = uniqueEndpointId();
+    expect(await store.recordFailure(id, CLOSED, NOW)).toMatchObject({ failingSince: NOW });
+    expect(await store.recordFailure(id, CLOSED, NOW + 5_000)).toMatchObject({ failingSince: NOW });
+    await store.closeBreaker(id);
+    expect(await store.recordFailure(id, CLOSED, NOW + 9_000)).toMatchObject({ failingSince: NOW + 9_000 });
+  });
+
+  it('is known since its first one also when the breaker has been open and probed', async () => {
+    const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN);
+    const seen = await store.readBreaker(id);
+    await store.claimProbe(id, NOW + FIRST_OPEN_MS);
+    expect(await store.recordFailure(id, seen, NOW + FIRST_OPEN_MS)).toMatchObject({ failingSince: NOW });
+  });
+
+  it('counts from now on when its record was written before there was such a time', async () => {
+    const id = uniqueEndpointId();
+    await redis.client.set(keys.breaker(id), '3 0');
+    expect(await store.readBreaker(id)).toEqual({ failures: 3, openUntil: 0 });
+    expect(await store.recordFailure(id, CLOSED, NOW)).toMatchObject({ failures: 4, failingSince: NOW });
+  });
+});
+
+describe('closeBreaker', () => {
+  it.each([
+    ['no failure', 0, false],
+    ['fewer failures than open it', FAILURES_TO_OPEN - 1, false],
+    ['enough failures to open it', FAILURES_TO_OPEN, true],
+  ])('after %s says whether it was open', async (_what, failures, wasOpen) => {
+    const id = await fail(uniqueEndpointId(), failures);
+    expect(await store.closeBreaker(id)).toEqual({ wasOpen, toldFailingSince: undefined });
+  });
+
+  it('says to exactly one of all who ask that the account was told, and since when it has failed', async () => {
+    const id = uniqueEndpointId();
+    await store.recordFailure(id, CLOSED, NOW);
+    await store.recordFailure(id, CLOSED, NOW + 1, { telling: true });
+    await store.recordFailure(id, CLOSED, NOW + 2);
+    const closed = await Promise.all(Array.from({ length: 20 }, () => store.closeBreaker(id)));
+    expect(closed.filter(({ toldFailingSince }) => toldFailingSince !== undefined)).toEqual([
+      { wasOpen: false, toldFailingSince: NOW },
+    ]);
+  });
+
+  it('knows that the account was told also by a failure that came when the breaker was open', async () => {
+    const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN);
+    await store.recordFailure(id, CLOSED, NOW, { telling: true });
+    expect(await store.closeBreaker(id)).toEqual({ wasOpen: true, toldFailingSince: NOW });
+  });
+
+  it('knows it also after a probe', async () => {
+    const id = uniqueEndpointId();
+    await store.recordFailure(id, CLOSED, NOW, { telling: true });
+    await fail(id, FAILURES_TO_OPEN);
+    await store.claimProbe(id, NOW + FIRST_OPEN_MS);
+    expect(await store.closeBreaker(id)).toMatchObject({ toldFailingSince: NOW });
   });
 });

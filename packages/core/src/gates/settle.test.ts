@@ -1,3 +1,4 @@
+import { tallyOf } from '../endpoints/attempt-tally';
 import type { Endpoint } from '../endpoints/endpoint';
 import { keys } from '../redis/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -174,4 +175,76 @@ describe('whoever waits at the gate', () => {
     await fail({ wasReleased: true });
     expect(releases.released).toEqual([]);
   });
+});
+
+const DAY_MS = 86_400_000;
+
+describe('an endpoint that has failed for too long', () => {
+  // Created in days long past, and failing for a day.
+  async function arrangeFailing(change: Partial<Endpoint> = {}) {
+    const arranged = await arrange({ endpoint: buildEndpoint({ createdAt: NOW - 50 * DAY_MS, ...change }) });
+    await arranged.breakerStore.recordFailure(arranged.endpoint.id, CLOSED, NOW - DAY_MS);
+    return arranged;
+  }
+
+  it('is disabled by the next failure, which says so', async () => {
+    const { fail, readEndpoint, signals, endpoint } = await arrangeFailing();
+    expect(await fail()).toEqual({ disabledAs: 'failing', recoveredFrom: undefined });
+    expect(await readEndpoint()).toMatchObject({ status: 'disabled', disabledReason: 'failing' });
+    expect(signals.named('endpoint.disabled')).toEqual([
+      { name: 'endpoint.disabled', endpointId: endpoint.id, reason: 'failing' },
+    ]);
+  });
+
+  it('is disabled once, however many attempts fail at the same time', async () => {
+    const { fail, signals } = await arrangeFailing();
+    const settled = await Promise.all(Array.from({ length: 10 }, () => fail()));
+    expect(settled.filter(({ disabledAs }) => disabledAs === 'failing')).toHaveLength(1);
+    expect(signals.named('endpoint.disabled')).toHaveLength(1);
+  });
+
+  it('is not disabled while its last success is not long ago', async () => {
+    const { fail, readEndpoint, healthStore, endpoint } = await arrangeFailing();
+    await healthStore.add(endpoint.id, tallyOf({ delivered: true, at: NOW - 2 * DAY_MS }), NOW);
+    expect(await fail()).toEqual({ disabledAs: undefined, recoveredFrom: undefined });
+    expect(await readEndpoint()).toEqual(endpoint);
+  });
+
+  it('has a new period from when it was enabled', async () => {
+    const { fail, readEndpoint, endpoint } = await arrangeFailing({ enabledAt: NOW - 2 * DAY_MS });
+    await fail();
+    expect(await readEndpoint()).toEqual(endpoint);
+  });
+
+  it('stays enabled when that was done while the attempt was under way', async () => {
+    const { fail, readEndpoint, endpointStore, endpoint } = await arrangeFailing();
+    const enabledMeanwhile = { ...endpoint, enabledAt: NOW };
+    await endpointStore.update(endpoint.accountId, endpoint.id, () => enabledMeanwhile);
+    expect(await fail()).toMatchObject({ disabledAs: undefined });
+    expect(await readEndpoint()).toEqual(enabledMeanwhile);
+  });
+});
+
+describe('trouble of which the account was told', () => {
+  it('is over with the first success, which says so once', async () => {
+    const { fail, succeed } = await arrange();
+    await fail();
+    await fail({ tellsOfFailing: true });
+    const breaker = { failures: 2, openUntil: 0 };
+    const settled = await Promise.all([succeed({ breaker }), succeed({ breaker })]);
+    expect(settled.map(({ recoveredFrom }) => recoveredFrom).toSorted()).toEqual([NOW, undefined]);
+  });
+
+  it('is none where failures were few', async () => {
+    const { succeed } = await arrange({ failures: 3 });
+    expect(await succeed()).toEqual({ disabledAs: undefined, recoveredFrom: undefined });
+  });
+});
+
+it('a success ends a row of failures that began after it was admitted', async () => {
+  const { fail, succeed, readBreaker } = await arrange();
+  await fail();
+  await fail();
+  await succeed();
+  expect(await readBreaker()).toEqual(CLOSED);
 });
