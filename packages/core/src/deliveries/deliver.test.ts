@@ -1,5 +1,6 @@
 import { verifyMessage } from '@webhooks/signature';
-import type { Endpoint } from '../endpoints/endpoint';
+import type { EndedAttempt } from '../endpoints/attempt-tally';
+import type { Endpoint, EndpointId } from '../endpoints/endpoint';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
@@ -10,6 +11,7 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildGate, MAX_STRANGERS } from '../testing/build-gate';
+import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
@@ -62,6 +64,8 @@ interface Arrangement {
   readonly results?: SendResult[];
   readonly endpoint?: Endpoint | 'deleted';
   readonly event?: 'expired';
+  /** The event's type. */
+  readonly type?: string;
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased' | 'lane'>>;
@@ -76,12 +80,13 @@ async function arrange({
   log = [],
   random = 0,
   job = {},
+  type = 'keyword.quick_win',
   whileSending,
   ...given
 }: Arrangement = {}) {
   const endpoint =
     given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
-  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000 });
+  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000, type });
   const input: DeliverInput = {
     accountId: event.accountId,
     eventId: event.id,
@@ -99,6 +104,8 @@ async function arrange({
   let now = NOW;
   const requests: DeliveryRequest[] = [];
   const signals = recordSignals();
+  const raised = recordRaised();
+  const recorded: [EndpointId, EndedAttempt][] = [];
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
   const deliver = createDeliver({
@@ -106,6 +113,8 @@ async function arrange({
     eventStore,
     endpointStore,
     deliveryStore,
+    raise: raised.raise,
+    healthRecorder: { record: (id, attempt) => void recorded.push([id, attempt]) },
     retrySchedule: SCHEDULE,
     requestStyle: {
       userAgent: 'hooks/1.2',
@@ -129,6 +138,8 @@ async function arrange({
     input,
     requests,
     signals,
+    recorded,
+    raised,
     gate,
     moveClock(ms: number) {
       now += ms;
@@ -239,6 +250,17 @@ describe('an attempt that fails', () => {
   });
 });
 
+describe("an attempt counts for its endpoint's health", () => {
+  it.each([
+    ['as a success', answered(204), true],
+    ['as a failure', refused, false],
+  ])('%s', async (_what, result, delivered) => {
+    const { deliver, recorded, endpoint } = await arrange({ results: [result] });
+    await deliver();
+    expect(recorded).toEqual([[endpoint.id, { delivered, at: NOW + SEND_MS }]]);
+  });
+});
+
 describe('further attempts', () => {
   it('count on, wait longer, and keep what happened before', async () => {
     const { deliver, requests, readRecord, event } = await arrange({
@@ -283,6 +305,58 @@ describe('further attempts', () => {
     const { url, headers = {}, body = '' } = requests[1] ?? {};
     expect(url).toBe(moved.url);
     expect(verifyMessage({ secret: moved.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+  });
+});
+
+describe('its account', () => {
+  const failedThrice: readonly DeliveryFact[] = [1, 2, 3].map((number) => ({
+    kind: 'attempted',
+    attempt: buildAttempt({ number }),
+    nextAttemptAt: NOW,
+  }));
+
+  it('is told nothing of an attempt that goes well', async () => {
+    const { deliver, raised } = await arrange({ results: [answered(204)] });
+    await deliver();
+    expect(raised.events).toEqual([]);
+  });
+
+  it('is told of the fourth failure, and of the last', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({ results: [refused], log: failedThrice });
+    await deliver();
+    expect(raised.events.map(({ type }) => type)).toEqual(['webhook.failing', 'delivery.exhausted']);
+    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({
+      toldFailingSince: NOW + SEND_MS,
+    });
+  });
+
+  it('is told when the receiver says that it is gone', async () => {
+    const { deliver, raised, endpoint } = await arrange({ results: [answered(410)] });
+    await deliver();
+    expect(raised.events).toMatchObject([
+      { type: 'webhook.disabled', accountId: endpoint.accountId, data: { reason: 'gone' } },
+    ]);
+  });
+
+  it('is told when what it was told of is over', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({
+      results: [answered(204)],
+      job: { lane: 'slow' },
+    });
+    await gate.breakerStore.recordFailure(endpoint.id, CLOSED, NOW - 1, { telling: true });
+    await deliver();
+    expect(raised.events).toMatchObject([{ type: 'webhook.recovered' }]);
+  });
+
+  it('is told nothing of a delivery that was to tell it something', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({
+      results: [answered(410)],
+      log: failedThrice,
+      type: 'webhook.failing',
+    });
+    await deliver();
+    expect(raised.events).toEqual([]);
+    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({ toldFailingSince: undefined });
   });
 });
 
@@ -335,7 +409,7 @@ describe('a delivery that has to wait', () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await gate.gateStore.listParked(input.endpointId, 10)).toEqual([
+    expect(await gate.parkedStore.listParked(input.endpointId, 10)).toEqual([
       { eventId: input.eventId, side: parkedSide },
     ]);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
@@ -347,7 +421,7 @@ describe('a delivery that has to wait', () => {
       results: [answered(204)],
     });
     for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
-      await gate.gateStore.recordFailure(input.endpointId, CLOSED, NOW);
+      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
     }
     gate.lanes.learn(input.endpointId, { outcome: 'http_5xx', durationMs: 1 });
     expect(await deliver()).toEqual({ kind: 'done' });
@@ -357,7 +431,7 @@ describe('a delivery that has to wait', () => {
     moveClock(FIRST_OPEN_MS);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
-    expect(await gate.gateStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
   });
 
   it('is parked while others have taken every place at its endpoint', async () => {
@@ -365,14 +439,14 @@ describe('a delivery that has to wait', () => {
     await takeEveryPlace(gate, input);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'busy' }]);
   });
 
   it('is cancelled rather than parked when its endpoint was deleted', async () => {
     const { deliver, gate, input } = await arrange({ endpoint: 'deleted' });
     await deliver();
-    expect(await gate.gateStore.countParked(input.endpointId)).toBe(0);
+    expect(await gate.parkedStore.countParked(input.endpointId)).toBe(0);
   });
 });
 
@@ -408,7 +482,7 @@ describe("its endpoint's gate", () => {
       job: { wasReleased: true },
     });
     const next = { eventId: buildEvent().id, side: 'second' } as const;
-    await gate.gateStore.park(input.endpointId, next, NOW);
+    await gate.parkedStore.park(input.endpointId, next, NOW);
     await deliver();
     expect(gate.releases.released).toMatchObject([{ endpointId: input.endpointId, parked: next }]);
   });
@@ -421,7 +495,7 @@ describe("its endpoint's gate", () => {
       disabledReason: 'gone',
     });
     expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
   });
 });

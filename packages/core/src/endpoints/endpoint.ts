@@ -9,8 +9,8 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
-/** Who disabled an endpoint: its owner, or its receiver, by answering 410 or by asking for it. */
-export const disabledReasons = ['client', 'gone', 'receiver'] as const;
+/** Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, or because it failed for too long. */
+export const disabledReasons = ['client', 'gone', 'receiver', 'failing'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 export const orderings = ['none', 'strict'] as const;
@@ -25,6 +25,8 @@ export const endpointSchema = z.object({
   /** A disabled endpoint gets nothing; its deliveries are held until it is enabled. */
   status: z.enum(['enabled', 'disabled']).default('enabled'),
   disabledReason: z.enum(disabledReasons).optional(),
+  /** When it was created, or enabled for the last time; old records lack it. Milliseconds since the Unix epoch. */
+  enabledAt: z.number().optional(),
   description: z.string().optional(),
   /** The most attempts that may reach it within any second. */
   rateLimit: z.number().optional(),

@@ -1,13 +1,20 @@
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { CLOSED } from '../gates/breaker';
-import { createRedisGateStore } from '../gates/redis-gate-store';
+import { createRedisBreakerStore } from '../gates/redis-breaker-store';
+import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createRedisRemoveGate } from '../gates/redis-remove-gate';
 import type { Clock } from '../runtime/clock';
 import { createNewId } from '../runtime/ids';
 import { recordWakes } from '../testing/record-queues';
+import { recordRaised } from '../testing/record-raised';
+import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { tallyOf } from './attempt-tally';
+import { createDisable } from './disable';
 import { createManageEndpoints } from './manage-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
+import { createRedisHealthStore } from './redis-health-store';
 import { newSecret } from './secret';
 
 const NOW = 1_700_000_000_000;
@@ -21,18 +28,37 @@ afterAll(() => redis.close());
 
 function build(clock: Clock = () => NOW) {
   const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 10 });
-  const gateStore = createRedisGateStore(redis.client);
+  const healthStore = createRedisHealthStore(redis.client, 60_000);
+  const breakerStore = createRedisBreakerStore(redis.client);
+  const parkedStore = createRedisParkedStore(redis.client);
   const wakes = recordWakes();
+  const raised = recordRaised();
+  const signals = recordSignals();
+  const endpointStore = createRedisEndpointStore(redis.client);
   const manage = createManageEndpoints({
-    endpointStore: createRedisEndpointStore(redis.client),
+    endpointStore,
     deliveryStore,
-    gateStore,
+    healthStore,
+    breakerStore,
+    removeGate: createRedisRemoveGate(redis.client),
     wakeQueue: wakes.queue,
     newId: createNewId(clock),
     newSecret,
     clock,
+    disable: createDisable({ endpointStore, clock, emit: signals.listen }),
+    raise: raised.raise,
   });
-  return { ...manage, deliveryStore, gateStore, wakes, accountId: uniqueAccountId() };
+  return {
+    ...manage,
+    deliveryStore,
+    breakerStore,
+    parkedStore,
+    healthStore,
+    wakes,
+    raised,
+    signals,
+    accountId: uniqueAccountId(),
+  };
 }
 
 const input = { url: 'https://receiver.example.com/', events: ['*'] };
@@ -49,6 +75,7 @@ describe('create', () => {
       status: 'enabled',
       ordering: 'none',
       secret: expect.stringMatching(/^whsec_/),
+      enabledAt: NOW,
       createdAt: NOW,
       updatedAt: NOW,
     });
@@ -85,9 +112,10 @@ describe('update', () => {
 
 describe('disable', () => {
   it("is the client's doing, and in force at once", async () => {
-    const { create, disable, read, accountId, wakes } = build();
+    const { create, disable, read, accountId, wakes, signals } = build();
     const endpoint = await create(accountId, input);
     const disabled = await disable(accountId, endpoint.id);
+    expect(signals.named('endpoint.disabled')).toMatchObject([{ endpointId: endpoint.id, reason: 'client' }]);
     expect(disabled).toEqual({
       ...endpoint,
       status: 'disabled',
@@ -99,23 +127,34 @@ describe('disable', () => {
   });
 
   it('changes nothing the second time', async () => {
-    const { create, disable, accountId } = build();
+    const { create, disable, accountId, signals } = build();
     const { id } = await create(accountId, input);
     expect(await disable(accountId, id)).toEqual(await disable(accountId, id));
+    expect(signals.named('endpoint.disabled')).toHaveLength(1);
+  });
+
+  it('is told to the account, once', async () => {
+    const { create, disable, accountId, raised } = build();
+    const { id } = await create(accountId, input);
+    await disable(accountId, id);
+    await disable(accountId, id);
+    expect(raised.events).toMatchObject([
+      { accountId, type: 'webhook.disabled', endpointId: id, data: { reason: 'client' } },
+    ]);
   });
 });
 
 describe('enable', () => {
   it('lets what was held flow now, whatever the breaker thought of the receiver', async () => {
-    const { create, disable, enable, read, accountId, gateStore, wakes } = build();
+    const { create, disable, enable, read, accountId, breakerStore, wakes } = build();
     const { id } = await create(accountId, input);
     await disable(accountId, id);
-    await gateStore.recordFailure(id, CLOSED, NOW);
+    await breakerStore.recordFailure(id, CLOSED, NOW);
     const enabled = await enable(accountId, id);
     expect(enabled).toMatchObject({ status: 'enabled' });
     expect(enabled).not.toHaveProperty('disabledReason');
     expect(await read(accountId, id)).toEqual(enabled);
-    expect(await gateStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await breakerStore.readBreaker(id)).toEqual(CLOSED);
     expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
   });
 
@@ -139,13 +178,21 @@ describe('remove', () => {
   });
 
   it('takes along what its gate knows and holds', async () => {
-    const { create, remove, accountId, gateStore } = build();
+    const { create, remove, accountId, breakerStore, parkedStore } = build();
     const { id } = await create(accountId, input);
-    await gateStore.park(id, { eventId: uniqueEventId(), side: 'second' }, NOW);
-    await gateStore.recordFailure(id, CLOSED, NOW);
+    await parkedStore.park(id, { eventId: uniqueEventId(), side: 'second' }, NOW);
+    await breakerStore.recordFailure(id, CLOSED, NOW);
     await remove(accountId, id);
-    expect(await gateStore.countParked(id)).toBe(0);
-    expect(await gateStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await parkedStore.countParked(id)).toBe(0);
+    expect(await breakerStore.readBreaker(id)).toEqual(CLOSED);
+  });
+
+  it('takes along how the attempts at it went', async () => {
+    const { create, remove, accountId, healthStore } = build();
+    const { id } = await create(accountId, input);
+    await healthStore.add(id, tallyOf({ delivered: true, at: NOW }), NOW);
+    await remove(accountId, id);
+    expect(await healthStore.readLastSuccess(id)).toBeUndefined();
   });
 
   it("leaves another account's deliveries alone", async () => {
@@ -158,9 +205,9 @@ describe('remove', () => {
 });
 
 it("answers for another account's endpoint as for one that is not there", async () => {
-  const { create, read, update, enable, disable, remove, accountId, gateStore, wakes } = build();
+  const { create, read, update, enable, disable, remove, accountId, breakerStore, wakes } = build();
   const { id } = await create(accountId, input);
-  await gateStore.recordFailure(id, CLOSED, NOW);
+  await breakerStore.recordFailure(id, CLOSED, NOW);
   for (const [account, endpointId] of [
     [uniqueAccountId(), id],
     [accountId, uniqueEndpointId()],
@@ -172,5 +219,5 @@ it("answers for another account's endpoint as for one that is not there", async 
     await expect(remove(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
   }
   expect(wakes.asked).toEqual([]);
-  expect(await gateStore.readBreaker(id)).toMatchObject({ failures: 1 });
+  expect(await breakerStore.readBreaker(id)).toMatchObject({ failures: 1 });
 });

@@ -2,27 +2,37 @@ import type { DeliveryStore } from '../deliveries/redis-delivery-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
-import type { GateStore } from '../gates/redis-gate-store';
+import type { BreakerStore } from '../gates/redis-breaker-store';
+import type { RemoveGate } from '../gates/redis-remove-gate';
+import { webhookDisabledEvent } from '../operational-events/events-of-attempt';
+import type { RaiseEvents } from '../operational-events/operational-events';
 import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
-import { disableEndpoint, enableEndpoint, updateTime } from './change-status';
+import { enableEndpoint, updateTime } from './change-status';
+import type { Disable } from './disable';
 import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId, endpointSchema } from './endpoint';
 import type { EndpointPatch, NewEndpoint } from './endpoint-input';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
+import type { HealthStore } from './redis-health-store';
 
 export interface ManageEndpointsDeps {
   readonly endpointStore: EndpointStore;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
-  readonly gateStore: Pick<GateStore, 'closeBreaker' | 'removeAll'>;
+  readonly healthStore: Pick<HealthStore, 'remove'>;
+  readonly breakerStore: Pick<BreakerStore, 'closeBreaker'>;
+  readonly removeGate: RemoveGate;
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
   readonly clock: Clock;
+  readonly disable: Disable;
+  readonly raise: RaiseEvents;
 }
 
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
-  const { endpointStore, deliveryStore, gateStore, wakeQueue, newId, newSecret, clock } = deps;
+  const { endpointStore, deliveryStore, breakerStore, healthStore, removeGate, wakeQueue } = deps;
+  const { newId, newSecret, clock, disable, raise } = deps;
 
   return {
     async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
@@ -32,6 +42,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
           id: newId(ENDPOINT_ID_PREFIX) as EndpointId,
           accountId,
           secret: newSecret(),
+          enabledAt: now,
           createdAt: now,
           updatedAt: now,
         },
@@ -59,9 +70,10 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 
     /** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
     async disable(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
-      return found(
-        await endpointStore.update(accountId, id, (endpoint) => disableEndpoint(endpoint, 'client', clock())),
-      );
+      const { endpoint, hasChanged } = await disable(accountId, id, 'client');
+      const disabled = found(endpoint);
+      if (hasChanged) raise(accountId, [webhookDisabledEvent(disabled, 'client', clock())]);
+      return disabled;
     },
 
     /** What was held flows at once, whatever the breaker thought of the receiver. @throws AppError `not_found`. */
@@ -69,7 +81,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       const enabled = found(
         await endpointStore.update(accountId, id, (endpoint) => enableEndpoint(endpoint, clock())),
       );
-      await gateStore.closeBreaker(id);
+      await breakerStore.closeBreaker(id);
       await wakeQueue.wake(accountId, id, clock());
       return enabled;
     },
@@ -77,7 +89,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
     async remove(accountId: AccountId, id: EndpointId): Promise<void> {
       if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
-      await Promise.all([deliveryStore.removeAll(id), gateStore.removeAll(id)]);
+      await Promise.all([deliveryStore.removeAll(id), removeGate(id), healthStore.remove(id)]);
     },
   };
 }

@@ -39,6 +39,13 @@ export type Signal =
       readonly reason: string;
     }
   | {
+      /** An account is told something about one of its endpoints. */
+      readonly name: 'operational_event.raised';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+    }
+  | {
       readonly name: 'event.fanned_out';
       readonly accountId: AccountId;
       readonly eventId: EventId;
@@ -111,6 +118,12 @@ export type Signal =
       readonly error: unknown;
     }
   | { readonly name: 'job.failed'; readonly queue: string; readonly jobId: string; readonly error: unknown }
+  | {
+      /** Something on the side did not work out that nothing waits for. */
+      readonly name: 'task.failed';
+      readonly task: 'record health' | 'raise operational event';
+      readonly error: unknown;
+    }
   | { readonly name: 'redis.error'; readonly connection: string; readonly error: unknown }
   | { readonly name: 'process.started'; readonly detail: string }
   | { readonly name: 'process.stopping'; readonly detail: string }
