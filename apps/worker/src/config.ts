@@ -2,49 +2,53 @@ import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/
 import { durationSchema } from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
+import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
 import { z } from 'zod';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const schema = z.object({
-  ...commonSettings,
-  ...egressSettings,
-  WORKER_HOST: z.string().default('0.0.0.0'),
-  WORKER_PORT: portSchema.default(3001),
-  /** Deliveries under way at the same time. */
-  WORKER_CONCURRENCY: z.coerce.number().int().min(1).max(10_000).default(256),
-  RETRY_SCHEDULE: retryScheduleSchema.default([
-    5_000,
-    5 * MINUTE,
-    30 * MINUTE,
-    2 * HOUR,
-    5 * HOUR,
-    10 * HOUR,
-    14 * HOUR,
-    20 * HOUR,
-    24 * HOUR,
-  ]),
-  /** From the first DNS query to the last byte of the answer. */
-  DELIVERY_TIMEOUT: durationSchema.default(15_000),
-  /** For how long a worker owns a job before it has to say that it is still at it. */
-  JOB_LOCK_DURATION: durationSchema.default(30_000),
-  /** The longest event taken off the queue, in bytes of the body that is delivered. */
-  MAX_EVENT_BYTES: z.coerce
-    .number()
-    .int()
-    .min(1_024)
-    .max(10 * 1024 * 1024)
-    .default(256 * 1024),
-  SIGNATURE_HEADER: z
-    .string()
-    .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of an HTTP header')
-    .default('X-Service-Signature'),
-  SIGNATURE_PREFIX: z
-    .string()
-    .regex(/^[\x21-\x7e]{0,32}$/, 'must be at most 32 visible ASCII characters')
-    .default('sha256='),
-});
+const schema = z
+  .object({
+    ...commonSettings,
+    ...egressSettings,
+    ...secretsSettings,
+    WORKER_HOST: z.string().default('0.0.0.0'),
+    WORKER_PORT: portSchema.default(3001),
+    /** Deliveries under way at the same time. */
+    WORKER_CONCURRENCY: z.coerce.number().int().min(1).max(10_000).default(256),
+    RETRY_SCHEDULE: retryScheduleSchema.default([
+      5_000,
+      5 * MINUTE,
+      30 * MINUTE,
+      2 * HOUR,
+      5 * HOUR,
+      10 * HOUR,
+      14 * HOUR,
+      20 * HOUR,
+      24 * HOUR,
+    ]),
+    /** From the first DNS query to the last byte of the answer. */
+    DELIVERY_TIMEOUT: durationSchema.default(15_000),
+    /** For how long a worker owns a job before it has to say that it is still at it. */
+    JOB_LOCK_DURATION: durationSchema.default(30_000),
+    /** The longest event taken off the queue, in bytes of the body that is delivered. */
+    MAX_EVENT_BYTES: z.coerce
+      .number()
+      .int()
+      .min(1_024)
+      .max(10 * 1024 * 1024)
+      .default(256 * 1024),
+    SIGNATURE_HEADER: z
+      .string()
+      .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of an HTTP header')
+      .default('X-Service-Signature'),
+    SIGNATURE_PREFIX: z
+      .string()
+      .regex(/^[\x21-\x7e]{0,32}$/, 'must be at most 32 visible ASCII characters')
+      .default('sha256='),
+  })
+  .refine(isProtected, UNPROTECTED);
 
 export type WorkerConfig = z.infer<typeof schema>;
 

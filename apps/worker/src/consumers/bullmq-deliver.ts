@@ -1,9 +1,10 @@
-import type { Deliver, DeliverInput } from '@webhooks/core/deliveries/deliver';
+import type { Deliver, DeliverInput, DeliverResult } from '@webhooks/core/deliveries/deliver';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import { type ConsumerOptions, workerOptions } from './consumer';
 import { RetryLater } from './retry-later';
+import { isUnreadableSecret, UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 export interface DeliverConsumerOptions extends ConsumerOptions {
   readonly deliver: Deliver;
@@ -53,7 +54,7 @@ export class BullmqDeliverConsumer {
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const result = await this.options.deliver(readJob(job), signal ?? new AbortController().signal);
+    const result = await this.#deliver(job, signal ?? new AbortController().signal);
     switch (result.kind) {
       case 'done':
         return;
@@ -62,6 +63,17 @@ export class BullmqDeliverConsumer {
       case 'interrupted':
         await job.moveToWait(token);
         throw new WaitingError();
+    }
+  }
+
+  // Nothing was sent and nothing is on record: the delivery waits for the key, and uses no attempt.
+  async #deliver(job: Job<DeliveryJob>, signal: AbortSignal): Promise<DeliverResult> {
+    try {
+      return await this.options.deliver(readJob(job), signal);
+    } catch (error) {
+      if (!isUnreadableSecret(error)) throw error;
+      this.options.emit({ name: 'job.interrupted', queue: DELIVERIES_QUEUE, jobId: job.id ?? '', error });
+      return { kind: 'retry', delayMs: UNREADABLE_SECRET_DELAY_MS, reason: 'secret_unreadable' };
     }
   }
 }

@@ -40,6 +40,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'job.interrupted':
     case 'breaker.opened':
     case 'endpoint.disabled':
+    case 'secrets.unprotected':
       return 'warn';
     case 'delivery.attempted':
       return signal.outcome === 'delivered' ? 'info' : 'warn';

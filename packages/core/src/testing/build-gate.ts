@@ -9,6 +9,7 @@ import type { RedisClient } from '../redis/redis-connect';
 import type { Clock } from '../runtime/clock';
 import { recordReleases, recordWakes } from './record-queues';
 import { recordSignals } from './record-signals';
+import { testSealer } from './test-sealer';
 
 export interface GateOptions {
   readonly redis: RedisClient;
@@ -22,7 +23,7 @@ export function buildGate({ redis, clock, signals = recordSignals() }: GateOptio
   const releases = recordReleases();
   const waitingHere: WaitingHere = new Set();
   const parts = {
-    endpointStore: createRedisEndpointStore(redis),
+    endpointStore: createRedisEndpointStore(redis, testSealer),
     gateStore: createRedisGateStore(redis),
     windows: buildWindows(),
     wakeQueue: wakes.queue,
