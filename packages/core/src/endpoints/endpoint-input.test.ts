@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { faultsOf } from '../errors/zod-faults';
 import { eventTypeNames } from '../events/catalogue/index';
-import { clientCertificate, clientKey, otherCertificate } from '../testing/certificates';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
+import { clientCertificate, clientKey, otherCertificate } from '../testing/certificates';
 import { endpointPatchSchema, newEndpointSchema } from './endpoint-input';
 import { newSecret } from './secret';
 

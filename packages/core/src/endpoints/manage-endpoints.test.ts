@@ -3,7 +3,6 @@ import { CLOSED } from '../gates/breaker';
 import { createRedisGateStore } from '../gates/redis-gate-store';
 import type { Clock } from '../runtime/clock';
 import { createNewId } from '../runtime/ids';
-import { recordWakes } from '../testing/record-queues';
 import {
   clientCertificate,
   clientKey,
@@ -12,6 +11,7 @@ import {
   weakCertificate,
   weakKey,
 } from '../testing/certificates';
+import { recordWakes } from '../testing/record-queues';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -139,7 +139,10 @@ describe('the TLS material', () => {
     const { create, update, accountId } = build(() => now);
     const { id } = await create(accountId, { ...input, tls: own });
     now = summarizeCertificate(clientCertificate).expiresAt;
-    expect(await update(accountId, id, { description: 'old' })).toMatchObject({ description: 'old', tls: own });
+    expect(await update(accountId, id, { description: 'old' })).toMatchObject({
+      description: 'old',
+      tls: own,
+    });
     await expect(update(accountId, id, { tls: {} })).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });
@@ -238,7 +241,8 @@ describe('remove', () => {
 });
 
 it("answers for another account's endpoint as for one that is not there", async () => {
-  const { create, read, update, rotateSecret, enable, disable, remove, accountId, gateStore, wakes } = build();
+  const { create, read, update, rotateSecret, enable, disable, remove, accountId, gateStore, wakes } =
+    build();
   const { id } = await create(accountId, input);
   await gateStore.recordFailure(id, CLOSED, NOW);
   for (const [account, endpointId] of [

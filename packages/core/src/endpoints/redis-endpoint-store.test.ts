@@ -199,8 +199,8 @@ describe('version', () => {
 describe('what is secret', () => {
   const tls = { ca: otherCertificate, certificate: clientCertificate, key: clientKey };
   const newKey = randomBytes(32).toString('base64');
-  const storeWith = (keys: string) =>
-    createRedisEndpointStore(redis.client, createSealer(sealingKeysSchema.parse(keys)));
+  const storeWith = (named: string) =>
+    createRedisEndpointStore(redis.client, createSealer(sealingKeysSchema.parse(named)));
   const rawOf = async ({ accountId, id }: Endpoint) =>
     (await redis.client.hget(keys.endpoints(accountId), id)) ?? '';
   const UNREADABLE = { name: 'AppError', code: 'secret_unreadable' };

@@ -49,10 +49,19 @@ export const tlsPatchSchema = z
   })
   .transform(renameMembers);
 
-function renameMembers<Text>(input: {
+interface TlsInput<Text> {
   readonly ca?: Text;
   readonly client_certificate?: Text;
   readonly client_key?: Text;
-}) {
+}
+
+export interface TlsMembers<Text> {
+  readonly ca?: Text;
+  readonly certificate?: Text;
+  readonly key?: Text;
+}
+
+// JSON's names end at the door.
+function renameMembers<Text>(input: TlsInput<Text>): TlsMembers<Text | undefined> {
   return { ca: input.ca, certificate: input.client_certificate, key: input.client_key };
 }
