@@ -32,18 +32,15 @@ export function prepareRequest(
 ): DeliveryRequest {
   const timestamp = Math.floor(now / 1_000);
   const secrets = liveSecrets(endpoint, now).map(({ secret }) => secret);
+  // For the header that has room for a single signature.
+  const { secret: newest } = newestSecret(endpoint);
   return {
     url: endpoint.url,
     body: event.body,
     headers: {
       'content-type': 'application/json',
       'user-agent': style.userAgent,
-      [style.signatureHeader.name]: signBody(
-        // This one has room for a single signature.
-        newestSecret(endpoint).secret,
-        event.body,
-        style.signatureHeader.prefix,
-      ),
+      [style.signatureHeader.name]: signBody(newest, event.body, style.signatureHeader.prefix),
       'webhook-id': event.id,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signMessage(secrets, { id: event.id, timestamp, body: event.body }),
