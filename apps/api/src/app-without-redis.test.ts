@@ -24,6 +24,7 @@ import { createClosables } from '@webhooks/core/testing/closables';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@webhooks/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { Registry } from 'prom-client';
 import request from 'supertest';
 import { createApp } from './app';
@@ -140,7 +141,7 @@ describe('when Redis falls silent after a key was found', () => {
     const clock = systemClock;
     const newId = createNewId(clock);
     const emit = () => {};
-    const endpointStore = createRedisEndpointStore(redis);
+    const endpointStore = createRedisEndpointStore(redis, testSealer);
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
     const breakerStore = createRedisBreakerStore(redis);

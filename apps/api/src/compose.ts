@@ -27,6 +27,7 @@ import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { repeatUntilDone } from '@webhooks/core/runtime/repeat-until-done';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
 import { createPromApiMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -61,7 +62,10 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const queueRedis = connectRedis({ ...connection, name: 'api-queue' });
 
   const apiKeyStore = createRedisApiKeyStore(storeRedis);
-  const endpointStore = createRedisEndpointStore(storeRedis);
+  const endpointStore = createRedisEndpointStore(
+    storeRedis,
+    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+  );
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,

@@ -37,6 +37,7 @@ import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
 import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
 import { createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
@@ -83,7 +84,10 @@ export async function composeWorker(
   const queueRedis = connectRedis({ ...connection, name: 'worker-queue' });
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
 
-  const endpointStore = createRedisEndpointStore(storeRedis);
+  const endpointStore = createRedisEndpointStore(
+    storeRedis,
+    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+  );
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,

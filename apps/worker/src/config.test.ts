@@ -35,6 +35,7 @@ describe('readWorkerConfig', () => {
       DISABLE_FAILURE_SPAN: 12 * HOUR,
       DELIVERY_ALLOWED_CIDRS: [],
       DELIVERY_DENIED_CIDRS: [],
+      SECRETS_ENCRYPTION_KEY: [],
       JOB_LOCK_DURATION: 30_000,
       MAX_EVENT_BYTES: 256 * 1024,
       SIGNATURE_HEADER: 'X-Service-Signature',
@@ -86,7 +87,21 @@ describe('readWorkerConfig', () => {
     });
   });
 
+  it('takes keys to seal secrets with, the one that seals first', () => {
+    const keys = `${Buffer.alloc(32, 1).toString('base64')},${Buffer.alloc(32, 2).toString('base64')}`;
+    const config = readWorkerConfig({ NODE_ENV: 'production', SECRETS_ENCRYPTION_KEY: keys });
+    expect(config.SECRETS_ENCRYPTION_KEY.map(({ id }) => id)).toEqual(['72cd6e84', '75877bb4']);
+  });
+
+  it('does not run in production without such a key, and says how to make one', () => {
+    const error = caughtFrom(() => readWorkerConfig({ NODE_ENV: 'production' }));
+    expect(error).toBeInstanceOf(ConfigError);
+    const [, ...faults] = (error as ConfigError).message.split('\n');
+    expect(faults).toEqual([expect.stringMatching(/^ {2}SECRETS_ENCRYPTION_KEY: .*openssl rand -base64 32/)]);
+  });
+
   it.each([
+    ['SECRETS_ENCRYPTION_KEY', 'secret'],
     ['WORKER_PORT', '65536'],
     ['WORKER_CONCURRENCY', '0'],
     ['WORKER_CONCURRENCY', '10001'],

@@ -2,6 +2,7 @@ import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/
 import { durationOrNeverSchema, durationSchema } from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
+import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
 import { proxyUrlSchema } from '@webhooks/core/egress/proxy-url';
 import { z } from 'zod';
 
@@ -19,6 +20,7 @@ const byteCountSchema = z.coerce
 const settings = z.object({
   ...commonSettings,
   ...egressSettings,
+  ...secretsSettings,
   WORKER_HOST: z.string().default('0.0.0.0'),
   WORKER_PORT: portSchema.default(3001),
   /** Deliveries under way at the same time in the fast lane. */
@@ -69,10 +71,12 @@ const settings = z.object({
     .default('sha256='),
 });
 
-const schema = settings.refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
-  path: ['RESPONSE_BYTES_KEPT'],
-  message: 'must not be more than RESPONSE_BYTES_READ',
-});
+const schema = settings
+  .refine(isProtected, UNPROTECTED)
+  .refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
+    path: ['RESPONSE_BYTES_KEPT'],
+    message: 'must not be more than RESPONSE_BYTES_READ',
+  });
 
 export type WorkerConfig = z.infer<typeof schema>;
 

@@ -14,6 +14,7 @@ import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue'
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { type Contender, ENDPOINTS, EVENT_TYPE, type Load, sampleData } from './contender';
 
 const RETENTION = { ageMs: 86_400_000, count: 100_000 };
@@ -28,7 +29,7 @@ export const serviceContender: Contender = {
     const connection = { url: redisUrl, role: 'working', emit: () => {} } as const;
     const storeRedis = connectRedis({ ...connection, name: 'bench-store' });
     const queueRedis = connectRedis({ ...connection, name: 'bench-queue' });
-    const endpointStore = createRedisEndpointStore(storeRedis);
+    const endpointStore = createRedisEndpointStore(storeRedis, testSealer);
     const deliveryStore = createRedisDeliveryStore(storeRedis, RETENTION);
     const deliveryQueue = new BullmqDeliveryQueue({ redis: queueRedis, prefix: queuePrefix(redisUrl) });
     const newId = createNewId(systemClock);

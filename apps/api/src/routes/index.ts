@@ -13,6 +13,8 @@ import { listWebhooks } from './list-webhooks';
 import { publishEvent } from './publish-event';
 import { readDelivery } from './read-delivery';
 import { readWebhook } from './read-webhook';
+import { readWebhookSecret } from './read-webhook-secret';
+import { rotateWebhookSecret } from './rotate-webhook-secret';
 import { updateWebhook } from './update-webhook';
 
 export interface RouteDeps {
@@ -34,6 +36,8 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     deleteWebhook(endpoints), //             DELETE /v1/webhooks/:id
     enableWebhook(endpoints), //             POST   /v1/webhooks/:id/enable
     disableWebhook(endpoints), //            POST   /v1/webhooks/:id/disable
+    readWebhookSecret(endpoints), //         GET    /v1/webhooks/:id/secret
+    rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
     publishEvent(acceptEvent), //            POST   /v1/events

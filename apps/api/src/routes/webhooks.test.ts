@@ -5,6 +5,7 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import type { AccountId } from '@webhooks/core/events/event';
 import { createClosables } from '@webhooks/core/testing/closables';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';
@@ -103,8 +104,10 @@ describe('POST /v1/webhooks', () => {
     const secret = newSecret();
     const { id, ...shown } = await created({ secret });
     expect(shown.secret).toBe(secret);
-    expect(await createRedisEndpointStore(api.redis.client).find(accountId, id as EndpointId)).toMatchObject({
-      secret,
+    expect(
+      await createRedisEndpointStore(api.redis.client, testSealer).find(accountId, id as EndpointId),
+    ).toMatchObject({
+      secrets: [{ secret }],
     });
   });
 
@@ -315,8 +318,10 @@ describe('PATCH /v1/webhooks/:id', () => {
   it('leaves the secret as it is', async () => {
     const { id, secret } = await created();
     await call('patch', path(id), { url: 'https://new.example.com/' });
-    expect(await createRedisEndpointStore(api.redis.client).find(accountId, id as EndpointId)).toMatchObject({
-      secret,
+    expect(
+      await createRedisEndpointStore(api.redis.client, testSealer).find(accountId, id as EndpointId),
+    ).toMatchObject({
+      secrets: [{ secret }],
     });
   });
 

@@ -1,6 +1,7 @@
 import { verifyMessage } from '@webhooks/signature';
 import type { EndedAttempt } from '../endpoints/attempt-tally';
 import type { Endpoint, EndpointId } from '../endpoints/endpoint';
+import { newestSecret } from '../endpoints/endpoint-secrets';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
@@ -14,6 +15,7 @@ import { buildGate, MAX_STRANGERS } from '../testing/build-gate';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { createDeliver, type DeliverInput } from './deliver';
 import { deliveryIdOf } from './delivery-id';
@@ -32,7 +34,7 @@ let eventStore: EventStore;
 let deliveryStore: DeliveryStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  endpointStore = createRedisEndpointStore(redis.client);
+  endpointStore = createRedisEndpointStore(redis.client, testSealer);
   eventStore = createRedisEventStore(redis.client, 60_000);
   deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
 });
@@ -161,7 +163,9 @@ describe('a delivery that is accepted', () => {
       },
     ]);
     const { headers = {}, body = '' } = requests[0] ?? {};
-    expect(verifyMessage({ secret: endpoint.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+    expect(
+      verifyMessage({ secret: newestSecret(endpoint).secret, headers, body, nowSeconds: NOW / 1_000 }),
+    ).toBe(true);
   });
 
   it('is done, and on record with its attempt', async () => {
@@ -304,7 +308,9 @@ describe('further attempts', () => {
     await deliver();
     const { url, headers = {}, body = '' } = requests[1] ?? {};
     expect(url).toBe(moved.url);
-    expect(verifyMessage({ secret: moved.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+    expect(
+      verifyMessage({ secret: newestSecret(moved).secret, headers, body, nowSeconds: NOW / 1_000 }),
+    ).toBe(true);
   });
 });
 

@@ -5,6 +5,7 @@ import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { deliveryIdOf } from './delivery-id';
 import { createReadDeliveries } from './read-deliveries';
@@ -19,7 +20,7 @@ afterAll(() => redis.close());
 /** An endpoint with a delivery that has arrived. */
 async function arrange() {
   const stores = {
-    endpointStore: createRedisEndpointStore(redis.client),
+    endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, 60_000),
     deliveryStore: createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 }),
     parkedStore: createRedisParkedStore(redis.client),

@@ -5,13 +5,24 @@ import { createRedisParkedStore } from '../gates/redis-parked-store';
 import { createRedisRemoveGate } from '../gates/redis-remove-gate';
 import type { Clock } from '../runtime/clock';
 import { createNewId } from '../runtime/ids';
+import {
+  clientCertificate,
+  clientKey,
+  expiredCertificate,
+  otherCertificate,
+  weakCertificate,
+  weakKey,
+} from '../testing/certificates';
 import { recordWakes } from '../testing/record-queues';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { tallyOf } from './attempt-tally';
+import { summarizeCertificate } from './certificate';
 import { createDisable } from './disable';
+import type { EndpointPatch } from './endpoint-input';
 import { createManageEndpoints } from './manage-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
 import { createRedisHealthStore } from './redis-health-store';
@@ -34,7 +45,7 @@ function build(clock: Clock = () => NOW) {
   const wakes = recordWakes();
   const raised = recordRaised();
   const signals = recordSignals();
-  const endpointStore = createRedisEndpointStore(redis.client);
+  const endpointStore = createRedisEndpointStore(redis.client, testSealer);
   const manage = createManageEndpoints({
     endpointStore,
     deliveryStore,
@@ -74,8 +85,8 @@ describe('create', () => {
       description: 'mine',
       status: 'enabled',
       ordering: 'none',
-      secret: expect.stringMatching(/^whsec_/),
       enabledAt: NOW,
+      secrets: [{ secret: expect.stringMatching(/^whsec_/), createdAt: NOW }],
       createdAt: NOW,
       updatedAt: NOW,
     });
@@ -85,7 +96,7 @@ describe('create', () => {
   it('keeps the secret that the client brought along', async () => {
     const { create, accountId } = build();
     const secret = newSecret();
-    expect(await create(accountId, { ...input, secret })).toMatchObject({ secret });
+    expect(await create(accountId, { ...input, secret })).toMatchObject({ secrets: [{ secret }] });
   });
 });
 
@@ -107,6 +118,78 @@ describe('update', () => {
     const { id } = await create(accountId, input);
     now += 5_000;
     expect(await update(accountId, id, {})).toMatchObject({ createdAt: NOW, updatedAt: NOW + 5_000 });
+  });
+});
+
+describe('the TLS material', () => {
+  const own = { certificate: clientCertificate, key: clientKey };
+
+  it('is merged member by member, and goes by null: one of them, or all', async () => {
+    const { create, update, accountId } = build();
+    const { id } = await create(accountId, { ...input, tls: own });
+    const steps = [
+      [{ ca: otherCertificate }, { ...own, ca: otherCertificate }],
+      [{}, { ...own, ca: otherCertificate }],
+      [{ certificate: null, key: null }, { ca: otherCertificate }],
+      [{ ca: null }, undefined],
+      [own, own],
+      [null, undefined],
+    ] as const;
+    for (const [tls, expected] of steps) expect((await update(accountId, id, { tls })).tls).toEqual(expected);
+  });
+
+  it.each<[string, NonNullable<EndpointPatch['tls']>, string]>([
+    ['a certificate without its key', { key: null }, '/tls/client_key'],
+    ['a key without its certificate', { certificate: null }, '/tls/client_certificate'],
+    ["a certificate with another one's key", { certificate: otherCertificate }, '/tls/client_key'],
+    ['a certificate that has expired', { certificate: expiredCertificate }, '/tls/client_certificate'],
+    ['a key that is too weak', { certificate: weakCertificate, key: weakKey }, '/tls/client_certificate'],
+  ])('refuses %s, and changes nothing', async (_what, tls, pointer) => {
+    const { create, read, update, accountId } = build();
+    const endpoint = await create(accountId, { ...input, tls: own });
+    await expect(update(accountId, endpoint.id, { tls })).rejects.toMatchObject({
+      code: 'invalid_request',
+      faults: [{ pointer, detail: expect.any(String) }],
+    });
+    expect(await read(accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('is looked at when an endpoint is created, too', async () => {
+    const { create, accountId } = build();
+    await expect(create(accountId, { ...input, tls: { key: clientKey } })).rejects.toMatchObject({
+      faults: [{ pointer: '/tls/client_certificate' }],
+    });
+  });
+
+  it('does not stand in the way of other changes when its certificate has expired since', async () => {
+    let now = NOW;
+    const { create, update, accountId } = build(() => now);
+    const { id } = await create(accountId, { ...input, tls: own });
+    now = summarizeCertificate(clientCertificate).expiresAt;
+    expect(await update(accountId, id, { description: 'old' })).toMatchObject({
+      description: 'old',
+      tls: own,
+    });
+    await expect(update(accountId, id, { tls: {} })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});
+
+describe('rotateSecret', () => {
+  it('is in force at once, with a secret of our making or the client’s own', async () => {
+    const { create, read, rotateSecret, accountId } = build();
+    const { id, secrets } = await create(accountId, input);
+    const made = await rotateSecret(accountId, id, { overlapMs: 5_000, secret: undefined });
+    expect(made).toEqual({ secret: expect.stringMatching(/^whsec_/), previousExpiresAt: NOW + 5_000 });
+    const own = newSecret();
+    expect(await rotateSecret(accountId, id, { overlapMs: 9_000, secret: own })).toEqual({
+      secret: own,
+      previousExpiresAt: NOW + 9_000,
+    });
+    expect((await read(accountId, id)).secrets.map(({ secret }) => secret)).toEqual([
+      own,
+      made.secret,
+      secrets[0]?.secret,
+    ]);
   });
 });
 
@@ -205,7 +288,8 @@ describe('remove', () => {
 });
 
 it("answers for another account's endpoint as for one that is not there", async () => {
-  const { create, read, update, enable, disable, remove, accountId, breakerStore, wakes } = build();
+  const { create, read, update, rotateSecret, enable, disable, remove, accountId, breakerStore, wakes } =
+    build();
   const { id } = await create(accountId, input);
   await breakerStore.recordFailure(id, CLOSED, NOW);
   for (const [account, endpointId] of [
@@ -214,6 +298,9 @@ it("answers for another account's endpoint as for one that is not there", async 
   ] as const) {
     await expect(read(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
     await expect(update(account, endpointId, {})).rejects.toMatchObject(NOT_FOUND);
+    await expect(
+      rotateSecret(account, endpointId, { overlapMs: 0, secret: undefined }),
+    ).rejects.toMatchObject(NOT_FOUND);
     await expect(enable(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
     await expect(disable(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
     await expect(remove(account, endpointId)).rejects.toMatchObject(NOT_FOUND);

@@ -4,6 +4,7 @@ import { type AcceptedEvent, eventIdSchema } from '../events/event';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { webhookDisabledEvent } from './events-of-attempt';
 import { operationalEventId } from './operational-event';
@@ -24,7 +25,7 @@ interface Arrangement {
 }
 
 async function arrange({ filter = 'webhook.*' }: Arrangement = {}) {
-  const endpointStore = createRedisEndpointStore(redis.client);
+  const endpointStore = createRedisEndpointStore(redis.client, testSealer);
   const accountId = uniqueAccountId();
   await endpointStore.create(buildEndpoint({ accountId, events: [filter] }));
   const signals = recordSignals();

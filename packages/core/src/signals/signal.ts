@@ -125,6 +125,8 @@ export type Signal =
       readonly error: unknown;
     }
   | { readonly name: 'redis.error'; readonly connection: string; readonly error: unknown }
+  /** There is no key to seal secrets with: they are stored as plain text. */
+  | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }
   | { readonly name: 'process.stopping'; readonly detail: string }
   | { readonly name: 'process.stopped' }

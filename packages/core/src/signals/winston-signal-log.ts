@@ -42,6 +42,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'task.failed':
     case 'breaker.opened':
     case 'endpoint.disabled':
+    case 'secrets.unprotected':
       return 'warn';
     case 'delivery.attempted':
       return signal.outcome === 'delivered' ? 'info' : 'warn';

@@ -17,6 +17,7 @@ import type { RedisClient } from '../redis/redis-connect';
 import type { Clock } from '../runtime/clock';
 import { recordMoves, recordReleases, recordWakes } from './record-queues';
 import { recordSignals } from './record-signals';
+import { testSealer } from './test-sealer';
 
 export interface GateOptions {
   readonly redis: RedisClient;
@@ -35,7 +36,7 @@ export function buildGate({ redis, clock, signals = recordSignals() }: GateOptio
   const moves = recordMoves();
   const waitingHere: WaitingHere = new Set();
   const parts = {
-    endpointStore: createRedisEndpointStore(redis),
+    endpointStore: createRedisEndpointStore(redis, testSealer),
     breakerStore: createRedisBreakerStore(redis),
     parkedStore: createRedisParkedStore(redis),
     removeGate: createRedisRemoveGate(redis),

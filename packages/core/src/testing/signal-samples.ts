@@ -73,6 +73,10 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'job.failed': { name: 'job.failed', queue: 'events', jobId: '17', error: new Error('no luck') },
   'task.failed': { name: 'task.failed', task: 'record health', error: new Error('no luck') },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
+  'secrets.unprotected': {
+    name: 'secrets.unprotected',
+    detail: 'SECRETS_ENCRYPTION_KEY is not set: secrets are stored as plain text.',
+  },
   'process.started': { name: 'process.started', detail: 'API on http://0.0.0.0:3000' },
   'process.stopping': { name: 'process.stopping', detail: 'SIGTERM' },
   'process.stopped': { name: 'process.stopped' },
