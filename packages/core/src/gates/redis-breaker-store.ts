@@ -86,10 +86,8 @@ export function createRedisBreakerStore(redis: RedisClient) {
 
     /** Gives what it has ended, to one of all who close it at the same time. */
     async closeBreaker(endpointId: EndpointId): Promise<ClosedBreaker> {
-      const stored = await redis.eval(CLOSE, 1, keys.breaker(endpointId));
-      const [, openUntil = 0, failingSince = 0, told = 0] = String(stored ?? '')
-        .split(' ')
-        .map(Number);
+      const stored = (await redis.eval(CLOSE, 1, keys.breaker(endpointId))) as string | null;
+      const [, openUntil = 0, failingSince = 0, told = 0] = (stored ?? '').split(' ').map(Number);
       return { wasOpen: openUntil > 0, toldFailingSince: told === 1 ? failingSince : undefined };
     },
 

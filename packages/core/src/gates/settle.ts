@@ -45,6 +45,7 @@ export interface Settled {
 const NOTHING_FOLLOWED: Settled = { disabledAs: undefined, recoveredFrom: undefined };
 
 const GONE = 410;
+// Endpoints whose last attempt here failed; of one that is forgotten, the next success but one ends the row.
 const REMEMBERED = 10_000;
 
 /** What an attempt's outcome means for its endpoint's gate. For a success at a healthy endpoint: nothing to write. */
@@ -56,12 +57,13 @@ export function createSettle(deps: SettleDeps) {
 
   return async function settle(input: SettleInput): Promise<Settled> {
     const { endpoint, delivered, wasReleased } = input;
+    const isGone = await disableGone(input);
     const settled = delivered ? await recover(input) : await fail(input);
     if (wasReleased) waitingHere.add(endpoint.id);
     if (waitingHere.has(endpoint.id)) {
       await openGate(endpoint.accountId, endpoint.id, windows.freePlaces(endpoint.id));
     }
-    return settled;
+    return isGone ? { ...settled, disabledAs: 'gone' } : settled;
   };
 
   async function recover({ endpoint, breaker }: SettleInput): Promise<Settled> {
@@ -75,15 +77,12 @@ export function createSettle(deps: SettleDeps) {
     return { ...NOTHING_FOLLOWED, recoveredFrom: toldFailingSince };
   }
 
-  async function fail(input: SettleInput): Promise<Settled> {
-    const { endpoint, breaker, tellsOfFailing } = input;
+  async function fail({ endpoint, breaker, tellsOfFailing }: SettleInput): Promise<Settled> {
     failedHere.set(endpoint.id, true);
-    const isGone = await disableGone(input);
     const recorded = await breakerStore.recordFailure(endpoint.id, breaker, clock(), {
       telling: tellsOfFailing,
     });
     if (recorded.hasOpened) await announceOpened(endpoint, recorded);
-    if (isGone) return { ...NOTHING_FOLLOWED, disabledAs: 'gone' };
     const isGivenUp = await disableFailing(endpoint, recorded.failingSince);
     return isGivenUp ? { ...NOTHING_FOLLOWED, disabledAs: 'failing' } : NOTHING_FOLLOWED;
   }
