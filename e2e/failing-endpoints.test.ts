@@ -62,7 +62,7 @@ function areAllSigned({ requests }: Receiver, { secret }: Webhook): boolean {
   return requests.every(({ headers, body }) =>
     verifyMessage({
       secret,
-      headers: headers as Record<string, string>,
+      headers,
       body: body.toString(),
       nowSeconds: Date.now() / 1_000,
     }),

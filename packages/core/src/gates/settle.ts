@@ -45,6 +45,7 @@ export interface Settled {
 
 const NOTHING_FOLLOWED: Settled = { disabledAs: undefined, recoveredFrom: undefined };
 
+// Endpoints whose last attempt here failed; of one that is forgotten, the next success but one ends the row.
 const REMEMBERED = 10_000;
 
 /** What an attempt's outcome means for its endpoint's gate. For a success at a healthy endpoint: nothing to write. */
@@ -57,7 +58,7 @@ export function createSettle(deps: SettleDeps) {
   return async function settle(input: SettleInput): Promise<Settled> {
     const { endpoint, delivered, wasReleased } = input;
     const disabledAs = await heedReceiver(input);
-    const settled = delivered ? await recover(input) : await fail(input, disabledAs);
+    const settled = delivered ? await recover(input) : await fail(input);
     if (wasReleased) waitingHere.add(endpoint.id);
     if (waitingHere.has(endpoint.id)) {
       await openGate(endpoint.accountId, endpoint.id, windows.freePlaces(endpoint.id));
@@ -76,14 +77,12 @@ export function createSettle(deps: SettleDeps) {
     return { ...NOTHING_FOLLOWED, recoveredFrom: toldFailingSince };
   }
 
-  async function fail(input: SettleInput, disabledAs: DisabledReason | undefined): Promise<Settled> {
-    const { endpoint, breaker, tellsOfFailing } = input;
+  async function fail({ endpoint, breaker, tellsOfFailing }: SettleInput): Promise<Settled> {
     failedHere.set(endpoint.id, true);
     const recorded = await breakerStore.recordFailure(endpoint.id, breaker, clock(), {
       telling: tellsOfFailing,
     });
     if (recorded.hasOpened) await announceOpened(endpoint, recorded);
-    if (disabledAs) return NOTHING_FOLLOWED;
     const isGivenUp = await disableFailing(endpoint, recorded.failingSince);
     return isGivenUp ? { ...NOTHING_FOLLOWED, disabledAs: 'failing' } : NOTHING_FOLLOWED;
   }
