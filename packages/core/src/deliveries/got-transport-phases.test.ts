@@ -24,8 +24,11 @@ function sender(change: Partial<GotTransportOptions> = {}) {
     transport.send({ url, headers: {}, body: '{}', ...more }, new AbortController().signal);
 }
 
-async function startReceiver(listener: RequestListener = (_request, response) => response.end('thanks')) {
-  return willClose(await startHttpServer(listener));
+async function startReceiver(
+  listener: (...exchange: Parameters<RequestListener>) => unknown = (_request, response) =>
+    response.end('thanks'),
+) {
+  return willClose(await startHttpServer((...exchange) => void listener(...exchange)));
 }
 
 /** A receiver of which no more is known than what to do with the n-th chunk of a connection's data. */
