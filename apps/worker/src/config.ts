@@ -8,6 +8,7 @@ import { z } from 'zod';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
+const concurrencySchema = z.coerce.number().int().min(1).max(10_000);
 const byteCountSchema = z.coerce
   .number()
   .int()
@@ -19,8 +20,10 @@ const settings = z.object({
   ...egressSettings,
   WORKER_HOST: z.string().default('0.0.0.0'),
   WORKER_PORT: portSchema.default(3001),
-  /** Deliveries under way at the same time. */
-  WORKER_CONCURRENCY: z.coerce.number().int().min(1).max(10_000).default(256),
+  /** Deliveries under way at the same time in the fast lane. */
+  WORKER_CONCURRENCY: concurrencySchema.default(256),
+  /** The same for the slow lane, which has slots of its own; as many as WORKER_CONCURRENCY, unless set. */
+  SLOW_LANE_CONCURRENCY: concurrencySchema.optional(),
   RETRY_SCHEDULE: retryScheduleSchema.default([
     5_000,
     5 * MINUTE,

@@ -2,10 +2,12 @@ import type { Endpoint, EndpointId } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent, AccountId, EventId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
-import type { Admit } from '../gates/admit';
+import type { Admission, Admit } from '../gates/admit';
 import type { BreakerState } from '../gates/breaker';
 import type { Hold } from '../gates/hold';
 import type { InFlightWindows } from '../gates/in-flight-windows';
+import type { Lane, Lanes } from '../gates/lanes';
+import type { Move } from '../gates/move';
 import type { GateStore, JobSide } from '../gates/redis-gate-store';
 import type { Settle } from '../gates/settle';
 import type { Clock } from '../runtime/clock';
@@ -28,7 +30,9 @@ export interface DeliverDeps {
   readonly gateStore: Pick<GateStore, 'readBreaker'>;
   readonly windows: Pick<InFlightWindows, 'leave'>;
   readonly admit: Admit;
+  readonly lanes: Pick<Lanes, 'leave' | 'learn'>;
   readonly hold: Hold;
+  readonly move: Move;
   readonly settle: Settle;
   readonly transport: Transport;
   readonly retrySchedule: RetrySchedule;
@@ -47,6 +51,8 @@ export interface DeliverInput {
   readonly side: JobSide;
   /** Whether it waited at its endpoint's gate. */
   readonly wasReleased: boolean;
+  /** Which of the two queues the job is on. */
+  readonly lane: Lane;
 }
 
 /** What is to become of the job. */
@@ -72,6 +78,8 @@ interface Ready {
   readonly attemptNumber: number;
 }
 
+type Admitted = Extract<Admission, { kind: 'admitted' }>;
+
 /** A request that was sent, and what came of it. */
 interface Sent {
   readonly kind: 'sent';
@@ -96,17 +104,22 @@ export function createDeliver(deps: DeliverDeps) {
     const ready = await load(input);
     if (!ready) return DONE;
 
-    const admission = await deps.admit(ready.endpoint, ready.breaker);
+    const admission = await deps.admit(ready.endpoint, ready.breaker, input.lane);
     if (admission.kind === 'wait') {
       await deps.hold({ ...input, acceptedAt: ready.event.acceptedAt }, admission);
       return DONE;
     }
+    if (admission.kind === 'move') {
+      await deps.move(input, admission);
+      return DONE;
+    }
 
-    const sent = await send(ready, signal);
+    const sent = await send(ready, admission, signal);
     if (signal.aborted && !wasAnswered(sent)) return { kind: 'interrupted' };
     if (sent.kind === 'unsent') return tryAgain(input, sent);
 
     const attempt = toAttempt(ready, sent);
+    deps.lanes.learn(input.endpointId, attempt);
     const decision = decide(ready.endpoint, attempt, sent);
     await record(input, attempt, decision);
     await settle(ready, attempt, sent.wish);
@@ -137,7 +150,7 @@ export function createDeliver(deps: DeliverDeps) {
   }
 
   // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
-  async function send(ready: Ready, signal: AbortSignal): Promise<Sent | Unsent> {
+  async function send(ready: Ready, admission: Admitted, signal: AbortSignal): Promise<Sent | Unsent> {
     const startedAt = deps.clock();
     let outcome: AttemptOutcome | undefined;
     try {
@@ -152,6 +165,7 @@ export function createDeliver(deps: DeliverDeps) {
       return { kind: 'sent', startedAt, result, outcome, wish };
     } finally {
       deps.windows.leave(ready.endpoint.id, outcome === 'delivered');
+      deps.lanes.leave(admission);
     }
   }
 

@@ -98,6 +98,13 @@ describe('createPromWorkerMetrics', () => {
     expect(samples).toContain('webhooks_deliveries_held_total{reason="busy"} 1');
   });
 
+  it('counts deliveries that go over to the slow lane, by reason', async () => {
+    const moved = signalSamples['delivery.moved'];
+    const samples = await scrape(createPromWorkerMetrics, [moved, moved, { ...moved, reason: 'stranger' }]);
+    expect(samples).toContain('webhooks_deliveries_moved_total{reason="slow"} 2');
+    expect(samples).toContain('webhooks_deliveries_moved_total{reason="stranger"} 1');
+  });
+
   it('counts how often a delivery could not leave', async () => {
     const samples = await scrape(createPromWorkerMetrics, [signalSamples['delivery.unsent']]);
     expect(samples).toContain('webhooks_deliveries_unsent_total 1');

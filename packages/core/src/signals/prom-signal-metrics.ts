@@ -66,6 +66,12 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['reason'] as const,
     registers,
   });
+  const moved = new Counter({
+    name: 'webhooks_deliveries_moved_total',
+    help: 'Deliveries that went over to the slow lane, by reason.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
   const unsent = new Counter({
     name: 'webhooks_deliveries_unsent_total',
     help: 'Times that a delivery could not leave because the proxy for deliveries was out of order.',
@@ -93,6 +99,8 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       accepted.inc({ type: signal.type, source: signal.source });
     } else if (signal.name === 'delivery.held') {
       held.inc({ reason: signal.reason });
+    } else if (signal.name === 'delivery.moved') {
+      moved.inc({ reason: signal.reason });
     } else if (signal.name === 'delivery.unsent') {
       unsent.inc();
     } else if (signal.name === 'breaker.opened') {

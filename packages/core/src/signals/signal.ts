@@ -5,6 +5,7 @@ import type { RefusalReason } from '../egress/address-ranges';
 import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import type { WaitReason } from '../gates/admit';
+import type { MoveReason } from '../gates/lanes';
 
 /**
  * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
@@ -86,6 +87,13 @@ export type Signal =
       readonly endpointId: EndpointId;
       readonly eventId: EventId;
       readonly reason: WaitReason;
+    }
+  | {
+      /** It goes on in the slow lane. */
+      readonly name: 'delivery.moved';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly reason: MoveReason;
     }
   | {
       readonly name: 'breaker.opened';

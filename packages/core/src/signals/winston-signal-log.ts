@@ -48,6 +48,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return signal.status === 'delivered' ? 'debug' : 'warn';
     case 'event.fanned_out':
     case 'delivery.held':
+    case 'delivery.moved':
       return 'debug';
     case 'request.completed':
     case 'breaker.closed':

@@ -59,6 +59,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     lagMs: 70,
   },
   'delivery.held': { name: 'delivery.held', eventId, endpointId, reason: 'disabled' },
+  'delivery.moved': { name: 'delivery.moved', eventId, endpointId, reason: 'slow' },
   'breaker.opened': { name: 'breaker.opened', endpointId, failures: 5, openForMs: 1_000 },
   'breaker.closed': { name: 'breaker.closed', endpointId },
   'endpoint.disabled': { name: 'endpoint.disabled', endpointId, reason: 'gone' },
