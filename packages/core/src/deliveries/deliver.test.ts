@@ -265,6 +265,88 @@ describe("an attempt counts for its endpoint's health", () => {
   });
 });
 
+describe('the timings of an attempt', () => {
+  const timings = { dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 4 };
+
+  it.each<[string, SendResult]>([
+    ['accepted', answered(204, { timings })],
+    ['failed', { ...refused, timings }],
+  ])('that %s are on record, and announced', async (_what, result) => {
+    const { deliver, readRecord, signals } = await arrange({ results: [result] });
+    await deliver();
+    expect(await readRecord()).toMatchObject({ attempts: [{ timings }] });
+    expect(signals.named('delivery.attempted')).toMatchObject([timings]);
+  });
+});
+
+describe('a receiver that asks for the end of a delivery', () => {
+  it('is not sent it again: it is aborted, and kept with its attempt', async () => {
+    const { deliver, readRecord, signals } = await arrange({ results: [answered(422, { wish: 'abort' })] });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({
+      status: 'aborted',
+      nextAttemptAt: undefined,
+      attempts: [{ outcome: 'http_4xx', responseStatus: 422 }],
+    });
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'aborted' }]);
+    expect(await deliver()).toEqual({ kind: 'done' });
+  });
+
+  it('has it delivered nonetheless when it accepts it', async () => {
+    const { deliver, readRecord } = await arrange({ results: [answered(200, { wish: 'abort' })] });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered' });
+  });
+});
+
+describe('a receiver that asks to be disabled', () => {
+  const DISABLED = { status: 'disabled', disabledReason: 'receiver' };
+
+  it('gets nothing any more, and what it did not accept is held', async () => {
+    const { deliver, endpoint, input, gate } = await arrange({
+      results: [answered(500, { wish: 'disable' })],
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject(DISABLED);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+  });
+
+  it('is disabled also when it accepts', async () => {
+    const { deliver, endpoint, readRecord } = await arrange({
+      results: [answered(200, { wish: 'disable' })],
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered' });
+    expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject(DISABLED);
+  });
+});
+
+describe('a delivery that could not leave us', () => {
+  const unsent: SendResult = { kind: 'unsent', error: 'The proxy could not be used (ECONNREFUSED).' };
+
+  it('comes again soon: it was no attempt, and no failure of the endpoint', async () => {
+    const { deliver, readRecord, gate, input, signals } = await arrange({ results: [unsent, answered(204)] });
+    expect(await deliver()).toEqual({ kind: 'again', delayMs: 5_000 });
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(signals.named('delivery.attempted')).toEqual([]);
+    expect(signals.named('delivery.unsent')).toEqual([
+      { name: 'delivery.unsent', eventId: input.eventId, endpointId: input.endpointId, error: unsent.error },
+    ]);
+
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  });
+
+  it('has its place at the endpoint back', async () => {
+    const { deliver, gate, input } = await arrange({ results: [unsent] });
+    const before = gate.windows.freePlaces(input.endpointId);
+    await deliver();
+    expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
+  });
+});
+
 describe('further attempts', () => {
   it('count on, wait longer, and keep what happened before', async () => {
     const { deliver, requests, readRecord, event } = await arrange({
@@ -293,6 +375,16 @@ describe('further attempts', () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'exhausted', nextAttemptAt: undefined });
     expect(signals.named('delivery.ended')).toMatchObject([{ status: 'exhausted' }]);
+  });
+
+  it("follow the endpoint's own schedule, if it has one", async () => {
+    const { deliver, readRecord } = await arrange({
+      endpoint: buildEndpoint({ retrySchedule: [7_000] }),
+      results: [answered(500), answered(500)],
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry', delayMs: 7_000 });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'exhausted' });
   });
 
   it('go to where the endpoint is by then, signed with the secret that it has by then', async () => {

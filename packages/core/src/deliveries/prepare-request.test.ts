@@ -1,4 +1,5 @@
 import { verifyBody, verifyMessage } from '@webhooks/signature';
+import type { Endpoint } from '../endpoints/endpoint';
 import { newestSecret } from '../endpoints/endpoint-secrets';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -11,8 +12,16 @@ const style: RequestStyle = {
   signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
 };
 
-function prepare(change: { attempt?: number; now?: number; style?: RequestStyle; body?: string } = {}) {
-  const endpoint = buildEndpoint({ url: 'https://receiver.example.com/hooks?a=1' });
+interface Change {
+  readonly attempt?: number;
+  readonly now?: number;
+  readonly style?: RequestStyle;
+  readonly body?: string;
+  readonly endpoint?: Partial<Endpoint>;
+}
+
+function prepare(change: Change = {}) {
+  const endpoint = buildEndpoint({ url: 'https://receiver.example.com/hooks?a=1', ...change.endpoint });
   const event = buildEvent(change.body === undefined ? {} : { body: change.body });
   const input = { endpoint, event, attempt: change.attempt ?? 1, now: change.now ?? NOW };
   const { secret } = newestSecret(endpoint);
@@ -49,6 +58,11 @@ describe('prepareRequest', () => {
     const { body, headers } = request;
     expect(headers).toMatchObject({ 'x-service-attempt': '7', 'webhook-timestamp': '1700003600' });
     expect(verifyMessage({ secret, headers, body, nowSeconds: 1_700_003_600 })).toBe(true);
+  });
+
+  it("has the endpoint's own time-out and TLS with it, if there are any", () => {
+    const own = { timeoutMs: 3_000, tls: { ca: 'a', certificate: 'b', key: 'c' } };
+    expect(prepare({ endpoint: own }).request).toMatchObject(own);
   });
 
   it("writes the plain signature under the operator's header and prefix", () => {

@@ -25,11 +25,13 @@ export class CertificateAuthority {
   readonly #folder = mkdtempSync(join(tmpdir(), 'webhooks-certificates-'));
   /** The file with its own certificate, for those who are to trust it. */
   readonly certFile = join(this.#folder, 'ca.pem');
+  readonly cert: string;
   readonly #keyFile = join(this.#folder, 'ca.key');
 
   constructor() {
     const subject = ['-subj', '/CN=Authority of a test', '-days', '2'];
     openssl(['req', '-x509', ...NEW_KEY, ...subject, '-keyout', this.#keyFile, '-out', this.certFile]);
+    this.cert = readFileSync(this.certFile, 'utf8');
   }
 
   issue({ subject, days = 2 }: CertificateWish): Certificate {
