@@ -10,6 +10,7 @@ import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
@@ -148,6 +149,7 @@ describe('when Redis falls silent after a key was found', () => {
           endpointStore,
           deliveryStore,
           breakerStore: createRedisBreakerStore(redis),
+          turnStore: createRedisTurnStore(redis),
           removeGate: createRedisRemoveGate(redis),
           wakeQueue,
           newId,
@@ -158,7 +160,7 @@ describe('when Redis falls silent after a key was found', () => {
           endpointStore,
           eventStore,
           deliveryStore,
-          parkedStore: createRedisParkedStore(redis),
+          parkedStore: createRedisParkedStore(redis, { retentionMs: 60_000, clock }),
         }),
         acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
         urlRules: buildTargetUrlRules(),

@@ -14,6 +14,7 @@ import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
@@ -63,7 +64,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     count: config.RETENTION_COUNT,
   });
   const breakerStore = createRedisBreakerStore(storeRedis);
-  const parkedStore = createRedisParkedStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
   const eventQueue = new BullmqEventQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
@@ -81,6 +82,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         endpointStore,
         deliveryStore,
         breakerStore,
+        turnStore: createRedisTurnStore(storeRedis),
         removeGate: createRedisRemoveGate(storeRedis),
         wakeQueue,
         newId,

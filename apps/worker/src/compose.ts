@@ -11,15 +11,21 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
+import { createHandBack } from '@webhooks/core/gates/hand-back';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
 import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
+import { createLookAtGate } from '@webhooks/core/gates/look-at-gate';
 import { createOpenGate } from '@webhooks/core/gates/open-gate';
+import { createPassTurn } from '@webhooks/core/gates/pass-turn';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisPermitStore } from '@webhooks/core/gates/redis-permit-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createSettle } from '@webhooks/core/gates/settle';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
@@ -77,10 +83,13 @@ export async function composeWorker(
     count: config.RETENTION_COUNT,
   });
   const breakerStore = createRedisBreakerStore(storeRedis);
-  const parkedStore = createRedisParkedStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
+  const permitStore = createRedisPermitStore(storeRedis);
+  const turnStore = createRedisTurnStore(storeRedis);
   const removeGate = createRedisRemoveGate(storeRedis);
   const deliveryQueue = new BullmqDeliveryQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
+  const eventHorizon = new BullmqEventHorizon(queues);
   const deadLetters = new BullmqDeadLetters(queues);
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
@@ -101,18 +110,24 @@ export async function composeWorker(
     patienceMs: PLACE_PATIENCE_MS,
   });
   const waitingHere: WaitingHere = new Set();
-  const gate = {
+  const gateParts = {
     endpointStore,
     breakerStore,
     parkedStore,
+    permitStore,
+    turnStore,
+    eventHorizon,
     removeGate,
     windows,
+    releaseQueue: deliveryQueue,
     wakeQueue,
     waitingHere,
+    attemptTimeoutMs: config.DELIVERY_TIMEOUT,
     clock,
     emit,
   };
-  const openGate = createOpenGate({ ...gate, releaseQueue: deliveryQueue });
+  const gate = { ...gateParts, openGate: createOpenGate(gateParts) };
+  const hold = createHold(gate);
 
   const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
   const fanOut = new BullmqFanOutConsumer({
@@ -120,11 +135,13 @@ export async function composeWorker(
     concurrency: FAN_OUT_CONCURRENCY,
     maxEventBytes: config.MAX_EVENT_BYTES,
     deadLetters,
+    eventHorizon,
     fanOutEvent: createFanOutEvent({
       eventStore,
       subscriptions: createSubscriptions(endpointStore),
       deliveryStore,
       deliveryQueue,
+      hold,
       clock,
       emit,
     }),
@@ -140,8 +157,10 @@ export async function composeWorker(
       breakerStore,
       windows,
       admit: createAdmit(gate),
-      hold: createHold(gate),
-      settle: createSettle({ ...gate, openGate }),
+      hold,
+      handBack: createHandBack(gate),
+      settle: createSettle(gate),
+      passTurn: createPassTurn(gate),
       transport: transport.send,
       retrySchedule: config.RETRY_SCHEDULE,
       requestStyle: {
@@ -153,7 +172,11 @@ export async function composeWorker(
       emit,
     }),
   });
-  const gates = new BullmqOpenGateConsumer({ ...consumer, concurrency: OPEN_GATE_CONCURRENCY, openGate });
+  const gates = new BullmqOpenGateConsumer({
+    ...consumer,
+    concurrency: OPEN_GATE_CONCURRENCY,
+    lookAtGate: createLookAtGate(gate),
+  });
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,

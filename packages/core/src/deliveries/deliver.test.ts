@@ -19,7 +19,7 @@ import type { DeliveryRequest, SendResult } from './transport';
 
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;
-const SCHEDULE = [5_000, 300_000];
+const SCHEDULE = [5_000, 300_000] as const;
 
 let redis: TestRedis;
 let endpointStore: EndpointStore;
@@ -221,11 +221,13 @@ describe('an attempt that fails', () => {
 
 describe('further attempts', () => {
   it('count on, wait longer, and keep what happened before', async () => {
-    const { deliver, requests, readRecord, event } = await arrange({
+    const { deliver, requests, readRecord, event, moveClock } = await arrange({
       results: [answered(500), refused, answered(204)],
     });
     expect(await deliver()).toMatchObject({ delayMs: 5_000 });
+    moveClock(5_000);
     expect(await deliver()).toMatchObject({ delayMs: 300_000 });
+    moveClock(300_000);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests.map(({ headers }) => [headers['x-service-attempt'], headers['webhook-id']])).toEqual([
       ['1', event.id],
@@ -238,20 +240,39 @@ describe('further attempts', () => {
     });
   });
 
-  it('end with the schedule: then the delivery is exhausted, and kept', async () => {
-    const { deliver, readRecord, signals } = await arrange({
-      results: [answered(500), answered(500), answered(500, { retryAfter: '60' })],
+  it('are not made before their time, should the job run again after a crash or an error', async () => {
+    const { deliver, requests, readRecord, moveClock } = await arrange({
+      results: [answered(500), answered(204)],
     });
     await deliver();
-    await deliver();
+    moveClock(1_000);
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 4_000, reason: 'not_due' });
+    expect(requests).toHaveLength(1);
+    expect(await readRecord()).toMatchObject({ attempts: [{ number: 1 }] });
+
+    moveClock(4_000);
+    expect(await deliver()).toEqual({ kind: 'done' });
+  });
+
+  it('end with the schedule: then the delivery is exhausted, and kept', async () => {
+    const { deliver, readRecord, signals, moveClock } = await arrange({
+      results: [answered(500), answered(500), answered(500, { retryAfter: '60' })],
+    });
+    for (const delayMs of SCHEDULE) {
+      await deliver();
+      moveClock(delayMs);
+    }
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'exhausted', nextAttemptAt: undefined });
     expect(signals.named('delivery.ended')).toMatchObject([{ status: 'exhausted' }]);
   });
 
   it('go to where the endpoint is by then, signed with the secret that it has by then', async () => {
-    const { deliver, requests, endpoint } = await arrange({ results: [answered(500), answered(204)] });
+    const { deliver, requests, endpoint, moveClock } = await arrange({
+      results: [answered(500), answered(204)],
+    });
     await deliver();
+    moveClock(SCHEDULE[0]);
     const moved = {
       ...buildEndpoint(),
       id: endpoint.id,
@@ -360,7 +381,9 @@ async function takeEveryPlace(
   { accountId, endpointId }: DeliverInput,
 ): Promise<void> {
   const endpoint = buildEndpoint({ id: endpointId, accountId });
-  while (windows.freePlaces(endpointId) > 0) await admit(endpoint, CLOSED);
+  while (windows.freePlaces(endpointId) > 0) {
+    await admit({ endpoint, breaker: CLOSED, eventId: buildEvent().id, wasReleased: false });
+  }
 }
 
 describe("its endpoint's gate", () => {
@@ -393,12 +416,15 @@ describe("its endpoint's gate", () => {
   });
 
   it('closes for good, until somebody opens it, when the receiver says that it is gone', async () => {
-    const { deliver, endpoint, input, gate, readRecord } = await arrange({ results: [answered(410)] });
+    const { deliver, endpoint, input, gate, readRecord, moveClock } = await arrange({
+      results: [answered(410)],
+    });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject({
       status: 'disabled',
       disabledReason: 'gone',
     });
+    moveClock(SCHEDULE[0]);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });

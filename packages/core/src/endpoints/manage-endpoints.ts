@@ -4,6 +4,7 @@ import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
 import type { BreakerStore } from '../gates/redis-breaker-store';
 import type { RemoveGate } from '../gates/redis-remove-gate';
+import type { TurnStore } from '../gates/redis-turn-store';
 import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
 import { disableEndpoint, enableEndpoint, updateTime } from './change-status';
@@ -15,6 +16,7 @@ export interface ManageEndpointsDeps {
   readonly endpointStore: EndpointStore;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
   readonly breakerStore: Pick<BreakerStore, 'closeBreaker'>;
+  readonly turnStore: Pick<TurnStore, 'clear'>;
   readonly removeGate: RemoveGate;
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
@@ -24,7 +26,23 @@ export interface ManageEndpointsDeps {
 
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
-  const { endpointStore, deliveryStore, breakerStore, removeGate, wakeQueue, newId, newSecret, clock } = deps;
+  const {
+    endpointStore,
+    deliveryStore,
+    breakerStore,
+    turnStore,
+    removeGate,
+    wakeQueue,
+    newId,
+    newSecret,
+    clock,
+  } = deps;
+
+  // A turn from before has no meaning any more, and those that wait may go by other rules now.
+  async function reopenGate(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
+    if (before.ordering !== ordering) await turnStore.clear(id);
+    await wakeQueue.wake(accountId, id, clock());
+  }
 
   return {
     async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
@@ -54,9 +72,15 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 
     /** @throws AppError `not_found`. */
     async update(accountId: AccountId, id: EndpointId, patch: EndpointPatch): Promise<Endpoint> {
-      return found(
-        await endpointStore.update(accountId, id, (endpoint) => applyPatch(endpoint, patch, clock())),
+      let before: Endpoint | undefined;
+      const after = found(
+        await endpointStore.update(accountId, id, (endpoint) => {
+          before = endpoint;
+          return applyPatch(endpoint, patch, clock());
+        }),
       );
+      if (before && !hasSameGate(before, after)) await reopenGate(before, after);
+      return after;
     },
 
     /** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
@@ -97,6 +121,10 @@ function found(endpoint: Endpoint | undefined): Endpoint {
 
 function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endpoint {
   return mergeInto({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch);
+}
+
+function hasSameGate(one: Endpoint, other: Endpoint): boolean {
+  return one.ordering === other.ordering && one.rateLimit === other.rateLimit;
 }
 
 // RFC 7396 of one level: what is left out stays, null removes.

@@ -1,19 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountId } from '../events/event';
-import type { EndpointId } from './endpoint';
+import type { Endpoint } from './endpoint';
 import { matchesType } from './event-filter';
 import type { EndpointStore } from './redis-endpoint-store';
 
-interface Subscriber {
-  readonly id: EndpointId;
-  readonly events: readonly string[];
-}
+/** An endpoint, as far as a fan-out needs to know it. */
+export type Subscriber = Pick<Endpoint, 'id' | 'ordering'>;
 
 /** An account's endpoints at one version, and who asked for which type, worked out on first demand. */
 interface Snapshot {
   readonly version: string;
-  readonly subscribers: readonly Subscriber[];
-  readonly byType: Map<string, readonly EndpointId[]>;
+  readonly endpoints: readonly (Subscriber & Pick<Endpoint, 'events'>)[];
+  readonly byType: Map<string, readonly Subscriber[]>;
 }
 
 const CACHED_ACCOUNTS = 1_000;
@@ -25,13 +23,15 @@ const CACHED_ACCOUNTS = 1_000;
 export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version' | 'listAll'>) {
   const snapshots = new LRUCache<AccountId, Snapshot>({ max: CACHED_ACCOUNTS });
 
-  async function subscribersOf(accountId: AccountId, type: string): Promise<readonly EndpointId[]> {
+  async function subscribersOf(accountId: AccountId, type: string): Promise<readonly Subscriber[]> {
     const snapshot = await currentSnapshot(accountId);
     const known = snapshot.byType.get(type);
     if (known) return known;
-    const ids = snapshot.subscribers.filter(({ events }) => asksFor(events, type)).map(({ id }) => id);
-    snapshot.byType.set(type, ids);
-    return ids;
+    const subscribers = snapshot.endpoints
+      .filter(({ events }) => asksFor(events, type))
+      .map(({ id, ordering }) => ({ id, ordering }));
+    snapshot.byType.set(type, subscribers);
+    return subscribers;
   }
 
   async function currentSnapshot(accountId: AccountId): Promise<Snapshot> {
@@ -42,7 +42,7 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     const endpoints = await endpointStore.listAll(accountId);
     const snapshot = {
       version,
-      subscribers: endpoints.map(({ id, events }) => ({ id, events })),
+      endpoints: endpoints.map(({ id, ordering, events }) => ({ id, ordering, events })),
       byType: new Map(),
     };
     snapshots.set(accountId, snapshot);

@@ -40,6 +40,8 @@ export function createSettle(deps: SettleDeps) {
     const { endpoint, delivered, wasReleased } = input;
     if (delivered) await recover(input);
     else await fail(input);
+    // There, the next one goes when the turn is passed.
+    if (endpoint.ordering === 'strict') return;
     if (wasReleased) waitingHere.add(endpoint.id);
     if (waitingHere.has(endpoint.id)) {
       await openGate(endpoint.accountId, endpoint.id, windows.freePlaces(endpoint.id));

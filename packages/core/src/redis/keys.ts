@@ -15,7 +15,10 @@ import type { AccountId, EventId } from '../events/event';
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
  * | `breaker:{endpoint}` | string | failures in a row, and until when its breaker is open | until the next success |
- * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released |
+ * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released, RETENTION |
+ * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it expires | an hour |
+ * | `turn:{endpoint}` | string | the delivery whose turn it is, if they go one at a time | until that has ended |
+ * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  *
  * BullMQ owns the keys below its prefix.
  */
@@ -28,6 +31,10 @@ export const keys = {
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
+  permits: (endpoint: EndpointId) => `permits:{${endpoint}}`,
+  turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
+  // In the slot of BullMQ's own keys in a Cluster: it is read together with them.
+  putBackEvents: 'put-back-events:{bull}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
 };
 

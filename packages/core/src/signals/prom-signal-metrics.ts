@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { attemptOutcomes } from '../deliveries/attempt';
+import { waitReasons } from '../gates/admit';
 import type { Signal } from './signal';
 import type { SignalListener } from './signals';
 
@@ -67,6 +68,7 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['reason'] as const,
     registers,
   });
+  for (const reason of waitReasons) held.inc({ reason }, 0);
   const breakersOpened = new Counter({
     name: 'webhooks_breakers_opened_total',
     help: 'Times that the circuit breaker of an endpoint opened, or stayed open after a failed probe.',

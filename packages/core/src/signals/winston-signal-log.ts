@@ -38,6 +38,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.blocked':
     case 'redis.error':
     case 'job.interrupted':
+    case 'delivery.follow_up_failed':
     case 'breaker.opened':
     case 'endpoint.disabled':
       return 'warn';

@@ -50,6 +50,11 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     status: 'delivered',
     lagMs: 70,
   },
+  'delivery.follow_up_failed': {
+    name: 'delivery.follow_up_failed',
+    deliveryId,
+    error: new Error('no luck'),
+  },
   'delivery.held': { name: 'delivery.held', eventId, endpointId, reason: 'disabled' },
   'breaker.opened': { name: 'breaker.opened', endpointId, failures: 5, openForMs: 1_000 },
   'breaker.closed': { name: 'breaker.closed', endpointId },
