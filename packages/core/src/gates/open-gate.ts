@@ -102,8 +102,10 @@ export function createOpenGate(deps: OpenGateDeps) {
       // Another worker has given the turn, or one that comes before it has just been parked.
       if (!(await turnStore.give(id, next.delivery))) return await letNextThrough(endpoint);
     }
-    if (next.kind !== 'under_way') await release(accountId, id, [next.delivery]);
-    await wakeQueue.wake(accountId, id, clock() + TURN_WAKE_MS);
+    await Promise.all([
+      next.kind === 'under_way' ? undefined : release(accountId, id, [next.delivery]),
+      wakeQueue.wake(accountId, id, clock() + TURN_WAKE_MS),
+    ]);
   }
 
   async function isOvertaking(

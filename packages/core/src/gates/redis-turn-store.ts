@@ -4,7 +4,7 @@ import type { EventId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
-import { decodeParked, encodeParked, type Parked } from './parked';
+import { decodeParked, encodeParked, jobSides, type Parked } from './parked';
 
 /** Who is next at an endpoint whose deliveries go one at a time. */
 export type NextInTurn =
@@ -41,11 +41,14 @@ const GIVE = `
   redis.call('SET', KEYS[1], ARGV[1])
   return 1`;
 
-// KEYS: turn. ARGV: the event.
+// A delivery that was released and has ended may still be in the line, to be taken out any moment. It must not get its
+// turn again: the queue would ignore its job, as long as that of its end is there. KEYS: turn, parked. ARGV: the event,
+// the two sides.
 const PASS = `
   local holder = redis.call('GET', KEYS[1])
-  if not holder or string.match(holder, '^%S+') ~= ARGV[1] then return 0 end
-  return redis.call('DEL', KEYS[1])`;
+  if not holder or string.match(holder, '^%S+') ~= ARGV[1] then return end
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', KEYS[2], ARGV[1] .. ' ' .. ARGV[2], ARGV[1] .. ' ' .. ARGV[3])`;
 
 const nextSchema = z.tuple([
   z.enum(['nobody', 'under_way', 'parked', 'first_in_line']),
@@ -59,7 +62,7 @@ export function createRedisTurnStore(redis: RedisClient) {
 
   return withStorageErrors({
     async findNext(endpointId: EndpointId): Promise<NextInTurn> {
-      const reply = await redis.eval(FIND_NEXT, 2, ...keysOf(endpointId), 'first', 'second');
+      const reply = await redis.eval(FIND_NEXT, 2, ...keysOf(endpointId), ...jobSides);
       const [kind, member, acceptedAt] = nextSchema.parse(reply);
       if (kind === 'nobody') return { kind };
       const delivery = decodeParked(member);
@@ -78,7 +81,7 @@ export function createRedisTurnStore(redis: RedisClient) {
 
     /** Ends a delivery's turn, if it is its turn. */
     async pass(endpointId: EndpointId, eventId: EventId): Promise<void> {
-      await redis.eval(PASS, 1, keys.turn(endpointId), eventId);
+      await redis.eval(PASS, 2, ...keysOf(endpointId), eventId, ...jobSides);
     },
 
     /** Ends whoever's turn it is. */
