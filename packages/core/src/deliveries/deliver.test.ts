@@ -17,16 +17,17 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { createDeliver, type DeliverInput } from './deliver';
+import { createDeliver } from './deliver';
 import { deliveryIdOf } from './delivery-id';
 import type { DeliveryFact } from './delivery-log';
+import type { DeliveryRun } from './delivery-run';
 import { judgeResult } from './judge-result';
 import { createRedisDeliveryStore, type DeliveryStore } from './redis-delivery-store';
 import type { DeliveryRequest, SendResult, SentResult } from './transport';
 
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;
-const SCHEDULE = [5_000, 300_000];
+const SCHEDULE = [5_000, 300_000] as const;
 
 let redis: TestRedis;
 let endpointStore: EndpointStore;
@@ -70,10 +71,10 @@ interface Arrangement {
   readonly type?: string;
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
-  readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased' | 'lane'>>;
+  readonly job?: Partial<Pick<DeliveryRun, 'side' | 'wasReleased' | 'lane'>>;
   readonly random?: number;
   /** Happens while a request is under way. */
-  readonly whileSending?: (input: DeliverInput) => unknown;
+  readonly whileSending?: (input: DeliveryRun) => unknown;
 }
 
 /** A delivery that is ready to go, and a receiver that remembers its requests. */
@@ -89,7 +90,7 @@ async function arrange({
   const endpoint =
     given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
   const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000, type });
-  const input: DeliverInput = {
+  const input: DeliveryRun = {
     accountId: event.accountId,
     eventId: event.id,
     endpointId: endpoint.id,
@@ -303,11 +304,12 @@ describe('a receiver that asks to be disabled', () => {
   const DISABLED = { status: 'disabled', disabledReason: 'receiver' };
 
   it('gets nothing any more, and what it did not accept is held', async () => {
-    const { deliver, endpoint, input, gate } = await arrange({
+    const { deliver, endpoint, input, gate, moveClock } = await arrange({
       results: [answered(500, { wish: 'disable' })],
     });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject(DISABLED);
+    moveClock(SCHEDULE[0]);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
   });
@@ -349,11 +351,13 @@ describe('a delivery that could not leave us', () => {
 
 describe('further attempts', () => {
   it('count on, wait longer, and keep what happened before', async () => {
-    const { deliver, requests, readRecord, event } = await arrange({
+    const { deliver, requests, readRecord, event, moveClock } = await arrange({
       results: [answered(500), refused, answered(204)],
     });
     expect(await deliver()).toMatchObject({ delayMs: 5_000 });
+    moveClock(5_000);
     expect(await deliver()).toMatchObject({ delayMs: 300_000 });
+    moveClock(300_000);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests.map(({ headers }) => [headers['x-service-attempt'], headers['webhook-id']])).toEqual([
       ['1', event.id],
@@ -366,30 +370,50 @@ describe('further attempts', () => {
     });
   });
 
-  it('end with the schedule: then the delivery is exhausted, and kept', async () => {
-    const { deliver, readRecord, signals } = await arrange({
-      results: [answered(500), answered(500), answered(500, { retryAfter: '60' })],
+  it('are not made before their time, should the job run again after a crash or an error', async () => {
+    const { deliver, requests, readRecord, moveClock } = await arrange({
+      results: [answered(500), answered(204)],
     });
     await deliver();
-    await deliver();
+    moveClock(1_000);
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 4_000, reason: 'not_due' });
+    expect(requests).toHaveLength(1);
+    expect(await readRecord()).toMatchObject({ attempts: [{ number: 1 }] });
+
+    moveClock(4_000);
+    expect(await deliver()).toEqual({ kind: 'done' });
+  });
+
+  it('end with the schedule: then the delivery is exhausted, and kept', async () => {
+    const { deliver, readRecord, signals, moveClock } = await arrange({
+      results: [answered(500), answered(500), answered(500, { retryAfter: '60' })],
+    });
+    for (const delayMs of SCHEDULE) {
+      await deliver();
+      moveClock(delayMs);
+    }
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'exhausted', nextAttemptAt: undefined });
     expect(signals.named('delivery.ended')).toMatchObject([{ status: 'exhausted' }]);
   });
 
   it("follow the endpoint's own schedule, if it has one", async () => {
-    const { deliver, readRecord } = await arrange({
+    const { deliver, readRecord, moveClock } = await arrange({
       endpoint: buildEndpoint({ retrySchedule: [7_000] }),
       results: [answered(500), answered(500)],
     });
     expect(await deliver()).toMatchObject({ kind: 'retry', delayMs: 7_000 });
+    moveClock(7_000);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'exhausted' });
   });
 
   it('go to where the endpoint is by then, signed with the secret that it has by then', async () => {
-    const { deliver, requests, endpoint } = await arrange({ results: [answered(500), answered(204)] });
+    const { deliver, requests, endpoint, moveClock } = await arrange({
+      results: [answered(500), answered(204)],
+    });
     await deliver();
+    moveClock(SCHEDULE[0]);
     const moved = {
       ...buildEndpoint(),
       id: endpoint.id,
@@ -550,10 +574,12 @@ describe('a delivery that has to wait', () => {
 
 async function takeEveryPlace(
   { admit, windows }: ReturnType<typeof buildGate>,
-  { accountId, endpointId }: DeliverInput,
+  { accountId, endpointId }: DeliveryRun,
 ): Promise<void> {
   const endpoint = buildEndpoint({ id: endpointId, accountId });
-  while (windows.freePlaces(endpointId) > 0) await admit(endpoint, CLOSED, 'slow');
+  while (windows.freePlaces(endpointId) > 0) {
+    await admit({ endpoint, breaker: CLOSED, eventId: buildEvent().id, wasReleased: false, lane: 'slow' });
+  }
 }
 
 describe("its endpoint's gate", () => {
@@ -586,12 +612,15 @@ describe("its endpoint's gate", () => {
   });
 
   it('closes for good, until somebody opens it, when the receiver says that it is gone', async () => {
-    const { deliver, endpoint, input, gate, readRecord } = await arrange({ results: [answered(410)] });
+    const { deliver, endpoint, input, gate, readRecord, moveClock } = await arrange({
+      results: [answered(410)],
+    });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject({
       status: 'disabled',
       disabledReason: 'gone',
     });
+    moveClock(SCHEDULE[0]);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
@@ -621,6 +650,7 @@ describe('a delivery on the fast lane', () => {
       whileSending: () => moveClock(SLOW_MS),
     });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
+    moveClock(SCHEDULE[0]);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(gate.moves.moved).toHaveLength(1);
     expect(requests).toHaveLength(1);
