@@ -4,8 +4,10 @@ import { GotTransport } from '@webhooks/core/deliveries/got-transport';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { cacheNames } from '@webhooks/core/egress/cache-names';
 import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
+import { directRoute } from '@webhooks/core/egress/direct-route';
 import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
+import { proxyRoute } from '@webhooks/core/egress/proxy-route';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
@@ -89,7 +91,16 @@ export async function composeWorker(
   const resolveName = cacheNames(createResolveName(), () => performance.now());
   const transport = new GotTransport({
     timeoutMs: config.DELIVERY_TIMEOUT,
-    guard: { judgeTarget, lookup: createGuardedLookup(resolveName, judgeTarget) },
+    connectTimeoutMs: config.DELIVERY_CONNECT_TIMEOUT,
+    readBytes: config.RESPONSE_BYTES_READ,
+    keptBytes: config.RESPONSE_BYTES_KEPT,
+    route: config.DELIVERY_PROXY_URL
+      ? proxyRoute({
+          proxy: config.DELIVERY_PROXY_URL,
+          judgeTarget,
+          connectTimeoutMs: config.DELIVERY_CONNECT_TIMEOUT,
+        })
+      : directRoute({ judgeTarget, lookup: createGuardedLookup(resolveName, judgeTarget) }),
   });
 
   const windows = new InFlightWindows({

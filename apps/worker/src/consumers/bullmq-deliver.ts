@@ -1,7 +1,7 @@
 import type { Deliver, DeliverInput } from '@webhooks/core/deliveries/deliver';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
-import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import { type ConsumerOptions, workerOptions } from './consumer';
 import { RetryLater } from './retry-later';
 
@@ -59,6 +59,9 @@ export class BullmqDeliverConsumer {
         return;
       case 'retry':
         throw new RetryLater(result.delayMs, result.reason);
+      case 'again':
+        await job.moveToDelayed(Date.now() + result.delayMs, token);
+        throw new DelayedError();
       case 'interrupted':
         await job.moveToWait(token);
         throw new WaitingError();

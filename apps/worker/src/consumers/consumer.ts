@@ -14,8 +14,9 @@ export interface ConsumerOptions {
 
 // A stall is no fault of the job: the second one must not fail it, as BullMQ's default would.
 const MAX_STALLS = 1_000_000;
-// What ends a job that kills each worker that takes it. Far above what retries can add up to.
-const MAX_STARTS = 10_000;
+// What ends a job that kills each worker that takes it. Above what retries can add up to, and what a proxy that is out of
+// order for as long as events are kept (14 days, a start every 5 seconds) does.
+const MAX_STARTS = 300_000;
 
 /** What all our consumers ask of BullMQ. */
 export function workerOptions({

@@ -33,10 +33,26 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-function answered(status: number, change: { retryAfter?: string; body?: string } = {}): SendResult {
-  return { kind: 'answered', status, retryAfter: undefined, body: '', ...change };
+function answered(
+  status: number,
+  change: Partial<Extract<SendResult, { kind: 'answered' }>> = {},
+): SendResult {
+  return {
+    kind: 'answered',
+    status,
+    retryAfter: undefined,
+    wish: undefined,
+    body: '',
+    timings: {},
+    ...change,
+  };
 }
-const refused: SendResult = { kind: 'failed', reason: 'connect_refused', error: 'connect ECONNREFUSED' };
+const refused: SendResult = {
+  kind: 'failed',
+  reason: 'connect_refused',
+  error: 'connect ECONNREFUSED',
+  timings: {},
+};
 
 interface Arrangement {
   /** What the receiver gives to one request after the other. */
@@ -408,7 +424,12 @@ describe("its endpoint's gate", () => {
 describe('an attempt that this process has to let go of', () => {
   it('leaves nothing on record, so that it starts anew', async () => {
     const stop = new AbortController();
-    const interrupted: SendResult = { kind: 'failed', reason: 'network_error', error: 'interrupted' };
+    const interrupted: SendResult = {
+      kind: 'failed',
+      reason: 'network_error',
+      error: 'interrupted',
+      timings: {},
+    };
     const { deliver, readRecord, signals } = await arrange({
       results: [interrupted, answered(204)],
       whileSending: () => stop.abort(),

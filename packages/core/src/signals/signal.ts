@@ -1,5 +1,6 @@
-import type { AttemptOutcome } from '../deliveries/attempt';
+import type { AttemptOutcome, AttemptTimings } from '../deliveries/attempt';
 import type { DeliveryId } from '../deliveries/delivery-id';
+import type { EndStatus } from '../deliveries/delivery-log';
 import type { RefusalReason } from '../egress/address-ranges';
 import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
@@ -44,7 +45,7 @@ export type Signal =
       readonly deliveries: number;
       readonly durationMs: number;
     }
-  | {
+  | ({
       readonly name: 'delivery.attempted';
       readonly deliveryId: DeliveryId;
       readonly eventId: EventId;
@@ -55,6 +56,13 @@ export type Signal =
       readonly responseStatus?: number;
       readonly durationMs: number;
       readonly nextDelayMs?: number;
+    } & AttemptTimings)
+  | {
+      /** The proxy for deliveries was out of order: it is sent later, and this was no attempt. */
+      readonly name: 'delivery.unsent';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly error: string;
     }
   | {
       /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
@@ -69,7 +77,7 @@ export type Signal =
       readonly deliveryId: DeliveryId;
       readonly eventId: EventId;
       readonly endpointId: EndpointId;
-      readonly status: 'delivered' | 'exhausted' | 'cancelled';
+      readonly status: EndStatus;
       /** From the acceptance of the event until now. */
       readonly lagMs: number;
     }

@@ -36,6 +36,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return 'error';
     case 'event.rejected':
     case 'delivery.blocked':
+    case 'delivery.unsent':
     case 'redis.error':
     case 'job.interrupted':
     case 'breaker.opened':

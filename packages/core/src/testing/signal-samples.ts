@@ -35,12 +35,20 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     outcome: 'delivered',
     responseStatus: 204,
     durationMs: 30,
+    connectMs: 4,
+    firstByteMs: 25,
   },
   'delivery.blocked': {
     name: 'delivery.blocked',
     host: 'db.example.com',
     address: '10.0.0.1',
     reason: 'private',
+  },
+  'delivery.unsent': {
+    name: 'delivery.unsent',
+    eventId,
+    endpointId,
+    error: 'The proxy answered 407 instead of opening a tunnel.',
   },
   'delivery.ended': {
     name: 'delivery.ended',
