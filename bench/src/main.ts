@@ -4,8 +4,9 @@
  */
 import { parseArgs } from 'node:util';
 import { runDrainSuite } from './drain/index';
+import { runZooSuite } from './zoo/index';
 
-const suites = { drain: runDrainSuite };
+const suites = { drain: runDrainSuite, zoo: runZooSuite };
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

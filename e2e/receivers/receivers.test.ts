@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { judgeResult } from '@webhooks/core/deliveries/judge-result';
+import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificates';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { SenderProcess } from '../../bench/src/zoo/sender-process';
-import { CertificateAuthority, hasOpenssl } from '../support/certificates';
 import { until } from '../support/until';
 import { receiverKinds } from './catalogue';
 import type { Authorities, ReceiverKind, StartedReceiver } from './receiver-kind';

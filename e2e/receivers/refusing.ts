@@ -1,19 +1,24 @@
 import { startWritingReceiver } from './raw-receiver';
 import type { ReceiverKind } from './receiver-kind';
 
-const RETRY_AFTERS = ['3', 'Wed, 21 Oct 2065 07:28:00 GMT', '99999999999999999999', '-5'];
+const RETRY_AFTERS: readonly (readonly [status: number, retryAfter: string])[] = [
+  [429, '3'],
+  [429, 'Wed, 21 Oct 2065 07:28:00 GMT'],
+  [429, '99999999999999999999'],
+  [429, '-5'],
+  [500, '3'],
+  [503, '3'],
+];
 
 /** Those that say no. */
 export const refusingKinds: readonly ReceiverKind[] = [
   { name: '410', start: () => startWritingReceiver(answer(410)), ...refused(410) },
-  ...[429, 503, 500].flatMap((status) =>
-    RETRY_AFTERS.map((retryAfter) => ({
-      name: `${status} with Retry-After: ${retryAfter}`,
-      start: () => startWritingReceiver(answer(status, `Retry-After: ${retryAfter}\r\n`)),
-      retryAfter,
-      ...refused(status),
-    })),
-  ),
+  ...RETRY_AFTERS.map(([status, retryAfter]) => ({
+    name: `${status} with Retry-After: ${retryAfter}`,
+    start: () => startWritingReceiver(answer(status, `Retry-After: ${retryAfter}\r\n`)),
+    retryAfter,
+    ...refused(status),
+  })),
 ];
 
 function answer(status: number, headers = ''): string {

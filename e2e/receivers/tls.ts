@@ -63,7 +63,7 @@ export const tlsKinds: readonly ReceiverKind[] = [
   {
     name: 'a TLS handshake that never ends',
     start: async () => asHttps(await startAnsweringReceiver(() => {})),
-    outcome: 'response_timeout',
+    outcome: 'tls_error',
     endedBy: 'deadline',
     connection: 'closed',
   },

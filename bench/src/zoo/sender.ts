@@ -7,8 +7,8 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GotTransport } from '@webhooks/core/deliveries/got-transport';
 import { judgeResult } from '@webhooks/core/deliveries/judge-result';
-import type { SendResult } from '@webhooks/core/deliveries/transport';
-import { buildGuard } from '@webhooks/core/testing/build-guard';
+import type { SendResult, SentResult } from '@webhooks/core/deliveries/transport';
+import { buildTransportOptions } from '@webhooks/core/testing/build-transport-options';
 
 export interface Sending {
   readonly url: string;
@@ -20,7 +20,7 @@ export interface Sending {
 
 export interface Sent {
   readonly outcomes: Readonly<Record<string, number>>;
-  readonly first: SendResult;
+  readonly first: SentResult;
   readonly durationMs: number;
   /** Of the connection that brought the most (without TLS). */
   readonly maxBytesRead: number;
@@ -33,7 +33,6 @@ const REQUEST_BYTES = 100;
 // The first collection may leave behind what has a finalizer.
 const COLLECTIONS = 3;
 
-const guard = buildGuard();
 const transports = new Map<number, GotTransport>();
 let sockets: Socket[] = [];
 subscribe('net.client.socket', (message) => sockets.push((message as { socket: Socket }).socket));
@@ -50,7 +49,9 @@ async function send({ url, count, timeoutMs, requestBytes = REQUEST_BYTES }: Sen
   const request = { url, headers: { 'webhook-id': 'evt_1' }, body: 'x'.repeat(requestBytes) };
   const startedAt = performance.now();
   const results = await Promise.all(
-    Array.from({ length: count }, () => transport.send(request, new AbortController().signal)),
+    Array.from({ length: count }, async () =>
+      requireSent(await transport.send(request, new AbortController().signal)),
+    ),
   );
   const durationMs = performance.now() - startedAt;
   const maxBytesRead = Math.max(0, ...sockets.map((socket) => socket.bytesRead));
@@ -61,12 +62,17 @@ async function send({ url, count, timeoutMs, requestBytes = REQUEST_BYTES }: Sen
 }
 
 function transportWith(timeoutMs: number): GotTransport {
-  const transport = transports.get(timeoutMs) ?? new GotTransport({ timeoutMs, guard });
+  const transport = transports.get(timeoutMs) ?? new GotTransport(buildTransportOptions({ timeoutMs }));
   transports.set(timeoutMs, transport);
   return transport;
 }
 
-function countOutcomes(results: readonly SendResult[]): Sent['outcomes'] {
+function requireSent(result: SendResult): SentResult {
+  if (result.kind === 'unsent') throw new Error(result.error);
+  return result;
+}
+
+function countOutcomes(results: readonly SentResult[]): Sent['outcomes'] {
   const counts: Record<string, number> = {};
   for (const outcome of results.map(judgeResult)) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
