@@ -3,8 +3,8 @@ import type { ReceiverKind } from './receiver-kind';
 import { drip, flood } from './write-without-end';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
-const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
-const CHUNK = Buffer.from(`10000\r\n${'x'.repeat(0x1_0000)}\r\n`);
+export const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+export const CHUNK = Buffer.from(`10000\r\n${'x'.repeat(0x1_0000)}\r\n`);
 const TEN_GIGABYTES = 10_000_000_000;
 const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
 

@@ -76,7 +76,7 @@ describeLinux('the transport', () => {
     const [, second = 0] = heapBytes;
     expect((heapBytes.at(-1) ?? Number.NaN) - second).toBeLessThan(MAX_HEAP_GROWTH_BYTES);
     expect(sender.peakResidentBytes()).toBeLessThan(MAX_RESIDENT_BYTES);
-  }, 300_000);
+  }, 600_000);
 
   async function start(kind: ReceiverKind): Promise<StartedReceiver> {
     return willClose(await kind.start(authorities));

@@ -48,7 +48,7 @@ it('delivers to a healthy endpoint what it is owed beside receivers of each kind
   }
   // Not even tried, where a receiver redirects.
   expect(stack.workers[0]?.output).not.toContain('delivery.blocked');
-});
+}, 300_000);
 
 it('sends nothing more to a receiver that asks for three seconds until they have passed', async () => {
   const receiver = await Receiver.start((_request, count) =>

@@ -1,6 +1,8 @@
-import { createServer, type TlsOptions } from 'node:tls';
+import { createServer, type TLSSocket, type TlsOptions } from 'node:tls';
+import { CHUNK, CHUNKED } from './endless';
 import { listen, startAnsweringReceiver, startWritingReceiver } from './raw-receiver';
 import type { Authorities, ReceiverKind, StartedReceiver } from './receiver-kind';
+import { flood } from './write-without-end';
 
 const HERE = { subject: 'IP:127.0.0.1' };
 const NO_CONTENT = 'HTTP/1.1 204 No Content\r\n\r\n';
@@ -15,6 +17,21 @@ export const tlsKinds: readonly ReceiverKind[] = [
     status: 204,
     endedBy: 'receiver',
     connection: 'kept',
+    needsTls: true,
+  },
+  {
+    name: 'a body without end over TLS, fast',
+    start: startTls(
+      ({ trusted }) => trusted.issue(HERE),
+      (socket) => {
+        socket.write(CHUNKED);
+        flood(socket, CHUNK);
+      },
+    ),
+    outcome: 'delivered',
+    status: 200,
+    endedBy: 'receiver',
+    connection: 'closed',
     needsTls: true,
   },
   {
@@ -69,12 +86,15 @@ export const tlsKinds: readonly ReceiverKind[] = [
   },
 ];
 
-function startTls(options: (authorities: Authorities) => TlsOptions) {
+function startTls(
+  options: (authorities: Authorities) => TlsOptions,
+  onRequest = (socket: TLSSocket): void => void socket.write(NO_CONTENT),
+) {
   return async (authorities: Authorities | undefined): Promise<StartedReceiver> => {
     if (!authorities) throw new Error('This kind needs certificates.');
     const server = createServer(options(authorities), (socket) => {
       socket.on('error', () => socket.destroy());
-      socket.on('data', () => socket.write(NO_CONTENT));
+      socket.on('data', () => onRequest(socket));
     });
     return await listen(server, 'https');
   };

@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net';
 
-/** Far more than the headers of an answer may take (Node's 16 KiB) and a handful of interim answers before it. */
-const MAX_PREAMBLE_BYTES = 128 * 1024;
+/**
+ * Far more than the headers of an answer may take (Node's 16 KiB) and a handful of interim answers before it. Not
+ * less than Node reads at once: what begins with an answer and goes on with its body is in the first read.
+ */
+const MAX_PREAMBLE_BYTES = 64 * 1024;
 
 /**
  * Watches what comes before an answer. Blank lines and interim answers (103) may come without end, and nothing else
@@ -10,10 +13,11 @@ const MAX_PREAMBLE_BYTES = 128 * 1024;
  * @returns stops watching; to be called when the answer begins, or there will be none.
  */
 export function limitPreamble(socket: Socket, onTooLong: () => void): () => void {
-  const limit = socket.bytesRead + MAX_PREAMBLE_BYTES;
-  const look = () => {
-    if (socket.bytesRead > limit) onTooLong();
+  let bytes = 0;
+  const take = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_PREAMBLE_BYTES) onTooLong();
   };
-  socket.on('data', look);
-  return () => socket.off('data', look);
+  socket.on('data', take);
+  return () => socket.off('data', take);
 }
