@@ -46,6 +46,11 @@ export class CertificateAuthority {
     return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
   }
 
+  /** The certificate that it has signed itself. */
+  own(): Certificate {
+    return { cert: readFileSync(this.certFile, 'utf8'), key: readFileSync(this.#keyFile, 'utf8') };
+  }
+
   remove(): void {
     rmSync(this.#folder, { recursive: true });
   }
