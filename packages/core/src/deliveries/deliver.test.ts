@@ -47,6 +47,8 @@ interface Arrangement {
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased'>>;
   readonly random?: number;
+  /** How often what follows from an attempt is refused. */
+  readonly refusals?: number;
   /** Happens while a request is under way. */
   readonly whileSending?: (input: DeliverInput) => unknown;
 }
@@ -57,6 +59,7 @@ async function arrange({
   log = [],
   random = 0,
   job = {},
+  refusals = 0,
   whileSending,
   ...given
 }: Arrangement = {}) {
@@ -81,8 +84,14 @@ async function arrange({
   const signals = recordSignals();
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
+  let settled = 0;
   const deliver = createDeliver({
     ...gate,
+    async settle(given) {
+      settled += 1;
+      if (settled <= refusals) throw new Error('OOM');
+      await gate.settle(given);
+    },
     eventStore,
     endpointStore,
     deliveryStore,
@@ -428,6 +437,97 @@ describe("its endpoint's gate", () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
+  });
+});
+
+describe('where deliveries go one at a time', () => {
+  const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
+
+  /** Gives the delivery its turn, and has another one wait behind it. */
+  async function giveTurn({ gate, input, event }: Awaited<ReturnType<typeof arrange>>) {
+    const { parkedStore, turnStore } = gate;
+    const own = { eventId: input.eventId, side: 'first' } as const;
+    const next = { eventId: buildEvent().id, side: 'first' } as const;
+    await parkedStore.park(input.endpointId, own, event.acceptedAt);
+    await turnStore.give(input.endpointId, own);
+    await parkedStore.forget(input.endpointId, [own]);
+    await parkedStore.park(input.endpointId, next, event.acceptedAt + 1);
+    return {
+      isNextReleased: () => gate.releases.released.some(({ parked }) => parked.eventId === next.eventId),
+    };
+  }
+
+  it('one waits until it is its turn', async () => {
+    const endpoint = strictEndpoint();
+    await giveTurn(await arrange({ endpoint }));
+    const { deliver, requests, gate, input, signals } = await arrange({ endpoint });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'out_of_turn' }]);
+  });
+
+  it('the next one goes once this one is delivered', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint(), results: [answered(204)] });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one waits through the retries of this one, and goes once it is exhausted', async () => {
+    const arranged = await arrange({
+      endpoint: strictEndpoint(),
+      results: [answered(500), answered(500), answered(500)],
+    });
+    const { isNextReleased } = await giveTurn(arranged);
+    for (const delayMs of SCHEDULE) {
+      await arranged.deliver();
+      expect(isNextReleased()).toBe(false);
+      arranged.moveClock(delayMs);
+    }
+    await arranged.deliver();
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one goes when this one was over before its worker died', async () => {
+    const log = [{ kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }] as const;
+    const arranged = await arrange({ endpoint: strictEndpoint(), log });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(arranged.requests).toEqual([]);
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one goes when the event of this one is no longer kept', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint(), event: 'expired' });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(await arranged.readRecord()).toMatchObject({ status: 'cancelled' });
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the turn is kept when the attempt is interrupted', async () => {
+    const stop = new AbortController();
+    const arranged = await arrange({
+      endpoint: strictEndpoint(),
+      results: [refused],
+      whileSending: () => stop.abort(),
+    });
+    const { isNextReleased } = await giveTurn(arranged);
+    expect(await arranged.deliver(stop.signal)).toEqual({ kind: 'interrupted' });
+    expect(isNextReleased()).toBe(false);
+    expect(await arranged.gate.turnStore.isTurnOf(arranged.input.endpointId, arranged.input.eventId)).toBe(
+      true,
+    );
+  });
+});
+
+describe('what follows from an attempt on record', () => {
+  it('is done all the same when it is refused at first, and does not change when the next attempt is due', async () => {
+    const { deliver, gate, endpoint, signals } = await arrange({ results: [answered(500)], refusals: 1 });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'http_5xx' });
+    expect(signals.named('delivery.follow_up_failed')).toHaveLength(1);
+    expect(await gate.breakerStore.readBreaker(endpoint.id)).toMatchObject({ failures: 1 });
   });
 });
 

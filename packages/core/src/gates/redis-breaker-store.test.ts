@@ -100,3 +100,25 @@ describe('claimProbe', () => {
     expect(await store.claimProbe(id, openUntil + PROBE_MS)).toBe(true);
   });
 });
+
+describe('giveProbeBack', () => {
+  const openUntil = NOW + FIRST_OPEN_MS;
+
+  it('lets the next one probe at once', async () => {
+    const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN);
+    const admittedWith = await store.readBreaker(id);
+    await store.claimProbe(id, openUntil);
+    await store.giveProbeBack(id, admittedWith, openUntil + 1);
+    expect(await store.readBreaker(id)).toEqual(admittedWith);
+    expect(await store.claimProbe(id, openUntil + 1)).toBe(true);
+  });
+
+  it('changes nothing when the breaker was closed meanwhile', async () => {
+    const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN);
+    const admittedWith = await store.readBreaker(id);
+    await store.claimProbe(id, openUntil);
+    await store.closeBreaker(id);
+    await store.giveProbeBack(id, admittedWith, openUntil + 1);
+    expect(await store.readBreaker(id)).toEqual(CLOSED);
+  });
+});
