@@ -87,10 +87,10 @@ async function arrange({
   let settled = 0;
   const deliver = createDeliver({
     ...gate,
-    async settle(given) {
+    async settle(outcome) {
       settled += 1;
       if (settled <= refusals) throw new Error('OOM');
-      await gate.settle(given);
+      await gate.settle(outcome);
     },
     eventStore,
     endpointStore,

@@ -50,7 +50,7 @@ const HAS_OLDER = `
   if has_older(waiting) then return 1 end
   if #waiting == limit and is_older(waiting[1], true) then return 1 end
   if has_older(redis.call('ZRANGE', KEYS[3], 0, limit - 1)) then return 1 end
-  for _, job in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', ARGV[4])) do
+  for _, job in ipairs(redis.call('ZRANGE', KEYS[4], 0, limit - 1)) do
     if redis.call('EXISTS', prefix .. job) == 1 and is_older(job, false) then return 1 end
   end
   return 0`;
