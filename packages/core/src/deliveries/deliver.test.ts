@@ -8,6 +8,7 @@ import { createRedisEventStore, type EventStore } from '../events/redis-event-st
 import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS } from '../gates/breaker';
 import { SLOW_MS } from '../gates/lanes';
 import { keys } from '../redis/keys';
+import { secretUnreadable } from '../secrets/seal';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -62,6 +63,11 @@ const refused: SendResult = {
   timings: {},
 };
 
+const unsent: Extract<SendResult, { kind: 'unsent' }> = {
+  kind: 'unsent',
+  error: 'The proxy could not be used (ECONNREFUSED).',
+};
+
 interface Arrangement {
   /** What the receiver gives to one request after the other. */
   readonly results?: SendResult[];
@@ -73,6 +79,9 @@ interface Arrangement {
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<Pick<DeliveryRun, 'side' | 'wasReleased' | 'lane'>>;
   readonly random?: number;
+  /** How often what follows from an attempt is refused. */
+  readonly refusals?: number;
+  readonly refusal?: Error;
   /** Happens while a request is under way. */
   readonly whileSending?: (input: DeliveryRun) => unknown;
 }
@@ -84,6 +93,8 @@ async function arrange({
   random = 0,
   job = {},
   type = 'keyword.quick_win',
+  refusals = 0,
+  refusal = new Error('OOM'),
   whileSending,
   ...given
 }: Arrangement = {}) {
@@ -111,8 +122,14 @@ async function arrange({
   const recorded: [EndpointId, EndedAttempt][] = [];
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
+  let settled = 0;
   const deliver = createDeliver({
     ...gate,
+    async settle(outcome) {
+      settled += 1;
+      if (settled <= refusals) throw refusal;
+      return await gate.settle(outcome);
+    },
     eventStore,
     endpointStore,
     deliveryStore,
@@ -325,8 +342,6 @@ describe('a receiver that asks to be disabled', () => {
 });
 
 describe('a delivery that could not leave us', () => {
-  const unsent: SendResult = { kind: 'unsent', error: 'The proxy could not be used (ECONNREFUSED).' };
-
   it('comes again soon: it was no attempt, and no failure of the endpoint', async () => {
     const { deliver, readRecord, gate, input, signals } = await arrange({ results: [unsent, answered(204)] });
     expect(await deliver()).toEqual({ kind: 'again', delayMs: 5_000 });
@@ -346,6 +361,17 @@ describe('a delivery that could not leave us', () => {
     const before = gate.windows.freePlaces(input.endpointId);
     await deliver();
     expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
+  });
+
+  it("lets another one have its endpoint's probe at once", async () => {
+    const { deliver, gate, input, moveClock } = await arrange({ results: [unsent], job: { lane: 'slow' } });
+    for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
+      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
+    }
+    moveClock(FIRST_OPEN_MS);
+    const before = await gate.breakerStore.readBreaker(input.endpointId);
+    expect(await deliver()).toMatchObject({ kind: 'again' });
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(before);
   });
 });
 
@@ -713,6 +739,137 @@ describe('a delivery on the slow lane', () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toHaveLength(1);
     expect(gate.lanes.enter('fast', input.endpointId, false)).toMatchObject({ kind: 'admitted' });
+  });
+});
+
+describe('where deliveries go one at a time', () => {
+  const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
+
+  /** Gives the delivery its turn, and has another one wait behind it. */
+  async function giveTurn({ gate, input, event }: Awaited<ReturnType<typeof arrange>>) {
+    const { parkedStore, turnStore } = gate;
+    const own = { eventId: input.eventId, side: 'first' } as const;
+    const next = { eventId: buildEvent().id, side: 'first' } as const;
+    await parkedStore.park(input.endpointId, own, event.acceptedAt);
+    await turnStore.give(input.endpointId, own);
+    await parkedStore.forget(input.endpointId, [own]);
+    await parkedStore.park(input.endpointId, next, event.acceptedAt + 1);
+    return {
+      isNextReleased: () => gate.releases.released.some(({ parked }) => parked.eventId === next.eventId),
+    };
+  }
+
+  it('one waits until it is its turn', async () => {
+    const endpoint = strictEndpoint();
+    await giveTurn(await arrange({ endpoint }));
+    const { deliver, requests, gate, input, signals } = await arrange({ endpoint });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'out_of_turn' }]);
+  });
+
+  it('the next one goes once this one is delivered', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint(), results: [answered(204)] });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one waits through the retries of this one, and goes once it is exhausted', async () => {
+    const arranged = await arrange({
+      endpoint: strictEndpoint(),
+      results: [answered(500), answered(500), answered(500)],
+    });
+    const { isNextReleased } = await giveTurn(arranged);
+    for (const delayMs of SCHEDULE) {
+      await arranged.deliver();
+      expect(isNextReleased()).toBe(false);
+      arranged.moveClock(delayMs);
+    }
+    await arranged.deliver();
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one goes when this one was over before its worker died', async () => {
+    const log = [{ kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }] as const;
+    const arranged = await arrange({ endpoint: strictEndpoint(), log });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(arranged.requests).toEqual([]);
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one goes when the event of this one is no longer kept', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint(), event: 'expired' });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(await arranged.readRecord()).toMatchObject({ status: 'cancelled' });
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one goes when the receiver asks for the end of this one', async () => {
+    const results = [answered(422, { wish: 'abort' })];
+    const arranged = await arrange({ endpoint: strictEndpoint(), results });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(await arranged.readRecord()).toMatchObject({ status: 'aborted' });
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the turn is kept when the request could not leave us', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint(), results: [unsent] });
+    const { isNextReleased } = await giveTurn(arranged);
+    expect(await arranged.deliver()).toMatchObject({ kind: 'again' });
+    expect(isNextReleased()).toBe(false);
+    const { gate, input } = arranged;
+    expect(await gate.turnStore.isTurnOf(input.endpointId, input.eventId)).toBe(true);
+  });
+
+  it('the turn is kept when the delivery goes over to the slow lane', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint() });
+    const { isNextReleased } = await giveTurn(arranged);
+    const { gate, input } = arranged;
+    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+    await arranged.deliver();
+    expect(gate.moves.moved).toEqual([input]);
+    expect(isNextReleased()).toBe(false);
+    expect(await gate.turnStore.isTurnOf(input.endpointId, input.eventId)).toBe(true);
+  });
+
+  it('the turn is kept when the attempt is interrupted', async () => {
+    const stop = new AbortController();
+    const arranged = await arrange({
+      endpoint: strictEndpoint(),
+      results: [refused],
+      whileSending: () => stop.abort(),
+    });
+    const { isNextReleased } = await giveTurn(arranged);
+    expect(await arranged.deliver(stop.signal)).toEqual({ kind: 'interrupted' });
+    expect(isNextReleased()).toBe(false);
+    expect(await arranged.gate.turnStore.isTurnOf(arranged.input.endpointId, arranged.input.eventId)).toBe(
+      true,
+    );
+  });
+});
+
+describe('what follows from an attempt on record', () => {
+  it('keeps no slot waiting for secrets that can not be read, and the attempt is not made again', async () => {
+    const { deliver, requests } = await arrange({
+      results: [answered(500)],
+      refusals: 1,
+      refusal: secretUnreadable(),
+    });
+    await expect(deliver()).rejects.toMatchObject({ code: 'secret_unreadable' });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'not_due' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is done all the same when it is refused at first, and does not change when the next attempt is due', async () => {
+    const { deliver, gate, endpoint, signals } = await arrange({ results: [answered(500)], refusals: 1 });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'http_5xx' });
+    expect(signals.named('delivery.follow_up_failed')).toHaveLength(1);
+    expect(await gate.breakerStore.readBreaker(endpoint.id)).toMatchObject({ failures: 1 });
   });
 });
 

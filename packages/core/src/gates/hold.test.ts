@@ -1,3 +1,4 @@
+import { keys } from '../redis/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildGate } from '../testing/build-gate';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -75,6 +76,19 @@ it('goes at once when a permit came free before it was parked', async () => {
   await endpointStore.create(buildEndpoint({ id, accountId, rateLimit: 1 }));
   await hold(input, { reason: 'rate_limited', wakeAt: undefined });
   expect(releases.released).toHaveLength(1);
+});
+
+it('leaves a gate whose endpoint has secrets that can not be read to its own job, and breaks nothing off', async () => {
+  const { hold, input, endpointStore, parkedStore, wakes } = arrange();
+  const { accountId, endpointId: id, eventId } = input;
+  const elsewhere = buildEndpoint({ id, ordering: 'strict' });
+  await endpointStore.create(elsewhere);
+  // A record that was copied from another account can not be opened.
+  const record = await redis.client.hget(keys.endpoints(elsewhere.accountId), id);
+  await redis.client.hset(keys.endpoints(accountId), id, record ?? '');
+  await hold(input, { reason: 'out_of_turn', wakeAt: undefined });
+  expect(await parkedStore.isParked(id, eventId)).toBe(true);
+  expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
 });
 
 it("goes at once when it is nobody else's turn", async () => {

@@ -9,7 +9,7 @@ import { EVENTS_QUEUE } from './queue-names';
 // How many of those that wait are looked at, from the end that is taken next. More than all workers together can have
 // under way, as those are what a crash brings out of order.
 const WAITING_LOOKED_AT = 500;
-// For what a crash leaves behind; in the usual course an entry goes with its job.
+// From the last that was put back. An entry goes when its job is done, so this is for jobs that are taken away.
 const PUT_BACK_KEPT_MS = 86_400_000;
 
 /*
@@ -50,7 +50,9 @@ const HAS_OLDER = `
   if has_older(waiting) then return 1 end
   if #waiting == limit and is_older(waiting[1], true) then return 1 end
   if has_older(redis.call('ZRANGE', KEYS[3], 0, limit - 1)) then return 1 end
-  if has_older(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', ARGV[4])) then return 1 end
+  for _, job in ipairs(redis.call('ZRANGE', KEYS[4], 0, limit - 1)) do
+    if redis.call('EXISTS', prefix .. job) == 1 and is_older(job, false) then return 1 end
+  end
   return 0`;
 
 /** What of the events queue is not fanned out yet, for those who deliver in the order of acceptance. */
@@ -83,7 +85,7 @@ export class BullmqEventHorizon implements EventHorizon {
     const { redis } = this.connection;
     await Promise.all([
       redis.zadd(keys.putBackEvents, addedAt, jobId),
-      redis.zremrangebyscore(keys.putBackEvents, '-inf', Date.now() - PUT_BACK_KEPT_MS),
+      redis.pexpire(keys.putBackEvents, PUT_BACK_KEPT_MS),
     ]);
   }
 
