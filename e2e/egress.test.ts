@@ -1,3 +1,4 @@
+import { type ConnectProxy, startConnectProxy } from '@webhooks/core/testing/connect-proxy';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
@@ -90,6 +91,61 @@ describe('a worker that may not reach what was registered', () => {
       address: expect.stringMatching(/^(127\.0\.0\.1|::1)$/),
       reason: 'loopback',
     });
+    await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+  });
+});
+
+describe('a worker behind a proxy', () => {
+  const PASSWORD = 'known-to-nobody-else';
+  let stack: Stack;
+  let proxy: ConnectProxy;
+  let answer: () => number;
+
+  beforeAll(async () => {
+    proxy = await startConnectProxy({ answer: () => answer() });
+    stack = await Stack.start({
+      environment: { DELIVERY_PROXY_URL: `http://us:${PASSWORD}@127.0.0.1:${proxy.port}` },
+    });
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await proxy.close();
+  });
+  beforeEach(async () => {
+    receiver = await Receiver.start();
+  });
+  afterEach(() => receiver.stop());
+
+  it('delivers through it, and leaves the names to it', async () => {
+    answer = () => 200;
+    const { port } = new URL(receiver.url);
+    const webhook = await stack.client.register(`http://hooks.example.com:${port}/hook`);
+    const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+    await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+    expect(proxy.asked).toEqual([`hooks.example.com:${port}`]);
+    await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+  });
+
+  it('uses no attempt up while the proxy is out of order, and delivers when it is well', async () => {
+    let asked = 0;
+    answer = () => {
+      asked += 1;
+      return asked === 1 ? 407 : 200;
+    };
+    const { port } = new URL(receiver.url);
+    const webhook = await stack.client.register(`http://hooks.example.com:${port}/hook`);
+    const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+    const { attempts } = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+    expect(attempts).toMatchObject([{ number: 1, outcome: 'delivered' }]);
+    expect(receiver.requests).toHaveLength(1);
+    const [worker] = stack.workers;
+    expect(await worker?.waitForLine(({ message }) => message === 'delivery.unsent')).toMatchObject({
+      level: 'warn',
+      event_id: eventId,
+      endpoint_id: webhook.id,
+      error: 'The proxy answered 407 instead of opening a tunnel.',
+    });
+    expect(worker?.output).not.toContain(PASSWORD);
     await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
   });
 });

@@ -4,9 +4,10 @@
  */
 import { parseArgs } from 'node:util';
 import { runDrainSuite } from './drain/index';
+import { runNeighboursSuite } from './neighbours/index';
 import { runZooSuite } from './zoo/index';
 
-const suites = { drain: runDrainSuite, zoo: runZooSuite };
+const suites = { drain: runDrainSuite, neighbours: runNeighboursSuite, zoo: runZooSuite };
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

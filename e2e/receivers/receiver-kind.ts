@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '@webhooks/core/deliveries/attempt';
-import type { CertificateAuthority } from '@webhooks/core/testing/certificates';
+import type { CertificateAuthority } from '@webhooks/core/testing/certificate-authority';
 
 /** A receiver at work. */
 export interface StartedReceiver {

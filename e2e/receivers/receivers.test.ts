@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { judgeResult } from '@webhooks/core/deliveries/judge-result';
-import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificates';
+import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { SenderProcess } from '../../bench/src/zoo/sender-process';
 import { until } from '../support/until';

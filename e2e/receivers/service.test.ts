@@ -1,4 +1,4 @@
-import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificates';
+import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { Receiver } from '../support/receiver';
 import { BRIEF, QUICK_WIN } from '../support/samples';

@@ -9,23 +9,35 @@ import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
 import { proxyRoute } from '@webhooks/core/egress/proxy-route';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
+import { createDisable } from '@webhooks/core/endpoints/disable';
+import { createDisableFailing } from '@webhooks/core/endpoints/disable-failing';
+import type { DisablePolicy } from '@webhooks/core/endpoints/disable-policy';
+import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
 import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
+import { Lanes } from '@webhooks/core/gates/lanes';
+import { createMove } from '@webhooks/core/gates/move';
 import { createOpenGate } from '@webhooks/core/gates/open-gate';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createSettle } from '@webhooks/core/gates/settle';
+import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
 import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
 import { createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
@@ -54,6 +66,8 @@ const OPEN_GATE_CONCURRENCY = 16;
 // healthy receiver takes to answer.
 const ENDPOINT_SHARE = 4;
 const PLACE_PATIENCE_MS = 100;
+// Endpoints that nothing is known of yet may hold half of the fast lane's slots together.
+const STRANGERS_SHARE = 2;
 
 /** Builds and starts the worker: the only place where its parts are made and wired. */
 export async function composeWorker(
@@ -70,14 +84,22 @@ export async function composeWorker(
   const queueRedis = connectRedis({ ...connection, name: 'worker-queue' });
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
 
-  const endpointStore = createRedisEndpointStore(storeRedis);
+  const endpointStore = createRedisEndpointStore(
+    storeRedis,
+    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+  );
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
   });
-  const gateStore = createRedisGateStore(storeRedis);
+  const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
+  const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
+  const breakerStore = createRedisBreakerStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis);
+  const removeGate = createRedisRemoveGate(storeRedis);
   const deliveryQueue = new BullmqDeliveryQueue(queues);
+  const eventQueue = new BullmqEventQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const deadLetters = new BullmqDeadLetters(queues);
   const queueDepth = new BullmqQueueDepth(queues);
@@ -107,9 +129,31 @@ export async function composeWorker(
     maxSize: Math.max(Math.floor(config.WORKER_CONCURRENCY / ENDPOINT_SHARE), 1),
     patienceMs: PLACE_PATIENCE_MS,
   });
+  const lanes = new Lanes(Math.max(Math.floor(config.WORKER_CONCURRENCY / STRANGERS_SHARE), 1));
   const waitingHere: WaitingHere = new Set();
-  const gate = { endpointStore, gateStore, windows, wakeQueue, waitingHere, clock, emit };
+  const gate = {
+    endpointStore,
+    breakerStore,
+    parkedStore,
+    removeGate,
+    windows,
+    lanes,
+    wakeQueue,
+    waitingHere,
+    clock,
+    emit,
+  };
+  const disable = createDisable(gate);
+  const disableFailing = createDisableFailing({
+    healthStore,
+    disable,
+    policy: disablePolicyOf(config),
+    clock,
+  });
   const openGate = createOpenGate({ ...gate, releaseQueue: deliveryQueue });
+
+  const subscriptions = createSubscriptions(endpointStore);
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
 
   const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
   const fanOut = new BullmqFanOutConsumer({
@@ -119,36 +163,46 @@ export async function composeWorker(
     deadLetters,
     fanOutEvent: createFanOutEvent({
       eventStore,
-      subscriptions: createSubscriptions(endpointStore),
+      subscriptions,
       deliveryStore,
       deliveryQueue,
       clock,
       emit,
     }),
   });
-  const deliveries = new BullmqDeliverConsumer({
-    ...consumer,
+  const deliver = createDeliver({
+    eventStore,
+    endpointStore,
+    deliveryStore,
+    breakerStore,
+    windows,
+    lanes,
+    admit: createAdmit(gate),
+    hold: createHold(gate),
+    move: createMove({ slowLaneQueue: deliveryQueue, emit }),
+    settle: createSettle({ ...gate, disable, disableFailing, openGate }),
+    raise: operationalEvents.raise,
+    healthRecorder,
+    transport: transport.send,
+    retrySchedule: config.RETRY_SCHEDULE,
+    requestStyle: {
+      userAgent: USER_AGENT,
+      signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+    },
+    clock,
+    random: Math.random,
+    emit,
+  });
+  const lane = { ...consumer, deliver, stopDeadlineMs: config.SHUTDOWN_TIMEOUT };
+  const fastLane = new BullmqDeliverConsumer({
+    ...lane,
+    lane: 'fast',
     concurrency: config.WORKER_CONCURRENCY,
-    stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
-    deliver: createDeliver({
-      eventStore,
-      endpointStore,
-      deliveryStore,
-      gateStore,
-      windows,
-      admit: createAdmit(gate),
-      hold: createHold(gate),
-      settle: createSettle({ ...gate, openGate }),
-      transport: transport.send,
-      retrySchedule: config.RETRY_SCHEDULE,
-      requestStyle: {
-        userAgent: USER_AGENT,
-        signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
-      },
-      clock,
-      random: Math.random,
-      emit,
-    }),
+  });
+  const slowLane = new BullmqDeliverConsumer({
+    ...lane,
+    lane: 'slow',
+    concurrency: config.SLOW_LANE_CONCURRENCY ?? config.WORKER_CONCURRENCY,
   });
   const gates = new BullmqOpenGateConsumer({ ...consumer, concurrency: OPEN_GATE_CONCURRENCY, openGate });
   const opsServer = new OpsServer({
@@ -159,9 +213,8 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  fanOut.start();
-  deliveries.start();
-  gates.start();
+  const consumers = [fanOut, fastLane, slowLane, gates];
+  for (const one of consumers) one.start();
 
   return {
     emit,
@@ -169,19 +222,32 @@ export async function composeWorker(
     parts: [
       {
         name: 'consumers',
-        stop: async () => void (await Promise.all([fanOut.stop(), deliveries.stop(), gates.stop()])),
+        stop: async () => void (await Promise.all(consumers.map((one) => one.stop()))),
       },
+      { name: 'operational events', stop: () => operationalEvents.stop() },
+      { name: 'health recorder', stop: () => healthRecorder.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },
       {
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [deliveryQueue, wakeQueue, deadLetters, queueDepth].map((queue) => queue.close()),
+            [deliveryQueue, eventQueue, wakeQueue, deadLetters, queueDepth].map((queue) => queue.close()),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },
       { name: 'store connection', stop: async () => storeRedis.disconnect() },
     ],
   };
+}
+
+function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig): DisablePolicy | 'never' {
+  return DISABLE_AFTER === 'never'
+    ? 'never'
+    : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
+}
+
+// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the disabling.
+function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
+  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
 }

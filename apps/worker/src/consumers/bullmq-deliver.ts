@@ -1,36 +1,32 @@
-import type { Deliver, DeliverInput } from '@webhooks/core/deliveries/deliver';
+import type { Deliver, DeliverInput, DeliverResult } from '@webhooks/core/deliveries/deliver';
+import type { Lane } from '@webhooks/core/gates/lanes';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
-import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
-import { type ConsumerOptions, workerOptions } from './consumer';
+import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { DelayedError, type Job, UnrecoverableError, WaitingError, type Worker } from 'bullmq';
+import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { RetryLater } from './retry-later';
+import { isUnreadableSecret, UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 export interface DeliverConsumerOptions extends ConsumerOptions {
+  /** Whose queue it takes from. */
+  readonly lane: Lane;
   readonly deliver: Deliver;
   /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
   readonly stopDeadlineMs: number;
 }
 
-/** Takes deliveries off the queue, one attempt a job run, and tells BullMQ when to run the job again. */
+const QUEUES = { fast: DELIVERIES_QUEUE, slow: SLOW_DELIVERIES_QUEUE } as const;
+
+/** Takes deliveries off a lane's queue, one attempt a job run, and tells BullMQ when to run the job again. */
 export class BullmqDeliverConsumer {
   readonly #worker: Worker<DeliveryJob>;
 
   constructor(private readonly options: DeliverConsumerOptions) {
-    this.#worker = new Worker<DeliveryJob>(
-      DELIVERIES_QUEUE,
+    this.#worker = openWorker<DeliveryJob>(
+      QUEUES[options.lane],
       (job, token, signal) => this.#process(job, token, signal),
-      {
-        ...workerOptions(options),
-        settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
-      },
+      options,
     );
-    this.#worker.on('error', (error) =>
-      options.emit({ name: 'redis.error', connection: 'deliveries', error }),
-    );
-    this.#worker.on('failed', (job, error) => {
-      if (error instanceof RetryLater) return;
-      options.emit({ name: 'job.failed', queue: DELIVERIES_QUEUE, jobId: job?.id ?? '', error });
-    });
     // Another worker may own these by now: let go of them, so that no receiver is sent the same thing by two.
     this.#worker.on('lockRenewalFailed', (jobIds) => {
       for (const jobId of jobIds) this.#worker.cancelJob(jobId);
@@ -53,7 +49,7 @@ export class BullmqDeliverConsumer {
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const result = await this.options.deliver(readJob(job), signal ?? new AbortController().signal);
+    const result = await this.#deliver(job, signal ?? new AbortController().signal);
     switch (result.kind) {
       case 'done':
         return;
@@ -67,10 +63,21 @@ export class BullmqDeliverConsumer {
         throw new WaitingError();
     }
   }
+
+  // Nothing was sent and nothing is on record: the delivery waits for the key, and uses no attempt.
+  async #deliver(job: Job<DeliveryJob>, signal: AbortSignal): Promise<DeliverResult> {
+    try {
+      return await this.options.deliver({ ...readJob(job), lane: this.options.lane }, signal);
+    } catch (error) {
+      if (!isUnreadableSecret(error)) throw error;
+      this.options.emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
+      return { kind: 'retry', delayMs: UNREADABLE_SECRET_DELAY_MS, reason: 'secret_unreadable' };
+    }
+  }
 }
 
 // Only our own fan-out adds such jobs, so one that can't be read is kept among the failed, for people to look at.
-function readJob(job: Job<DeliveryJob>): DeliverInput {
+function readJob(job: Job<DeliveryJob>): Omit<DeliverInput, 'lane'> {
   const parts = parseDeliveryJobId(job.id ?? '');
   const data = deliveryJobSchema.safeParse(job.data);
   if (!parts || !data.success) throw new UnrecoverableError('Not a delivery job.');

@@ -5,10 +5,10 @@ const withCode = (code: string) => Object.assign(new Error('ENOTFOUND in the mes
 describe('classifyNetworkError', () => {
   it.each([
     ['ERR_BLOCKED_ADDRESS', 'blocked_address'],
+    ['ERR_PROXY_DENIED', 'blocked_address'],
+    ['ERR_PROXY_CONNECT_TIMEOUT', 'connect_timeout'],
+    ['ERR_PROXY_CONNECT_FAILED', 'network_error'],
     ['ERR_UNRESOLVED_NAME', 'dns_error'],
-    ['ENOTFOUND', 'dns_error'],
-    ['EAI_AGAIN', 'dns_error'],
-    ['ENODATA', 'dns_error'],
     ['ECONNREFUSED', 'connect_refused'],
     ['ETIMEDOUT', 'connect_timeout'],
     ['ECONNRESET', 'connection_reset'],
@@ -16,6 +16,7 @@ describe('classifyNetworkError', () => {
     ['EPROTO', 'tls_error'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls_error'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls_error'],
+    ['ERR_OSSL_PEM_NO_START_LINE', 'tls_error'],
     ['CERT_HAS_EXPIRED', 'tls_error'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls_error'],
     ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'tls_error'],

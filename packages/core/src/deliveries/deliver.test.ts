@@ -1,21 +1,28 @@
 import { verifyMessage } from '@webhooks/signature';
-import type { Endpoint } from '../endpoints/endpoint';
+import type { EndedAttempt } from '../endpoints/attempt-tally';
+import type { Endpoint, EndpointId } from '../endpoints/endpoint';
+import { newestSecret } from '../endpoints/endpoint-secrets';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
 import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS } from '../gates/breaker';
+import { SLOW_MS } from '../gates/lanes';
 import { keys } from '../redis/keys';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
-import { buildGate } from '../testing/build-gate';
+import { buildGate, MAX_STRANGERS } from '../testing/build-gate';
+import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
+import { uniqueEndpointId } from '../testing/unique-ids';
 import { createDeliver, type DeliverInput } from './deliver';
 import { deliveryIdOf } from './delivery-id';
 import type { DeliveryFact } from './delivery-log';
+import { judgeResult } from './judge-result';
 import { createRedisDeliveryStore, type DeliveryStore } from './redis-delivery-store';
-import type { DeliveryRequest, SendResult } from './transport';
+import type { DeliveryRequest, SendResult, SentResult } from './transport';
 
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;
@@ -27,7 +34,7 @@ let eventStore: EventStore;
 let deliveryStore: DeliveryStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  endpointStore = createRedisEndpointStore(redis.client);
+  endpointStore = createRedisEndpointStore(redis.client, testSealer);
   eventStore = createRedisEventStore(redis.client, 60_000);
   deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
 });
@@ -36,7 +43,7 @@ afterAll(() => redis.close());
 function answered(
   status: number,
   change: Partial<Extract<SendResult, { kind: 'answered' }>> = {},
-): SendResult {
+): SentResult {
   return {
     kind: 'answered',
     status,
@@ -59,9 +66,11 @@ interface Arrangement {
   readonly results?: SendResult[];
   readonly endpoint?: Endpoint | 'deleted';
   readonly event?: 'expired';
+  /** The event's type. */
+  readonly type?: string;
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
-  readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased'>>;
+  readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased' | 'lane'>>;
   readonly random?: number;
   /** Happens while a request is under way. */
   readonly whileSending?: (input: DeliverInput) => unknown;
@@ -73,18 +82,20 @@ async function arrange({
   log = [],
   random = 0,
   job = {},
+  type = 'keyword.quick_win',
   whileSending,
   ...given
 }: Arrangement = {}) {
   const endpoint =
     given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
-  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000 });
+  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000, type });
   const input: DeliverInput = {
     accountId: event.accountId,
     eventId: event.id,
     endpointId: endpoint.id,
     side: 'first',
     wasReleased: false,
+    lane: 'fast',
     ...job,
   };
   if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
@@ -95,6 +106,8 @@ async function arrange({
   let now = NOW;
   const requests: DeliveryRequest[] = [];
   const signals = recordSignals();
+  const raised = recordRaised();
+  const recorded: [EndpointId, EndedAttempt][] = [];
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
   const deliver = createDeliver({
@@ -102,6 +115,8 @@ async function arrange({
     eventStore,
     endpointStore,
     deliveryStore,
+    raise: raised.raise,
+    healthRecorder: { record: (id, attempt) => void recorded.push([id, attempt]) },
     retrySchedule: SCHEDULE,
     requestStyle: {
       userAgent: 'hooks/1.2',
@@ -125,6 +140,8 @@ async function arrange({
     input,
     requests,
     signals,
+    recorded,
+    raised,
     gate,
     moveClock(ms: number) {
       now += ms;
@@ -146,7 +163,9 @@ describe('a delivery that is accepted', () => {
       },
     ]);
     const { headers = {}, body = '' } = requests[0] ?? {};
-    expect(verifyMessage({ secret: endpoint.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+    expect(
+      verifyMessage({ secret: newestSecret(endpoint).secret, headers, body, nowSeconds: NOW / 1_000 }),
+    ).toBe(true);
   });
 
   it('is done, and on record with its attempt', async () => {
@@ -235,6 +254,99 @@ describe('an attempt that fails', () => {
   });
 });
 
+describe("an attempt counts for its endpoint's health", () => {
+  it.each([
+    ['as a success', answered(204), true],
+    ['as a failure', refused, false],
+  ])('%s', async (_what, result, delivered) => {
+    const { deliver, recorded, endpoint } = await arrange({ results: [result] });
+    await deliver();
+    expect(recorded).toEqual([[endpoint.id, { delivered, at: NOW + SEND_MS }]]);
+  });
+});
+
+describe('the timings of an attempt', () => {
+  const timings = { dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 4 };
+
+  it.each<[string, SendResult]>([
+    ['accepted', answered(204, { timings })],
+    ['failed', { ...refused, timings }],
+  ])('that %s are on record, and announced', async (_what, result) => {
+    const { deliver, readRecord, signals } = await arrange({ results: [result] });
+    await deliver();
+    expect(await readRecord()).toMatchObject({ attempts: [{ timings }] });
+    expect(signals.named('delivery.attempted')).toMatchObject([timings]);
+  });
+});
+
+describe('a receiver that asks for the end of a delivery', () => {
+  it('is not sent it again: it is aborted, and kept with its attempt', async () => {
+    const { deliver, readRecord, signals } = await arrange({ results: [answered(422, { wish: 'abort' })] });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({
+      status: 'aborted',
+      nextAttemptAt: undefined,
+      attempts: [{ outcome: 'http_4xx', responseStatus: 422 }],
+    });
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'aborted' }]);
+    expect(await deliver()).toEqual({ kind: 'done' });
+  });
+
+  it('has it delivered nonetheless when it accepts it', async () => {
+    const { deliver, readRecord } = await arrange({ results: [answered(200, { wish: 'abort' })] });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered' });
+  });
+});
+
+describe('a receiver that asks to be disabled', () => {
+  const DISABLED = { status: 'disabled', disabledReason: 'receiver' };
+
+  it('gets nothing any more, and what it did not accept is held', async () => {
+    const { deliver, endpoint, input, gate } = await arrange({
+      results: [answered(500, { wish: 'disable' })],
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject(DISABLED);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+  });
+
+  it('is disabled also when it accepts', async () => {
+    const { deliver, endpoint, readRecord } = await arrange({
+      results: [answered(200, { wish: 'disable' })],
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered' });
+    expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject(DISABLED);
+  });
+});
+
+describe('a delivery that could not leave us', () => {
+  const unsent: SendResult = { kind: 'unsent', error: 'The proxy could not be used (ECONNREFUSED).' };
+
+  it('comes again soon: it was no attempt, and no failure of the endpoint', async () => {
+    const { deliver, readRecord, gate, input, signals } = await arrange({ results: [unsent, answered(204)] });
+    expect(await deliver()).toEqual({ kind: 'again', delayMs: 5_000 });
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(signals.named('delivery.attempted')).toEqual([]);
+    expect(signals.named('delivery.unsent')).toEqual([
+      { name: 'delivery.unsent', eventId: input.eventId, endpointId: input.endpointId, error: unsent.error },
+    ]);
+
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  });
+
+  it('has its place at the endpoint back', async () => {
+    const { deliver, gate, input } = await arrange({ results: [unsent] });
+    const before = gate.windows.freePlaces(input.endpointId);
+    await deliver();
+    expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
+  });
+});
+
 describe('further attempts', () => {
   it('count on, wait longer, and keep what happened before', async () => {
     const { deliver, requests, readRecord, event } = await arrange({
@@ -265,6 +377,16 @@ describe('further attempts', () => {
     expect(signals.named('delivery.ended')).toMatchObject([{ status: 'exhausted' }]);
   });
 
+  it("follow the endpoint's own schedule, if it has one", async () => {
+    const { deliver, readRecord } = await arrange({
+      endpoint: buildEndpoint({ retrySchedule: [7_000] }),
+      results: [answered(500), answered(500)],
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry', delayMs: 7_000 });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'exhausted' });
+  });
+
   it('go to where the endpoint is by then, signed with the secret that it has by then', async () => {
     const { deliver, requests, endpoint } = await arrange({ results: [answered(500), answered(204)] });
     await deliver();
@@ -278,7 +400,61 @@ describe('further attempts', () => {
     await deliver();
     const { url, headers = {}, body = '' } = requests[1] ?? {};
     expect(url).toBe(moved.url);
-    expect(verifyMessage({ secret: moved.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+    expect(
+      verifyMessage({ secret: newestSecret(moved).secret, headers, body, nowSeconds: NOW / 1_000 }),
+    ).toBe(true);
+  });
+});
+
+describe('its account', () => {
+  const failedThrice: readonly DeliveryFact[] = [1, 2, 3].map((number) => ({
+    kind: 'attempted',
+    attempt: buildAttempt({ number }),
+    nextAttemptAt: NOW,
+  }));
+
+  it('is told nothing of an attempt that goes well', async () => {
+    const { deliver, raised } = await arrange({ results: [answered(204)] });
+    await deliver();
+    expect(raised.events).toEqual([]);
+  });
+
+  it('is told of the fourth failure, and of the last', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({ results: [refused], log: failedThrice });
+    await deliver();
+    expect(raised.events.map(({ type }) => type)).toEqual(['webhook.failing', 'delivery.exhausted']);
+    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({
+      toldFailingSince: NOW + SEND_MS,
+    });
+  });
+
+  it('is told when the receiver says that it is gone', async () => {
+    const { deliver, raised, endpoint } = await arrange({ results: [answered(410)] });
+    await deliver();
+    expect(raised.events).toMatchObject([
+      { type: 'webhook.disabled', accountId: endpoint.accountId, data: { reason: 'gone' } },
+    ]);
+  });
+
+  it('is told when what it was told of is over', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({
+      results: [answered(204)],
+      job: { lane: 'slow' },
+    });
+    await gate.breakerStore.recordFailure(endpoint.id, CLOSED, NOW - 1, { telling: true });
+    await deliver();
+    expect(raised.events).toMatchObject([{ type: 'webhook.recovered' }]);
+  });
+
+  it('is told nothing of a delivery that was to tell it something', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({
+      results: [answered(410)],
+      log: failedThrice,
+      type: 'webhook.failing',
+    });
+    await deliver();
+    expect(raised.events).toEqual([]);
+    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({ toldFailingSince: undefined });
   });
 });
 
@@ -331,7 +507,7 @@ describe('a delivery that has to wait', () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await gate.gateStore.listParked(input.endpointId, 10)).toEqual([
+    expect(await gate.parkedStore.listParked(input.endpointId, 10)).toEqual([
       { eventId: input.eventId, side: parkedSide },
     ]);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
@@ -343,8 +519,9 @@ describe('a delivery that has to wait', () => {
       results: [answered(204)],
     });
     for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
-      await gate.gateStore.recordFailure(input.endpointId, CLOSED, NOW);
+      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
     }
+    gate.lanes.learn(input.endpointId, { outcome: 'http_5xx', durationMs: 1 });
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
     expect(gate.wakes.asked).toMatchObject([{ endpointId: input.endpointId, at: NOW + FIRST_OPEN_MS }]);
@@ -352,7 +529,7 @@ describe('a delivery that has to wait', () => {
     moveClock(FIRST_OPEN_MS);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
-    expect(await gate.gateStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
   });
 
   it('is parked while others have taken every place at its endpoint', async () => {
@@ -360,14 +537,14 @@ describe('a delivery that has to wait', () => {
     await takeEveryPlace(gate, input);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'busy' }]);
   });
 
   it('is cancelled rather than parked when its endpoint was deleted', async () => {
     const { deliver, gate, input } = await arrange({ endpoint: 'deleted' });
     await deliver();
-    expect(await gate.gateStore.countParked(input.endpointId)).toBe(0);
+    expect(await gate.parkedStore.countParked(input.endpointId)).toBe(0);
   });
 });
 
@@ -376,7 +553,7 @@ async function takeEveryPlace(
   { accountId, endpointId }: DeliverInput,
 ): Promise<void> {
   const endpoint = buildEndpoint({ id: endpointId, accountId });
-  while (windows.freePlaces(endpointId) > 0) await admit(endpoint, CLOSED);
+  while (windows.freePlaces(endpointId) > 0) await admit(endpoint, CLOSED, 'slow');
 }
 
 describe("its endpoint's gate", () => {
@@ -403,7 +580,7 @@ describe("its endpoint's gate", () => {
       job: { wasReleased: true },
     });
     const next = { eventId: buildEvent().id, side: 'second' } as const;
-    await gate.gateStore.park(input.endpointId, next, NOW);
+    await gate.parkedStore.park(input.endpointId, next, NOW);
     await deliver();
     expect(gate.releases.released).toMatchObject([{ endpointId: input.endpointId, parked: next }]);
   });
@@ -416,8 +593,96 @@ describe("its endpoint's gate", () => {
       disabledReason: 'gone',
     });
     expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
+  });
+});
+
+describe('a delivery on the fast lane', () => {
+  it.each<[string, SentResult]>([
+    ['was slow to answer', answered(204)],
+    ['did not answer', { kind: 'failed', reason: 'response_timeout', error: 'No answer.', timings: {} }],
+  ])('is moved when its endpoint %s before, at no cost of attempts', async (_what, result) => {
+    const { deliver, input, gate, requests, readRecord, signals } = await arrange();
+    gate.lanes.learn(input.endpointId, {
+      outcome: judgeResult(result),
+      durationMs: result.kind === 'answered' ? SLOW_MS + 1 : 1,
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(gate.moves.moved).toEqual([input]);
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(signals.named('delivery.moved')).toMatchObject([{ eventId: input.eventId, reason: 'slow' }]);
+  });
+
+  it('is moved when its endpoint was slow this very moment', async () => {
+    const { deliver, gate, requests, moveClock } = await arrange({
+      results: [answered(500), answered(500)],
+      whileSending: () => moveClock(SLOW_MS),
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(gate.moves.moved).toHaveLength(1);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is moved when strangers hold their share of the slots already, until they are done', async () => {
+    const { deliver, gate, requests, signals } = await arrange({ results: [answered(204)] });
+    const strangers = Array.from({ length: MAX_STRANGERS }, () =>
+      gate.lanes.enter('fast', uniqueEndpointId(), false),
+    );
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(signals.named('delivery.moved')).toMatchObject([{ reason: 'stranger' }]);
+
+    for (const stranger of strangers) if (stranger.kind === 'admitted') gate.lanes.leave(stranger);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is held, not moved, while its slow endpoint gets nothing anyway', async () => {
+    const { deliver, input, gate, signals } = await arrange({ endpoint: disabledEndpoint() });
+    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+    await deliver();
+    expect(gate.moves.moved).toEqual([]);
+    expect(signals.named('delivery.held')).toHaveLength(1);
+  });
+
+  it('makes room for other strangers however it comes to its end', async () => {
+    const ends: Arrangement[] = [
+      { results: [answered(204)] },
+      { results: [refused] },
+      { results: [] },
+      { endpoint: disabledEndpoint() },
+    ];
+    for (const end of ends) {
+      const { deliver, gate } = await arrange(end);
+      await deliver().catch(() => {});
+      expect(countStrangersLetIn(gate)).toBe(MAX_STRANGERS);
+    }
+    const { deliver, gate, input } = await arrange();
+    await takeEveryPlace(gate, input);
+    await deliver();
+    expect(countStrangersLetIn(gate)).toBe(MAX_STRANGERS);
+  });
+});
+
+function countStrangersLetIn({ lanes }: ReturnType<typeof buildGate>): number {
+  let letIn = 0;
+  while (lanes.enter('fast', uniqueEndpointId(), false).kind === 'admitted') letIn += 1;
+  return letIn;
+}
+
+describe('a delivery on the slow lane', () => {
+  it('is tried there, however slow its endpoint is, and a quick answer brings the next ones back', async () => {
+    const { deliver, gate, input, requests } = await arrange({
+      job: { lane: 'slow' },
+      results: [answered(204)],
+    });
+    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+    expect(gate.lanes.enter('fast', input.endpointId, false)).toMatchObject({ kind: 'admitted' });
   });
 });
 

@@ -13,6 +13,12 @@ const delivered = (number: number): DeliveryFact => ({
   attempt: buildAcceptedAttempt({ number }),
   nextAttemptAt: undefined,
 });
+const aborted = (number: number): DeliveryFact => ({
+  kind: 'attempted',
+  attempt: buildAttempt({ number }),
+  nextAttemptAt: undefined,
+  isAborted: true,
+});
 const cancelled: DeliveryFact = { kind: 'cancelled', reason: 'endpoint_deleted' };
 
 function stateAfter(...facts: DeliveryFact[]) {
@@ -42,6 +48,11 @@ describe('readLog', () => {
       { status: 'delivered', nextAttemptAt: undefined, attempts: [1, 2] },
     ],
     [
+      'aborted after a failed attempt whose receiver asked for that',
+      [failed(1, RETRY_AT), aborted(2)],
+      { status: 'aborted', nextAttemptAt: undefined, attempts: [1, 2] },
+    ],
+    [
       'cancelled after its endpoint was deleted, with nothing planned any more',
       [failed(1, RETRY_AT), cancelled],
       { status: 'cancelled', nextAttemptAt: undefined, attempts: [1] },
@@ -66,10 +77,25 @@ describe('readLog', () => {
   });
 
   it('gives attempts back with all that was recorded, and no more', () => {
-    const full = buildAttempt({ error: 'line\nfeed "quoted"', responseBody: '{"reason":"Zoë 🚀"}\r\n' });
+    const full = buildAttempt({
+      error: 'line\nfeed "quoted"',
+      responseBody: '{"reason":"Zoë 🚀"}\r\n',
+      timings: { dnsMs: 1, connectMs: 0, tlsMs: 3, firstByteMs: 40 },
+    });
     const bare = { number: 2, startedAt: 1, durationMs: 2, outcome: 'connect_refused' } as const;
     const log = [full, bare].map((attempt) => encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 3 }));
     expect(readLog(log.join('')).attempts).toEqual([full, bare]);
+  });
+
+  it.each([
+    { firstByteMs: 12 },
+    { connectMs: 4 },
+    { dnsMs: 4 },
+    { dnsMs: 1, connectMs: 2, firstByteMs: 3 },
+    { connectMs: 2, tlsMs: 0 },
+  ])('gives the timings %j back', (timings) => {
+    const attempt = buildAttempt({ timings });
+    expect(readLog(encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 3 })).attempts).toEqual([attempt]);
   });
 
   it.each(['{', '{"n":1}\n', '{"n":1,"t":1,"d":1,"o":"no_such_outcome"}\n'])(
@@ -84,5 +110,12 @@ describe('encodeFact', () => {
   it('is one short line', () => {
     const line = encodeFact(delivered(1));
     expect(line).toBe('{"n":1,"t":1700000000500,"d":40,"o":"delivered","s":204}\n');
+  });
+
+  it('adds little for the timings over a connection that was kept alive', () => {
+    const attempt = buildAcceptedAttempt({ timings: { firstByteMs: 38 } });
+    expect(encodeFact({ kind: 'attempted', attempt, nextAttemptAt: undefined })).toBe(
+      '{"n":1,"t":1700000000500,"d":40,"o":"delivered","s":204,"w":[38]}\n',
+    );
   });
 });

@@ -71,7 +71,7 @@ function askForTunnel(
 
 /** Ends the request when the proxy can't be reached in time, or does not answer in time. */
 function watch(request: ClientRequest, { protocol }: EgressProxy, connectTimeoutMs: number): () => void {
-  const reachMs = Math.min(REACH_TIMEOUT_MS, connectTimeoutMs);
+  const reachMs = Math.min(REACH_TIMEOUT_MS, connectTimeoutMs / 2);
   let timer = setTimeout(
     () => request.destroy(new ProxyFaultError(`The proxy could not be reached in ${reachMs} ms.`)),
     reachMs,

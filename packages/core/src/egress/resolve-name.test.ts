@@ -7,13 +7,14 @@ afterEach(async () => {
 });
 
 /** A resolver that asks a name server of this test, which answers the same to every name. */
-async function arrange(answers: Readonly<Record<RecordType, DnsAnswer>>) {
+async function arrange(answers: Readonly<Record<RecordType, DnsAnswer>>, { queryTimeoutMs = 50 } = {}) {
   const server = await startDnsServer((_name, type) => answers[type]);
   opened.push(server);
-  return { server, resolveName: createResolveName({ servers: [server.address], queryTimeoutMs: 50 }) };
+  return { server, resolveName: createResolveName({ servers: [server.address], queryTimeoutMs }) };
 }
 
 const none: DnsAnswer = { addresses: [], ttlSeconds: 0 };
+const at = (address: string) => ({ addresses: [address], ttlSeconds: 60 });
 
 describe('a public name', () => {
   it('is asked for at the name servers, in both families, with its time to live', async () => {
@@ -45,6 +46,33 @@ describe('a public name', () => {
     ['does not answer for the', 'silence'],
   ])('is found in one family when its server %s other one', async (_what, other) => {
     const { resolveName } = await arrange({ A: { addresses: ['192.0.2.1'], ttlSeconds: 5 }, AAAA: other });
+    expect(await resolveName('hooks.example.com')).toMatchObject([{ address: '192.0.2.1' }]);
+  });
+
+  // Some name servers drop queries for AAAA: the first delivery to a name would wait for seconds.
+  it.each<[string, DnsAnswer, DnsAnswer, string]>([
+    ['AAAA', at('192.0.2.1'), 'silence', '192.0.2.1'],
+    ['A', 'silence', at('2001:db8::1'), '2001:db8::1'],
+  ])('is not waited for where its server drops queries for %s', async (_what, A, AAAA, address) => {
+    const { server } = await arrange({ A, AAAA });
+    // Longer than a test may take.
+    const resolveName = createResolveName({ servers: [server.address], queryTimeoutMs: 120_000 });
+    expect(await resolveName('hooks.example.com')).toMatchObject([{ address }]);
+  });
+
+  it('is found in both families when the second answer comes a little later', async () => {
+    const { resolveName } = await arrange({ A: at('192.0.2.1'), AAAA: { ...at('2001:db8::1'), delayMs: 5 } });
+    expect(await resolveName('hooks.example.com')).toMatchObject([
+      { address: '2001:db8::1' },
+      { address: '192.0.2.1' },
+    ]);
+  });
+
+  it('is waited for as long as all that came is that there is nothing', async () => {
+    const { resolveName } = await arrange(
+      { A: { ...at('192.0.2.1'), delayMs: 150 }, AAAA: none },
+      { queryTimeoutMs: 60_000 },
+    );
     expect(await resolveName('hooks.example.com')).toMatchObject([{ address: '192.0.2.1' }]);
   });
 

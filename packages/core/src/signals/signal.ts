@@ -5,6 +5,7 @@ import type { RefusalReason } from '../egress/address-ranges';
 import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import type { WaitReason } from '../gates/admit';
+import type { MoveReason } from '../gates/lanes';
 
 /**
  * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
@@ -36,6 +37,13 @@ export type Signal =
       readonly jobId: string;
       readonly code: string;
       readonly reason: string;
+    }
+  | {
+      /** An account is told something about one of its endpoints. */
+      readonly name: 'operational_event.raised';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
     }
   | {
       readonly name: 'event.fanned_out';
@@ -88,6 +96,13 @@ export type Signal =
       readonly reason: WaitReason;
     }
   | {
+      /** It goes on in the slow lane. */
+      readonly name: 'delivery.moved';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly reason: MoveReason;
+    }
+  | {
       readonly name: 'breaker.opened';
       readonly endpointId: EndpointId;
       /** In a row. */
@@ -103,7 +118,15 @@ export type Signal =
       readonly error: unknown;
     }
   | { readonly name: 'job.failed'; readonly queue: string; readonly jobId: string; readonly error: unknown }
+  | {
+      /** Something on the side did not work out that nothing waits for. */
+      readonly name: 'task.failed';
+      readonly task: 'record health' | 'raise operational event';
+      readonly error: unknown;
+    }
   | { readonly name: 'redis.error'; readonly connection: string; readonly error: unknown }
+  /** There is no key to seal secrets with: they are stored as plain text. */
+  | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }
   | { readonly name: 'process.stopping'; readonly detail: string }
   | { readonly name: 'process.stopped' }

@@ -39,8 +39,10 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.unsent':
     case 'redis.error':
     case 'job.interrupted':
+    case 'task.failed':
     case 'breaker.opened':
     case 'endpoint.disabled':
+    case 'secrets.unprotected':
       return 'warn';
     case 'delivery.attempted':
       return signal.outcome === 'delivered' ? 'info' : 'warn';
@@ -48,10 +50,12 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return signal.status === 'delivered' ? 'debug' : 'warn';
     case 'event.fanned_out':
     case 'delivery.held':
+    case 'delivery.moved':
       return 'debug';
     case 'request.completed':
     case 'breaker.closed':
     case 'event.accepted':
+    case 'operational_event.raised':
     case 'process.started':
     case 'process.stopping':
     case 'process.stopped':

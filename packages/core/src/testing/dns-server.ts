@@ -5,9 +5,9 @@ import ipaddr from 'ipaddr.js';
 
 export type RecordType = 'A' | 'AAAA';
 
-/** What a name server says: addresses with their time to live, that there is no such name, that it can't tell, or nothing. */
+/** What a name server says: addresses with their time to live, now or later, that there is no such name, that it can't tell, or nothing. */
 export type DnsAnswer =
-  | { readonly addresses: readonly string[]; readonly ttlSeconds: number }
+  | { readonly addresses: readonly string[]; readonly ttlSeconds: number; readonly delayMs?: number }
   | 'no such name'
   | 'failure'
   | 'silence';
@@ -37,8 +37,11 @@ export async function startDnsServer(
     const { name, type, bytes } = readQuestion(query);
     questions.push(`${type} ${name}`);
     const given = answer(name, type);
-    if (given !== 'silence')
-      socket.send(encodeAnswer(query.readUInt16BE(0), bytes, type, given), port, address);
+    if (given === 'silence') return;
+    const reply = encodeAnswer(query.readUInt16BE(0), bytes, type, given);
+    const delayMs = typeof given === 'string' ? 0 : (given.delayMs ?? 0);
+    if (delayMs === 0) socket.send(reply, port, address);
+    else setTimeout(() => socket.send(reply, port, address), delayMs);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');

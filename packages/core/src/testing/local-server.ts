@@ -27,7 +27,8 @@ export async function findClosedPort(): Promise<number> {
   return server.port;
 }
 
-async function listen(server: Server): Promise<LocalServer> {
+/** Lets a server of whatever kind listen on a free port. */
+export async function listen(server: Server): Promise<LocalServer> {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {

@@ -1,6 +1,7 @@
 import type { RedisClient } from '@webhooks/core/redis/redis-connect';
 import type { Emit } from '@webhooks/core/signals/signals';
-import type { WorkerOptions } from 'bullmq';
+import { type Processor, Worker } from 'bullmq';
+import { RetryLater } from './retry-later';
 
 export interface ConsumerOptions {
   readonly redis: RedisClient;
@@ -18,14 +19,13 @@ const MAX_STALLS = 1_000_000;
 // order for as long as events are kept (14 days, a start every 5 seconds) does.
 const MAX_STARTS = 300_000;
 
-/** What all our consumers ask of BullMQ. */
-export function workerOptions({
-  redis,
-  prefix,
-  concurrency,
-  lockDurationMs,
-}: ConsumerOptions): WorkerOptions {
-  return {
+/** What all our consumers ask of BullMQ. Takes no job before it is told to `run`. */
+export function openWorker<Data>(
+  queue: string,
+  process: Processor<Data>,
+  { redis, prefix, concurrency, lockDurationMs, emit }: ConsumerOptions,
+): Worker<Data> {
+  const worker = new Worker<Data>(queue, process, {
     connection: redis,
     prefix,
     concurrency,
@@ -36,5 +36,12 @@ export function workerOptions({
     maxStartedAttempts: MAX_STARTS,
     // What became of a job is on our own record; a job that failed nonetheless is kept, to be looked into.
     removeOnComplete: { count: 0 },
-  };
+    settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
+  });
+  worker.on('error', (error) => emit({ name: 'redis.error', connection: queue, error }));
+  worker.on('failed', (job, error) => {
+    if (error instanceof RetryLater) return;
+    emit({ name: 'job.failed', queue, jobId: job?.id ?? '', error });
+  });
+  return worker;
 }

@@ -1,0 +1,129 @@
+import { createServer, type ServerOptions } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import { buildTransportOptions } from '../testing/build-transport-options';
+import { type Certificate, CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
+import { createClosables } from '../testing/closables';
+import { listen } from '../testing/local-server';
+import { GotTransport } from './got-transport';
+import type { SendResult, TlsMaterial } from './transport';
+
+if (!hasOpenssl) console.warn("SKIPPED: TLS of an endpoint's own, because there is no openssl here.");
+const describeTls = hasOpenssl ? describe : describe.skip;
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+describeTls("an endpoint's own TLS", () => {
+  let authority: CertificateAuthority;
+  let other: CertificateAuthority;
+  let receiverCertificate: Certificate;
+  beforeAll(() => {
+    authority = new CertificateAuthority();
+    other = new CertificateAuthority();
+    receiverCertificate = authority.issue({ subject: 'IP:127.0.0.1' });
+  });
+  afterAll(() => {
+    authority.remove();
+    other.remove();
+  });
+
+  /** A receiver, and the serial numbers of the certificates that it was shown, one for each request. */
+  async function startReceiver(options: ServerOptions = {}) {
+    const shown: (string | undefined)[] = [];
+    const resumed: boolean[] = [];
+    const server = createServer({ ...receiverCertificate, ...options }, ({ socket }, response) => {
+      const peer = socket as TLSSocket;
+      shown.push(peer.getPeerX509Certificate()?.serialNumber);
+      resumed.push(peer.isSessionReused());
+      response.writeHead(204).end();
+    });
+    const { port, connectionCount } = willClose(await listen(server));
+    return { url: `https://127.0.0.1:${port}/`, shown, resumed, connectionCount };
+  }
+
+  function openSender() {
+    const transport = willClose(new GotTransport(buildTransportOptions()));
+    return (url: string, tls?: TlsMaterial): Promise<SendResult> =>
+      transport.send({ url, headers: {}, body: '{}', ...(tls && { tls }) }, new AbortController().signal);
+  }
+
+  const trusting = (material: Partial<TlsMaterial> = {}): TlsMaterial => ({
+    ca: authority.cert,
+    ...material,
+  });
+  function issueClient(from = authority): Pick<TlsMaterial, 'certificate' | 'key'> {
+    const { cert, key } = from.issue({ subject: 'DNS:sender.example.com' });
+    return { certificate: cert, key };
+  }
+
+  it('trusts the authority that is named, and says how long the handshake took', async () => {
+    const { url } = await startReceiver();
+    const result = await openSender()(url, trusting());
+    expect(result).toMatchObject({ kind: 'answered', status: 204 });
+    expect(result).toHaveProperty('timings', {
+      connectMs: expect.any(Number),
+      tlsMs: expect.any(Number),
+      firstByteMs: expect.any(Number),
+    });
+  });
+
+  it.each<[string, () => TlsMaterial | undefined]>([
+    ['another authority', () => ({ ca: other.cert })],
+    ['the well-known ones, when none is named', () => undefined],
+  ])('fails when it trusts %s', async (_what, material) => {
+    const { url, shown } = await startReceiver();
+    expect(await openSender()(url, material())).toMatchObject({ kind: 'failed', reason: 'tls_error' });
+    expect(shown).toEqual([]);
+  });
+
+  it('shows its certificate to a receiver that asks for one', async () => {
+    const { url, shown } = await startReceiver({ requestCert: true, ca: authority.cert });
+    expect(await openSender()(url, trusting(issueClient()))).toMatchObject({ status: 204 });
+    expect(shown).toEqual([expect.stringMatching(/^[0-9A-F]+$/)]);
+  });
+
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'fails without a certificate at a receiver that asks for one over %s',
+    async (maxVersion) => {
+      const { url, shown } = await startReceiver({ requestCert: true, ca: authority.cert, maxVersion });
+      expect(await openSender()(url, trusting())).toMatchObject({ kind: 'failed', reason: 'tls_error' });
+      expect(shown).toEqual([]);
+    },
+  );
+
+  it.each<[string, Partial<TlsMaterial>]>([
+    ['certificate', { certificate: 'none', key: 'none' }],
+    ['authority', { ca: '-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n' }],
+  ])('fails when what stands there is no %s, and other deliveries go on', async (_what, material) => {
+    const { url } = await startReceiver();
+    const send = openSender();
+    expect(await send(url, trusting(material))).toMatchObject({ kind: 'failed', reason: 'tls_error' });
+    expect(await send(url, trusting())).toMatchObject({ status: 204 });
+  });
+
+  // Or one client's deliveries would be taken for another's.
+  it('never shares a connection or a session with an endpoint of the same origin that shows another certificate', async () => {
+    const { url, shown, resumed, connectionCount } = await startReceiver({
+      requestCert: true,
+      rejectUnauthorized: false,
+      ca: authority.cert,
+    });
+    const send = openSender();
+    const [one, two] = [trusting(issueClient()), trusting(issueClient())];
+    for (const material of [one, two, one, two, trusting(), trusting()]) await send(url, material);
+    expect(connectionCount()).toBe(3);
+    expect(resumed).toEqual(Array(6).fill(false));
+    const [first, second] = shown;
+    expect(shown).toEqual([first, second, first, second, undefined, undefined]);
+    expect(first).not.toBe(second);
+  });
+
+  it('keeps a connection of one that trusts an authority from one that does not', async () => {
+    const { url, connectionCount } = await startReceiver();
+    const send = openSender();
+    expect(await send(url, trusting())).toMatchObject({ status: 204 });
+    expect(await send(url, { ca: other.cert })).toMatchObject({ kind: 'failed', reason: 'tls_error' });
+    expect(await send(url)).toMatchObject({ kind: 'failed', reason: 'tls_error' });
+    expect(connectionCount()).toBe(3);
+  });
+});
