@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificates';
+import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
 import { startConnectProxy } from '@webhooks/core/testing/connect-proxy';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';

@@ -5,8 +5,9 @@
 import { parseArgs } from 'node:util';
 import { runDrainSuite } from './drain/index';
 import { runNeighboursSuite } from './neighbours/index';
+import { runZooSuite } from './zoo/index';
 
-const suites = { drain: runDrainSuite, neighbours: runNeighboursSuite };
+const suites = { drain: runDrainSuite, neighbours: runNeighboursSuite, zoo: runZooSuite };
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -120,9 +121,11 @@ describe('the api and worker images together', () => {
     const receiver = await Receiver.start();
     running.push(receiver, { stop: () => redis.close() });
     const apiKey = newApiKey();
+    const secretsKey = randomBytes(32).toString('base64');
     const [apiPort, workerPort] = [await freePort(), await freePort()];
     const api = await start('api', apiPort, {
       REDIS_URL: redis.url,
+      SECRETS_ENCRYPTION_KEY: secretsKey,
       API_PORT: String(apiPort),
       BOOTSTRAP_API_KEY: apiKey,
       ALLOW_HTTP_URLS: 'true',
@@ -130,6 +133,7 @@ describe('the api and worker images together', () => {
     });
     const worker = await start('worker', workerPort, {
       REDIS_URL: redis.url,
+      SECRETS_ENCRYPTION_KEY: secretsKey,
       WORKER_PORT: String(workerPort),
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
     });

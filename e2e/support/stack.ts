@@ -14,6 +14,9 @@ export interface StackOptions {
   readonly redisUrl?: string;
 }
 
+/** The SECRETS_ENCRYPTION_KEY of every stack. */
+const ENCRYPTION_KEY = randomBytes(32).toString('base64');
+
 /** The whole service, from its build, as processes of their own, on a Redis database of its own. */
 export class Stack {
   readonly workers: ManagedProcess[] = [];
@@ -35,6 +38,7 @@ export class Stack {
       WORKER_HOST: '127.0.0.1',
       WORKER_PORT: '0',
       BOOTSTRAP_API_KEY: apiKey,
+      SECRETS_ENCRYPTION_KEY: ENCRYPTION_KEY,
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
       ...environment,

@@ -1,8 +1,9 @@
 // @ts-check
 import { randomInt } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isGiven } from './given-environment.mjs';
+import { keepSecret } from './keep-secret.mjs';
 
 const KEY_FORM = /^whk_[0-9a-z]{16}_[0-9A-Za-z]{32,}$/;
 const DIGITS = '0123456789';
@@ -16,17 +17,7 @@ const LOWER_CASE = 'abcdefghijklmnopqrstuvwxyz';
  */
 export async function provideApiKey(env, dataFolder) {
   if (isGiven(env, 'BOOTSTRAP_API_KEY')) return await readGivenKey(env);
-  const path = join(dataFolder, 'api-key');
-  const kept = (await readFile(path, 'utf8').catch(() => '')).trim();
-  if (KEY_FORM.test(kept)) return kept;
-
-  const key = createApiKey();
-  const unfinished = `${path}.${process.pid}`;
-  await mkdir(dataFolder, { recursive: true });
-  await writeFile(unfinished, `${key}\n`, { mode: 0o600 });
-  await chmod(unfinished, 0o600); // The mode above only counts if the file is new.
-  await rename(unfinished, path);
-  return key;
+  return await keepSecret(join(dataFolder, 'api-key'), { form: KEY_FORM, create: createApiKey });
 }
 
 /** @param {NodeJS.ProcessEnv} env */

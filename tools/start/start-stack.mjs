@@ -5,6 +5,7 @@ import { say } from '../say.mjs';
 import { choosePort } from './choose-port.mjs';
 import { isGiven, withDefaults } from './given-environment.mjs';
 import { provideApiKey } from './local-api-key.mjs';
+import { provideEncryptionKey } from './local-encryption-key.mjs';
 import { startEmbeddedRedis } from './start-embedded-redis.mjs';
 import { waitUntilReady } from './wait-until-ready.mjs';
 
@@ -37,6 +38,7 @@ export async function startStack(options) {
     ...withDefaults(environment, {
       ...redis,
       BOOTSTRAP_API_KEY: apiKey,
+      SECRETS_ENCRYPTION_KEY: await provideEncryptionKey(dataFolder),
       // On one machine the receivers to try things out with are on that machine, and have no certificate.
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',

@@ -2,12 +2,17 @@ import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createDisable } from '@webhooks/core/endpoints/disable';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvent } from '@webhooks/core/events/accept-event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
@@ -19,6 +24,7 @@ import { createClosables } from '@webhooks/core/testing/closables';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@webhooks/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { Registry } from 'prom-client';
 import request from 'supertest';
 import { createApp } from './app';
@@ -135,10 +141,12 @@ describe('when Redis falls silent after a key was found', () => {
     const clock = systemClock;
     const newId = createNewId(clock);
     const emit = () => {};
-    const endpointStore = createRedisEndpointStore(redis);
+    const endpointStore = createRedisEndpointStore(redis, testSealer);
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
-    const gateStore = createRedisGateStore(redis);
+    const breakerStore = createRedisBreakerStore(redis);
+    const parkedStore = createRedisParkedStore(redis);
+    const healthStore = createRedisHealthStore(redis, 60_000);
     const wakeQueue = willClose(new BullmqWakeQueue({ redis, prefix: 'bull' }, clock));
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
     return createApp({
@@ -146,13 +154,23 @@ describe('when Redis falls silent after a key was found', () => {
         endpoints: createManageEndpoints({
           endpointStore,
           deliveryStore,
-          gateStore,
+          healthStore,
+          breakerStore,
+          removeGate: createRedisRemoveGate(redis),
           wakeQueue,
           newId,
           newSecret,
           clock,
+          disable: createDisable({ endpointStore, clock, emit }),
+          raise: () => {},
         }),
-        deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
+        readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
+        deliveries: createReadDeliveries({
+          endpointStore,
+          eventStore,
+          deliveryStore,
+          parkedStore,
+        }),
         acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
         urlRules: buildTargetUrlRules(),
       }),

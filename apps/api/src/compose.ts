@@ -6,12 +6,19 @@ import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-st
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
+import { createDisable } from '@webhooks/core/endpoints/disable';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
+import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createAcceptEvent } from '@webhooks/core/events/accept-event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
@@ -20,6 +27,7 @@ import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { repeatUntilDone } from '@webhooks/core/runtime/repeat-until-done';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
 import { createPromApiMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -54,15 +62,22 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const queueRedis = connectRedis({ ...connection, name: 'api-queue' });
 
   const apiKeyStore = createRedisApiKeyStore(storeRedis);
-  const endpointStore = createRedisEndpointStore(storeRedis);
+  const endpointStore = createRedisEndpointStore(
+    storeRedis,
+    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+  );
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
   });
-  const gateStore = createRedisGateStore(storeRedis);
+  const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
+  const breakerStore = createRedisBreakerStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis);
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
   const eventQueue = new BullmqEventQueue(queues);
+  const subscriptions = createSubscriptions(endpointStore);
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const wakeQueue = new BullmqWakeQueue(queues, clock);
 
   const bootstrap = repeatUntilDone(async () => {
@@ -77,13 +92,18 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       endpoints: createManageEndpoints({
         endpointStore,
         deliveryStore,
-        gateStore,
+        healthStore,
+        breakerStore,
+        removeGate: createRedisRemoveGate(storeRedis),
         wakeQueue,
         newId,
         newSecret,
         clock,
+        disable: createDisable({ endpointStore, clock, emit }),
+        raise: operationalEvents.raise,
       }),
-      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
+      readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
+      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore }),
       acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,
@@ -113,6 +133,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     parts: [
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
+      { name: 'operational events', stop: () => operationalEvents.stop() },
       { name: 'queues', stop: async () => void (await Promise.all([eventQueue.close(), wakeQueue.close()])) },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },
       { name: 'store connection', stop: async () => storeRedis.disconnect() },

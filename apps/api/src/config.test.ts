@@ -16,6 +16,7 @@ describe('readApiConfig', () => {
       ALLOW_HTTP_URLS: false,
       DELIVERY_ALLOWED_CIDRS: [],
       DELIVERY_DENIED_CIDRS: [],
+      SECRETS_ENCRYPTION_KEY: [],
       MAX_EVENT_BYTES: 256 * 1024,
     });
   });
@@ -52,10 +53,25 @@ describe('readApiConfig', () => {
       DELIVERY_ALLOWED_CIDRS: ['10.1.0.0/16', '::1/128'],
       DELIVERY_DENIED_CIDRS: ['10.1.2.0/24'],
       MAX_EVENT_BYTES: 2_048,
+      SECRETS_ENCRYPTION_KEY: [],
     });
   });
 
+  it('takes keys to seal secrets with, the one that seals first', () => {
+    const keys = `${Buffer.alloc(32, 1).toString('base64')},${Buffer.alloc(32, 2).toString('base64')}`;
+    const config = readApiConfig({ NODE_ENV: 'production', SECRETS_ENCRYPTION_KEY: keys });
+    expect(config.SECRETS_ENCRYPTION_KEY.map(({ id }) => id)).toEqual(['72cd6e84', '75877bb4']);
+  });
+
+  it('does not run in production without such a key, and says how to make one', () => {
+    const error = caughtFrom(() => readApiConfig({ NODE_ENV: 'production' }));
+    expect(error).toBeInstanceOf(ConfigError);
+    const [, ...faults] = (error as ConfigError).message.split('\n');
+    expect(faults).toEqual([expect.stringMatching(/^ {2}SECRETS_ENCRYPTION_KEY: .*openssl rand -base64 32/)]);
+  });
+
   it.each([
+    ['SECRETS_ENCRYPTION_KEY', 'secret'],
     ['REDIS_URL', 'http://cache'],
     ['REDIS_URL', 'redis://cache/notadb'],
     ['LOG_LEVEL', 'loud'],

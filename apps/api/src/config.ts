@@ -2,29 +2,33 @@ import { idOfKey } from '@webhooks/core/api-keys/api-key';
 import { commonSettings, flagSchema, portSchema } from '@webhooks/core/config/common-settings';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
+import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
 import { z } from 'zod';
 
-const schema = z.object({
-  ...commonSettings,
-  ...egressSettings,
-  API_HOST: z.string().default('0.0.0.0'),
-  API_PORT: portSchema.default(3000),
-  BOOTSTRAP_API_KEY: z
-    .string()
-    .refine(
-      (key) => idOfKey(key) !== undefined,
-      'must be whk_, 16 of [0-9a-z], _ and at least 32 of [0-9A-Za-z]',
-    )
-    .optional(),
-  ALLOW_HTTP_URLS: flagSchema.default(false),
-  /** The longest event taken in, in bytes of the body that is delivered. */
-  MAX_EVENT_BYTES: z.coerce
-    .number()
-    .int()
-    .min(1_024)
-    .max(10 * 1024 * 1024)
-    .default(256 * 1024),
-});
+const schema = z
+  .object({
+    ...commonSettings,
+    ...egressSettings,
+    ...secretsSettings,
+    API_HOST: z.string().default('0.0.0.0'),
+    API_PORT: portSchema.default(3000),
+    BOOTSTRAP_API_KEY: z
+      .string()
+      .refine(
+        (key) => idOfKey(key) !== undefined,
+        'must be whk_, 16 of [0-9a-z], _ and at least 32 of [0-9A-Za-z]',
+      )
+      .optional(),
+    ALLOW_HTTP_URLS: flagSchema.default(false),
+    /** The longest event taken in, in bytes of the body that is delivered. */
+    MAX_EVENT_BYTES: z.coerce
+      .number()
+      .int()
+      .min(1_024)
+      .max(10 * 1024 * 1024)
+      .default(256 * 1024),
+  })
+  .refine(isProtected, UNPROTECTED);
 
 export type ApiConfig = z.infer<typeof schema>;
 

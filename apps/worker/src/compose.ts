@@ -9,7 +9,12 @@ import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
 import { proxyRoute } from '@webhooks/core/egress/proxy-route';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
+import { createDisable } from '@webhooks/core/endpoints/disable';
+import { createDisableFailing } from '@webhooks/core/endpoints/disable-failing';
+import type { DisablePolicy } from '@webhooks/core/endpoints/disable-policy';
+import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
@@ -18,16 +23,21 @@ import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
 import { Lanes } from '@webhooks/core/gates/lanes';
 import { createMove } from '@webhooks/core/gates/move';
 import { createOpenGate } from '@webhooks/core/gates/open-gate';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createSettle } from '@webhooks/core/gates/settle';
+import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
 import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
 import { createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
@@ -74,14 +84,22 @@ export async function composeWorker(
   const queueRedis = connectRedis({ ...connection, name: 'worker-queue' });
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
 
-  const endpointStore = createRedisEndpointStore(storeRedis);
+  const endpointStore = createRedisEndpointStore(
+    storeRedis,
+    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+  );
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
   });
-  const gateStore = createRedisGateStore(storeRedis);
+  const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
+  const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
+  const breakerStore = createRedisBreakerStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis);
+  const removeGate = createRedisRemoveGate(storeRedis);
   const deliveryQueue = new BullmqDeliveryQueue(queues);
+  const eventQueue = new BullmqEventQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const deadLetters = new BullmqDeadLetters(queues);
   const queueDepth = new BullmqQueueDepth(queues);
@@ -113,8 +131,29 @@ export async function composeWorker(
   });
   const lanes = new Lanes(Math.max(Math.floor(config.WORKER_CONCURRENCY / STRANGERS_SHARE), 1));
   const waitingHere: WaitingHere = new Set();
-  const gate = { endpointStore, gateStore, windows, lanes, wakeQueue, waitingHere, clock, emit };
+  const gate = {
+    endpointStore,
+    breakerStore,
+    parkedStore,
+    removeGate,
+    windows,
+    lanes,
+    wakeQueue,
+    waitingHere,
+    clock,
+    emit,
+  };
+  const disable = createDisable(gate);
+  const disableFailing = createDisableFailing({
+    healthStore,
+    disable,
+    policy: disablePolicyOf(config),
+    clock,
+  });
   const openGate = createOpenGate({ ...gate, releaseQueue: deliveryQueue });
+
+  const subscriptions = createSubscriptions(endpointStore);
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
 
   const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
   const fanOut = new BullmqFanOutConsumer({
@@ -124,7 +163,7 @@ export async function composeWorker(
     deadLetters,
     fanOutEvent: createFanOutEvent({
       eventStore,
-      subscriptions: createSubscriptions(endpointStore),
+      subscriptions,
       deliveryStore,
       deliveryQueue,
       clock,
@@ -135,13 +174,15 @@ export async function composeWorker(
     eventStore,
     endpointStore,
     deliveryStore,
-    gateStore,
+    breakerStore,
     windows,
     lanes,
     admit: createAdmit(gate),
     hold: createHold(gate),
     move: createMove({ slowLaneQueue: deliveryQueue, emit }),
-    settle: createSettle({ ...gate, openGate }),
+    settle: createSettle({ ...gate, disable, disableFailing, openGate }),
+    raise: operationalEvents.raise,
+    healthRecorder,
     transport: transport.send,
     retrySchedule: config.RETRY_SCHEDULE,
     requestStyle: {
@@ -183,17 +224,30 @@ export async function composeWorker(
         name: 'consumers',
         stop: async () => void (await Promise.all(consumers.map((one) => one.stop()))),
       },
+      { name: 'operational events', stop: () => operationalEvents.stop() },
+      { name: 'health recorder', stop: () => healthRecorder.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },
       {
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [deliveryQueue, wakeQueue, deadLetters, queueDepth].map((queue) => queue.close()),
+            [deliveryQueue, eventQueue, wakeQueue, deadLetters, queueDepth].map((queue) => queue.close()),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },
       { name: 'store connection', stop: async () => storeRedis.disconnect() },
     ],
   };
+}
+
+function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig): DisablePolicy | 'never' {
+  return DISABLE_AFTER === 'never'
+    ? 'never'
+    : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
+}
+
+// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the disabling.
+function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
+  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
 }

@@ -31,8 +31,11 @@ describe('readWorkerConfig', () => {
       DELIVERY_CONNECT_TIMEOUT: 5_000,
       RESPONSE_BYTES_READ: 16 * 1024,
       RESPONSE_BYTES_KEPT: 4 * 1024,
+      DISABLE_AFTER: 5 * 24 * HOUR,
+      DISABLE_FAILURE_SPAN: 12 * HOUR,
       DELIVERY_ALLOWED_CIDRS: [],
       DELIVERY_DENIED_CIDRS: [],
+      SECRETS_ENCRYPTION_KEY: [],
       JOB_LOCK_DURATION: 30_000,
       MAX_EVENT_BYTES: 256 * 1024,
       SIGNATURE_HEADER: 'X-Service-Signature',
@@ -55,6 +58,8 @@ describe('readWorkerConfig', () => {
         DELIVERY_PROXY_URL: 'http://proxy.internal:3128',
         DELIVERY_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128',
         DELIVERY_DENIED_CIDRS: '10.1.2.0/24',
+        DISABLE_AFTER: 'never',
+        DISABLE_FAILURE_SPAN: '90m',
         JOB_LOCK_DURATION: '3s',
         MAX_EVENT_BYTES: '1024',
         SIGNATURE_HEADER: 'X-Acme-Signature',
@@ -73,6 +78,8 @@ describe('readWorkerConfig', () => {
       DELIVERY_PROXY_URL: { host: 'proxy.internal', port: 3128 },
       DELIVERY_ALLOWED_CIDRS: ['10.1.0.0/16', '::1/128'],
       DELIVERY_DENIED_CIDRS: ['10.1.2.0/24'],
+      DISABLE_AFTER: 'never',
+      DISABLE_FAILURE_SPAN: 90 * MINUTE,
       JOB_LOCK_DURATION: 3_000,
       MAX_EVENT_BYTES: 1_024,
       SIGNATURE_HEADER: 'X-Acme-Signature',
@@ -80,7 +87,21 @@ describe('readWorkerConfig', () => {
     });
   });
 
+  it('takes keys to seal secrets with, the one that seals first', () => {
+    const keys = `${Buffer.alloc(32, 1).toString('base64')},${Buffer.alloc(32, 2).toString('base64')}`;
+    const config = readWorkerConfig({ NODE_ENV: 'production', SECRETS_ENCRYPTION_KEY: keys });
+    expect(config.SECRETS_ENCRYPTION_KEY.map(({ id }) => id)).toEqual(['72cd6e84', '75877bb4']);
+  });
+
+  it('does not run in production without such a key, and says how to make one', () => {
+    const error = caughtFrom(() => readWorkerConfig({ NODE_ENV: 'production' }));
+    expect(error).toBeInstanceOf(ConfigError);
+    const [, ...faults] = (error as ConfigError).message.split('\n');
+    expect(faults).toEqual([expect.stringMatching(/^ {2}SECRETS_ENCRYPTION_KEY: .*openssl rand -base64 32/)]);
+  });
+
   it.each([
+    ['SECRETS_ENCRYPTION_KEY', 'secret'],
     ['WORKER_PORT', '65536'],
     ['WORKER_CONCURRENCY', '0'],
     ['WORKER_CONCURRENCY', '10001'],
@@ -96,6 +117,8 @@ describe('readWorkerConfig', () => {
     ['DELIVERY_PROXY_URL', 'socks5://user:password@proxy'],
     ['DELIVERY_ALLOWED_CIDRS', '10/8'],
     ['DELIVERY_DENIED_CIDRS', 'private'],
+    ['DISABLE_AFTER', 'soon'],
+    ['DISABLE_FAILURE_SPAN', 'never'],
     ['JOB_LOCK_DURATION', 'long'],
     ['MAX_EVENT_BYTES', '10'],
     ['SIGNATURE_HEADER', 'X Signature'],

@@ -1,12 +1,14 @@
 import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/config/common-settings';
-import { durationSchema } from '@webhooks/core/config/duration';
+import { durationOrNeverSchema, durationSchema } from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
+import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
 import { proxyUrlSchema } from '@webhooks/core/egress/proxy-url';
 import { z } from 'zod';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 const concurrencySchema = z.coerce.number().int().min(1).max(10_000);
 const byteCountSchema = z.coerce
@@ -18,6 +20,7 @@ const byteCountSchema = z.coerce
 const settings = z.object({
   ...commonSettings,
   ...egressSettings,
+  ...secretsSettings,
   WORKER_HOST: z.string().default('0.0.0.0'),
   WORKER_PORT: portSchema.default(3001),
   /** Deliveries under way at the same time in the fast lane. */
@@ -45,6 +48,10 @@ const settings = z.object({
   RESPONSE_BYTES_KEPT: byteCountSchema.default(4 * 1024),
   /** The forward proxy that all deliveries go through. */
   DELIVERY_PROXY_URL: proxyUrlSchema.optional(),
+  /** How long an endpoint may go without a success before it is disabled. */
+  DISABLE_AFTER: durationOrNeverSchema.default(5 * DAY),
+  /** How far apart its failures have to be for that. */
+  DISABLE_FAILURE_SPAN: durationSchema.default(12 * HOUR),
   /** For how long a worker owns a job before it has to say that it is still at it. */
   JOB_LOCK_DURATION: durationSchema.default(30_000),
   /** The longest event taken off the queue, in bytes of the body that is delivered. */
@@ -64,10 +71,12 @@ const settings = z.object({
     .default('sha256='),
 });
 
-const schema = settings.refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
-  path: ['RESPONSE_BYTES_KEPT'],
-  message: 'must not be more than RESPONSE_BYTES_READ',
-});
+const schema = settings
+  .refine(isProtected, UNPROTECTED)
+  .refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
+    path: ['RESPONSE_BYTES_KEPT'],
+    message: 'must not be more than RESPONSE_BYTES_READ',
+  });
 
 export type WorkerConfig = z.infer<typeof schema>;
 

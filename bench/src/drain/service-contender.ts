@@ -1,16 +1,20 @@
 import { join } from 'node:path';
 import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createDisable } from '@webhooks/core/endpoints/disable';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import type { AccountId, EventId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { type Contender, ENDPOINTS, EVENT_TYPE, type Load, sampleData } from './contender';
 
 const RETENTION = { ageMs: 86_400_000, count: 100_000 };
@@ -25,19 +29,23 @@ export const serviceContender: Contender = {
     const connection = { url: redisUrl, role: 'working', emit: () => {} } as const;
     const storeRedis = connectRedis({ ...connection, name: 'bench-store' });
     const queueRedis = connectRedis({ ...connection, name: 'bench-queue' });
-    const endpointStore = createRedisEndpointStore(storeRedis);
+    const endpointStore = createRedisEndpointStore(storeRedis, testSealer);
     const deliveryStore = createRedisDeliveryStore(storeRedis, RETENTION);
     const deliveryQueue = new BullmqDeliveryQueue({ redis: queueRedis, prefix: queuePrefix(redisUrl) });
     const newId = createNewId(systemClock);
 
     const endpoints = createManageEndpoints({
-      gateStore: createRedisGateStore(storeRedis),
+      healthStore: createRedisHealthStore(storeRedis, RETENTION.ageMs),
+      breakerStore: createRedisBreakerStore(storeRedis),
+      removeGate: createRedisRemoveGate(storeRedis),
       wakeQueue: { wake: async () => {} },
       endpointStore,
       deliveryStore,
       newId,
       newSecret,
       clock: systemClock,
+      disable: createDisable({ endpointStore, clock: systemClock, emit: () => {} }),
+      raise: () => {},
     });
     const subscribers = new Map<AccountId, Awaited<ReturnType<typeof endpoints.create>>['id']>();
     for (let i = 0; i < ENDPOINTS; i += 1) {

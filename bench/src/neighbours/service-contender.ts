@@ -3,6 +3,7 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import type { AccountId } from '@webhooks/core/events/event';
 import { createEventPublisher } from '@webhooks/core/queue/bullmq-publish-event';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { type Contender, dataOf, EVENT_TYPE } from './contender';
 
 /** An account for each endpoint, so that each event makes one delivery. */
@@ -11,7 +12,7 @@ export const serviceContender: Contender = {
   script: join(__dirname, '../../../apps/worker/dist/main.js'),
 
   async prepare(redis, urls) {
-    const store = createRedisEndpointStore(redis);
+    const store = createRedisEndpointStore(redis, testSealer);
     for (const [i, url] of urls.entries())
       await store.create(buildEndpoint({ accountId: accountOf(i), url }));
     const publisher = createEventPublisher({ connection: redis });

@@ -15,6 +15,7 @@ const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly t
   payload_too_large: { status: 413, title: 'Too large' },
   unsupported_media_type: { status: 415, title: 'Not JSON' },
   invalid_request: { status: 422, title: 'The request is not valid' },
+  secret_unreadable: { status: 500, title: 'A stored secret can not be read' },
   internal_error: { status: 500, title: 'A fault of ours' },
   storage_unavailable: { status: 503, title: 'The store is not reachable' },
 };

@@ -1,5 +1,6 @@
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import { newEndpointSchema } from '@webhooks/core/endpoints/endpoint-input';
+import { newestSecret } from '@webhooks/core/endpoints/endpoint-secrets';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { defineRoute } from '../http/route';
 import { presentWebhook } from './present-webhook';
@@ -15,7 +16,7 @@ export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules)
       return {
         status: 201,
         headers: { location: `/v1/webhooks/${endpoint.id}` },
-        body: { ...presentWebhook(endpoint), secret: endpoint.secret },
+        body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
       };
     },
   });

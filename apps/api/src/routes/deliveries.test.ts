@@ -7,6 +7,7 @@ import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 
@@ -22,7 +23,7 @@ beforeEach(async () => {
   const issued = await api.issueKey();
   key = issued.key;
   endpoint = buildEndpoint({ accountId: issued.accountId });
-  await createRedisEndpointStore(api.redis.client).create(endpoint);
+  await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
 });
 afterAll(() => api.close());
 
@@ -177,7 +178,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
   it('shows those of this webhook only', async () => {
     await saved();
     endpoint = buildEndpoint({ accountId: endpoint.accountId });
-    await createRedisEndpointStore(api.redis.client).create(endpoint);
+    await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
     expect((await get(path())).body.data).toEqual([]);
   });
 });

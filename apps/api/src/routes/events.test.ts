@@ -1,4 +1,4 @@
-import { catalogue, eventTypeNames } from '@webhooks/core/events/catalogue/index';
+import { publishableTypeNames, publishableTypes } from '@webhooks/core/events/catalogue/index';
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
@@ -40,7 +40,7 @@ async function queuedEvents() {
 const { name: type, example: data } = keywordQuickWin;
 
 describe('POST /v1/events', () => {
-  it.each(catalogue.map(({ name, example }) => [name, example] as const))(
+  it.each(publishableTypes.map(({ name, example }) => [name, example] as const))(
     'accepts a %s once it is on the queue, with the body that will be delivered',
     async (name, example) => {
       const { status, body } = await publish({ type: name, data: example });
@@ -77,6 +77,7 @@ describe('POST /v1/events', () => {
     ['an unknown type', { type: 'keyword.lost', data }, ['/type']],
     ['a filter for a type', { type: 'keyword.*', data }, ['/type']],
     ['no data', { type }, ['/data']],
+    ['a type that only the service raises', { type: 'webhook.disabled', data: {} }, ['/type']],
     ['null as data', { type, data: null }, ['/data']],
     ['no members in data', { type, data: {} }, ['/data/keyword', '/data/position', '/data/volume']],
     ['a wrong value in data', { type, data: { ...data, position: 'top' } }, ['/data/position']],
@@ -91,7 +92,7 @@ describe('POST /v1/events', () => {
 
   it('lists the known types to whoever names another one', async () => {
     const { body } = await publish({ type: 'keyword.lost', data });
-    expect(body.errors[0].detail).toContain(eventTypeNames.join(', '));
+    expect(body.errors[0].detail).toContain(publishableTypeNames.join(', '));
   });
 
   it('takes an event up to the limit, and none that is a byte longer', async () => {

@@ -1,6 +1,7 @@
 import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import type { AcceptEvent } from '@webhooks/core/events/accept-event';
 import type { Route } from '../http/route';
 import { createWebhook } from './create-webhook';
@@ -12,25 +13,31 @@ import { listWebhooks } from './list-webhooks';
 import { publishEvent } from './publish-event';
 import { readDelivery } from './read-delivery';
 import { readWebhook } from './read-webhook';
+import { readWebhookSecret } from './read-webhook-secret';
+import { rotateWebhookSecret } from './rotate-webhook-secret';
 import { updateWebhook } from './update-webhook';
 
 export interface RouteDeps {
   readonly endpoints: ManageEndpoints;
+  readonly readHealth: ReadHealth;
   readonly deliveries: ReadDeliveries;
   readonly acceptEvent: AcceptEvent;
   readonly urlRules: TargetUrlRules;
 }
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
-export function createRoutes({ endpoints, deliveries, acceptEvent, urlRules }: RouteDeps): readonly Route[] {
+export function createRoutes(deps: RouteDeps): readonly Route[] {
+  const { endpoints, readHealth, deliveries, acceptEvent, urlRules } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
-    readWebhook(endpoints), //               GET    /v1/webhooks/:id
+    readWebhook(endpoints, readHealth), //   GET    /v1/webhooks/:id
     updateWebhook(endpoints, urlRules), //   PATCH  /v1/webhooks/:id
     deleteWebhook(endpoints), //             DELETE /v1/webhooks/:id
     enableWebhook(endpoints), //             POST   /v1/webhooks/:id/enable
     disableWebhook(endpoints), //            POST   /v1/webhooks/:id/disable
+    readWebhookSecret(endpoints), //         GET    /v1/webhooks/:id/secret
+    rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
     publishEvent(acceptEvent), //            POST   /v1/events

@@ -1,9 +1,12 @@
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import { defineRoute } from '../http/route';
+import { presentHealth } from './present-health';
 import { presentWebhook } from './present-webhook';
 import { webhookParams } from './webhook-params';
 
-export function readWebhook(endpoints: ManageEndpoints) {
+/** Read alone, it also says how it is doing. */
+export function readWebhook(endpoints: ManageEndpoints, readHealth: ReadHealth) {
   return defineRoute({
     method: 'get',
     path: '/v1/webhooks/:id',
@@ -11,7 +14,8 @@ export function readWebhook(endpoints: ManageEndpoints) {
     request: { params: webhookParams },
     async handle({ apiKey, params }) {
       const endpoint = await endpoints.read(apiKey.accountId, params.id);
-      return { status: 200, body: presentWebhook(endpoint) };
+      const health = presentHealth(await readHealth(endpoint.id));
+      return { status: 200, body: { ...presentWebhook(endpoint), health } };
     },
   });
 }

@@ -8,6 +8,7 @@ import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';
 import type { TestRedis } from '@webhooks/core/testing/test-redis';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
 
 /** What an id in a route's path can belong to. */
@@ -49,6 +50,15 @@ export const routeCases: readonly RouteCase[] = [
   { method: 'delete', path: '/v1/webhooks/:id', scope: 'webhooks:write', of: 'webhook', status: 204 },
   { method: 'post', path: '/v1/webhooks/:id/enable', scope: 'webhooks:write', of: 'webhook', status: 200 },
   { method: 'post', path: '/v1/webhooks/:id/disable', scope: 'webhooks:write', of: 'webhook', status: 200 },
+  { method: 'get', path: '/v1/webhooks/:id/secret', scope: 'webhooks:write', of: 'webhook', status: 200 },
+  {
+    method: 'post',
+    path: '/v1/webhooks/:id/rotate-secret',
+    scope: 'webhooks:write',
+    of: 'webhook',
+    body: { overlap_seconds: 60 },
+    status: 200,
+  },
   {
     method: 'get',
     path: '/v1/webhooks/:id/deliveries',
@@ -75,7 +85,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const endpoint = buildEndpoint({ accountId });
   const event = buildEvent({ accountId });
   const deliveryStore = createRedisDeliveryStore(client, { ageMs: 60_000, count: 100 });
-  await createRedisEndpointStore(client).create(endpoint);
+  await createRedisEndpointStore(client, testSealer).create(endpoint);
   await createRedisEventStore(client, 60_000).save(event);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
   return { webhook: endpoint.id, delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }) };

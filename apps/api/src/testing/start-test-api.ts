@@ -5,6 +5,7 @@ import type { AccountId } from '@webhooks/core/events/event';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { recordSignals, type SignalRecord } from '@webhooks/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 import { composeApi } from '../compose';
 import { readApiConfig } from '../config';
 
@@ -52,6 +53,7 @@ export async function startApi(
     API_HOST: '127.0.0.1',
     API_PORT: '0',
     MAX_EVENT_BYTES: String(MAX_EVENT_BYTES),
+    SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
     ...environment,
   });
   const { port, parts } = await composeApi(config, [signals.listen]);

@@ -1,10 +1,11 @@
-import type { Deliver, DeliverInput } from '@webhooks/core/deliveries/deliver';
+import type { Deliver, DeliverInput, DeliverResult } from '@webhooks/core/deliveries/deliver';
 import type { Lane } from '@webhooks/core/gates/lanes';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { DelayedError, type Job, UnrecoverableError, WaitingError, type Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { RetryLater } from './retry-later';
+import { isUnreadableSecret, UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 export interface DeliverConsumerOptions extends ConsumerOptions {
   /** Whose queue it takes from. */
@@ -48,8 +49,7 @@ export class BullmqDeliverConsumer {
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const input = { ...readJob(job), lane: this.options.lane };
-    const result = await this.options.deliver(input, signal ?? new AbortController().signal);
+    const result = await this.#deliver(job, signal ?? new AbortController().signal);
     switch (result.kind) {
       case 'done':
         return;
@@ -61,6 +61,17 @@ export class BullmqDeliverConsumer {
       case 'interrupted':
         await job.moveToWait(token);
         throw new WaitingError();
+    }
+  }
+
+  // Nothing was sent and nothing is on record: the delivery waits for the key, and uses no attempt.
+  async #deliver(job: Job<DeliveryJob>, signal: AbortSignal): Promise<DeliverResult> {
+    try {
+      return await this.options.deliver({ ...readJob(job), lane: this.options.lane }, signal);
+    } catch (error) {
+      if (!isUnreadableSecret(error)) throw error;
+      this.options.emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
+      return { kind: 'retry', delayMs: UNREADABLE_SECRET_DELAY_MS, reason: 'secret_unreadable' };
     }
   }
 }

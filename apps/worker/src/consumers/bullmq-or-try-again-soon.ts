@@ -1,5 +1,6 @@
 import type { Emit } from '@webhooks/core/signals/signals';
 import { DelayedError, type Job } from 'bullmq';
+import { isUnreadableSecret, UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 const SOON_MS = 1_000;
 
@@ -17,7 +18,8 @@ export async function orTryAgainSoon(
     await work();
   } catch (error) {
     emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
-    await job.moveToDelayed(Date.now() + SOON_MS, token);
+    const delayMs = isUnreadableSecret(error) ? UNREADABLE_SECRET_DELAY_MS : SOON_MS;
+    await job.moveToDelayed(Date.now() + delayMs, token);
     throw new DelayedError();
   }
 }

@@ -18,18 +18,27 @@ export function formatDuration(ms: number): string {
 }
 
 /** A text that holds a duration; the value inside is in milliseconds. */
-export const durationSchema = z.string().transform((text, context) => {
-  const ms = parseDuration(text);
-  if (ms !== undefined) return ms;
-  context.addIssue({
-    code: 'custom',
-    message: `"${text}" is not a duration such as 250ms, 15s, 5m, 2h or 3d`,
-  });
-  return z.NEVER;
-});
+export const durationSchema = z.string().transform((text, context) => toMilliseconds(text, context));
+
+/** The same, or `never`. */
+export const durationOrNeverSchema = z
+  .string()
+  .transform((text, context) =>
+    text.trim() === 'never' ? ('never' as const) : toMilliseconds(text, context, ', or never'),
+  );
 
 /** Durations separated by commas, such as `5s,5m,30m`; the values inside are in milliseconds. */
 export const durationListSchema = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
   .pipe(z.array(durationSchema).min(1));
+
+function toMilliseconds(text: string, context: z.RefinementCtx, orElse = ''): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  context.addIssue({
+    code: 'custom',
+    message: `"${text}" is not a duration such as 250ms, 15s, 5m, 2h or 3d${orElse}`,
+  });
+  return z.NEVER;
+}

@@ -1,5 +1,7 @@
 import { verifyMessage } from '@webhooks/signature';
-import type { Endpoint } from '../endpoints/endpoint';
+import type { EndedAttempt } from '../endpoints/attempt-tally';
+import type { Endpoint, EndpointId } from '../endpoints/endpoint';
+import { newestSecret } from '../endpoints/endpoint-secrets';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
@@ -10,8 +12,10 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildGate, MAX_STRANGERS } from '../testing/build-gate';
+import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { createDeliver, type DeliverInput } from './deliver';
 import { deliveryIdOf } from './delivery-id';
@@ -30,7 +34,7 @@ let eventStore: EventStore;
 let deliveryStore: DeliveryStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  endpointStore = createRedisEndpointStore(redis.client);
+  endpointStore = createRedisEndpointStore(redis.client, testSealer);
   eventStore = createRedisEventStore(redis.client, 60_000);
   deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
 });
@@ -62,6 +66,8 @@ interface Arrangement {
   readonly results?: SendResult[];
   readonly endpoint?: Endpoint | 'deleted';
   readonly event?: 'expired';
+  /** The event's type. */
+  readonly type?: string;
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased' | 'lane'>>;
@@ -76,12 +82,13 @@ async function arrange({
   log = [],
   random = 0,
   job = {},
+  type = 'keyword.quick_win',
   whileSending,
   ...given
 }: Arrangement = {}) {
   const endpoint =
     given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
-  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000 });
+  const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000, type });
   const input: DeliverInput = {
     accountId: event.accountId,
     eventId: event.id,
@@ -99,6 +106,8 @@ async function arrange({
   let now = NOW;
   const requests: DeliveryRequest[] = [];
   const signals = recordSignals();
+  const raised = recordRaised();
+  const recorded: [EndpointId, EndedAttempt][] = [];
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
   const deliver = createDeliver({
@@ -106,6 +115,8 @@ async function arrange({
     eventStore,
     endpointStore,
     deliveryStore,
+    raise: raised.raise,
+    healthRecorder: { record: (id, attempt) => void recorded.push([id, attempt]) },
     retrySchedule: SCHEDULE,
     requestStyle: {
       userAgent: 'hooks/1.2',
@@ -129,6 +140,8 @@ async function arrange({
     input,
     requests,
     signals,
+    recorded,
+    raised,
     gate,
     moveClock(ms: number) {
       now += ms;
@@ -150,7 +163,9 @@ describe('a delivery that is accepted', () => {
       },
     ]);
     const { headers = {}, body = '' } = requests[0] ?? {};
-    expect(verifyMessage({ secret: endpoint.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+    expect(
+      verifyMessage({ secret: newestSecret(endpoint).secret, headers, body, nowSeconds: NOW / 1_000 }),
+    ).toBe(true);
   });
 
   it('is done, and on record with its attempt', async () => {
@@ -239,6 +254,17 @@ describe('an attempt that fails', () => {
   });
 });
 
+describe("an attempt counts for its endpoint's health", () => {
+  it.each([
+    ['as a success', answered(204), true],
+    ['as a failure', refused, false],
+  ])('%s', async (_what, result, delivered) => {
+    const { deliver, recorded, endpoint } = await arrange({ results: [result] });
+    await deliver();
+    expect(recorded).toEqual([[endpoint.id, { delivered, at: NOW + SEND_MS }]]);
+  });
+});
+
 describe('the timings of an attempt', () => {
   const timings = { dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 4 };
 
@@ -283,7 +309,7 @@ describe('a receiver that asks to be disabled', () => {
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject(DISABLED);
     expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
   });
 
   it('is disabled also when it accepts', async () => {
@@ -303,7 +329,7 @@ describe('a delivery that could not leave us', () => {
     const { deliver, readRecord, gate, input, signals } = await arrange({ results: [unsent, answered(204)] });
     expect(await deliver()).toEqual({ kind: 'again', delayMs: 5_000 });
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await gate.gateStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
     expect(signals.named('delivery.attempted')).toEqual([]);
     expect(signals.named('delivery.unsent')).toEqual([
       { name: 'delivery.unsent', eventId: input.eventId, endpointId: input.endpointId, error: unsent.error },
@@ -374,7 +400,61 @@ describe('further attempts', () => {
     await deliver();
     const { url, headers = {}, body = '' } = requests[1] ?? {};
     expect(url).toBe(moved.url);
-    expect(verifyMessage({ secret: moved.secret, headers, body, nowSeconds: NOW / 1_000 })).toBe(true);
+    expect(
+      verifyMessage({ secret: newestSecret(moved).secret, headers, body, nowSeconds: NOW / 1_000 }),
+    ).toBe(true);
+  });
+});
+
+describe('its account', () => {
+  const failedThrice: readonly DeliveryFact[] = [1, 2, 3].map((number) => ({
+    kind: 'attempted',
+    attempt: buildAttempt({ number }),
+    nextAttemptAt: NOW,
+  }));
+
+  it('is told nothing of an attempt that goes well', async () => {
+    const { deliver, raised } = await arrange({ results: [answered(204)] });
+    await deliver();
+    expect(raised.events).toEqual([]);
+  });
+
+  it('is told of the fourth failure, and of the last', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({ results: [refused], log: failedThrice });
+    await deliver();
+    expect(raised.events.map(({ type }) => type)).toEqual(['webhook.failing', 'delivery.exhausted']);
+    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({
+      toldFailingSince: NOW + SEND_MS,
+    });
+  });
+
+  it('is told when the receiver says that it is gone', async () => {
+    const { deliver, raised, endpoint } = await arrange({ results: [answered(410)] });
+    await deliver();
+    expect(raised.events).toMatchObject([
+      { type: 'webhook.disabled', accountId: endpoint.accountId, data: { reason: 'gone' } },
+    ]);
+  });
+
+  it('is told when what it was told of is over', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({
+      results: [answered(204)],
+      job: { lane: 'slow' },
+    });
+    await gate.breakerStore.recordFailure(endpoint.id, CLOSED, NOW - 1, { telling: true });
+    await deliver();
+    expect(raised.events).toMatchObject([{ type: 'webhook.recovered' }]);
+  });
+
+  it('is told nothing of a delivery that was to tell it something', async () => {
+    const { deliver, raised, gate, endpoint } = await arrange({
+      results: [answered(410)],
+      log: failedThrice,
+      type: 'webhook.failing',
+    });
+    await deliver();
+    expect(raised.events).toEqual([]);
+    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({ toldFailingSince: undefined });
   });
 });
 
@@ -427,7 +507,7 @@ describe('a delivery that has to wait', () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await gate.gateStore.listParked(input.endpointId, 10)).toEqual([
+    expect(await gate.parkedStore.listParked(input.endpointId, 10)).toEqual([
       { eventId: input.eventId, side: parkedSide },
     ]);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
@@ -439,7 +519,7 @@ describe('a delivery that has to wait', () => {
       results: [answered(204)],
     });
     for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
-      await gate.gateStore.recordFailure(input.endpointId, CLOSED, NOW);
+      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
     }
     gate.lanes.learn(input.endpointId, { outcome: 'http_5xx', durationMs: 1 });
     expect(await deliver()).toEqual({ kind: 'done' });
@@ -449,7 +529,7 @@ describe('a delivery that has to wait', () => {
     moveClock(FIRST_OPEN_MS);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
-    expect(await gate.gateStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
   });
 
   it('is parked while others have taken every place at its endpoint', async () => {
@@ -457,14 +537,14 @@ describe('a delivery that has to wait', () => {
     await takeEveryPlace(gate, input);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'busy' }]);
   });
 
   it('is cancelled rather than parked when its endpoint was deleted', async () => {
     const { deliver, gate, input } = await arrange({ endpoint: 'deleted' });
     await deliver();
-    expect(await gate.gateStore.countParked(input.endpointId)).toBe(0);
+    expect(await gate.parkedStore.countParked(input.endpointId)).toBe(0);
   });
 });
 
@@ -500,7 +580,7 @@ describe("its endpoint's gate", () => {
       job: { wasReleased: true },
     });
     const next = { eventId: buildEvent().id, side: 'second' } as const;
-    await gate.gateStore.park(input.endpointId, next, NOW);
+    await gate.parkedStore.park(input.endpointId, next, NOW);
     await deliver();
     expect(gate.releases.released).toMatchObject([{ endpointId: input.endpointId, parked: next }]);
   });
@@ -513,7 +593,7 @@ describe("its endpoint's gate", () => {
       disabledReason: 'gone',
     });
     expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await gate.gateStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
   });
 });

@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointId } from '../endpoints/endpoint';
+import type { HealthRecorder } from '../endpoints/health-recorder';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent, AccountId, EventId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
@@ -8,8 +9,11 @@ import type { Hold } from '../gates/hold';
 import type { InFlightWindows } from '../gates/in-flight-windows';
 import type { Lane, Lanes } from '../gates/lanes';
 import type { Move } from '../gates/move';
-import type { GateStore, JobSide } from '../gates/redis-gate-store';
-import type { Settle } from '../gates/settle';
+import type { JobSide } from '../gates/parked';
+import type { BreakerStore } from '../gates/redis-breaker-store';
+import type { Settle, Settled } from '../gates/settle';
+import { eventsOfAttempt, tellsOfFailing } from '../operational-events/events-of-attempt';
+import type { RaiseEvents } from '../operational-events/operational-events';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import type { Attempt, AttemptOutcome } from './attempt';
@@ -27,13 +31,15 @@ export interface DeliverDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readState' | 'append'>;
-  readonly gateStore: Pick<GateStore, 'readBreaker'>;
+  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
   readonly windows: Pick<InFlightWindows, 'leave'>;
   readonly admit: Admit;
   readonly lanes: Pick<Lanes, 'leave' | 'learn'>;
   readonly hold: Hold;
   readonly move: Move;
   readonly settle: Settle;
+  readonly raise: RaiseEvents;
+  readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   readonly transport: Transport;
   readonly retrySchedule: RetrySchedule;
   readonly requestStyle: RequestStyle;
@@ -94,7 +100,7 @@ type Unsent = Extract<SendResult, { readonly kind: 'unsent' }>;
 type Decision = RetryDecision | { readonly kind: 'delivered' } | { readonly kind: 'aborted' };
 
 /**
- * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → settle → announce.
+ * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → settle → announce → tell.
  *
  * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`; after it,
  * to none, since a delivery that has come to its end is not sent again.
@@ -122,8 +128,9 @@ export function createDeliver(deps: DeliverDeps) {
     deps.lanes.learn(input.endpointId, attempt);
     const decision = decide(ready.endpoint, attempt, sent);
     await record(input, attempt, decision);
-    await settle(ready, attempt, sent.wish);
+    const settled = await settle(ready, attempt, sent.wish);
     announce(ready, attempt, decision);
+    tellAccount(ready, attempt, decision, settled);
     return decision.kind === 'retry' ? { ...decision, reason: attempt.outcome } : DONE;
   };
 
@@ -132,7 +139,7 @@ export function createDeliver(deps: DeliverDeps) {
       deps.deliveryStore.readState(input.endpointId, input.eventId),
       deps.endpointStore.find(input.accountId, input.endpointId),
       deps.eventStore.find(input.accountId, input.eventId),
-      deps.gateStore.readBreaker(input.endpointId),
+      deps.breakerStore.readBreaker(input.endpointId),
     ]);
     if (hasEnded(state)) return undefined;
     if (!endpoint) return cancel(input, 'endpoint_deleted', event);
@@ -206,18 +213,21 @@ export function createDeliver(deps: DeliverDeps) {
       nextAttemptAt,
       isAborted: decision.kind === 'aborted',
     });
+    const endedAt = attempt.startedAt + attempt.durationMs;
+    deps.healthRecorder.record(input.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
   }
 
   async function settle(
-    { input, endpoint, breaker }: Ready,
+    { input, event, endpoint, breaker }: Ready,
     attempt: Attempt,
     { disabledBy }: ReceiverWish,
-  ): Promise<void> {
-    await deps.settle({
+  ): Promise<Settled> {
+    return await deps.settle({
       endpoint,
       breaker,
       delivered: attempt.outcome === 'delivered',
       disabledBy,
+      tellsOfFailing: tellsOfFailing(event.type, attempt),
       wasReleased: input.wasReleased,
     });
   }
@@ -237,6 +247,16 @@ export function createDeliver(deps: DeliverDeps) {
       ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
     });
     if (decision.kind !== 'retry') announceEnd(input, decision.kind, event);
+  }
+
+  function tellAccount(
+    { input, event, endpoint }: Ready,
+    attempt: Attempt,
+    decision: Decision,
+    settled: Settled,
+  ): void {
+    const isExhausted = decision.kind === 'exhausted';
+    deps.raise(input.accountId, eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...settled }));
   }
 
   function announceEnd(input: DeliverInput, status: EndStatus, event: AcceptedEvent | undefined): void {

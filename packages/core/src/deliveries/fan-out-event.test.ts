@@ -9,6 +9,7 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { deliveryIdOf } from './delivery-id';
 import { createFanOutEvent } from './fan-out-event';
@@ -20,7 +21,7 @@ let deliveryQueue: BullmqDeliveryQueue;
 let jobs: Queue;
 beforeAll(async () => {
   redis = await openTestRedis();
-  endpointStore = createRedisEndpointStore(redis.client);
+  endpointStore = createRedisEndpointStore(redis.client, testSealer);
   deliveryQueue = new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' });
   jobs = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
 });

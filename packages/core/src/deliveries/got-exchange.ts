@@ -5,6 +5,7 @@ import type { Request, Response } from 'got';
 import { PROXY_FAULT_CODE } from '../egress/proxy-errors';
 import type { AttemptTimings } from './attempt';
 import { classifyNetworkError } from './classify-network-error';
+import { limitPreamble } from './limit-preamble';
 import { type ConnectionPhase, NewConnection } from './new-connection';
 import type { DeliveryRequest, SendResult, TransportFailure } from './transport';
 
@@ -49,6 +50,7 @@ export class Exchange {
   /** Absent for a connection that was kept alive. */
   #newConnection: NewConnection | undefined;
   #response: Response | undefined;
+  #stopWatching = (): void => {};
   #bytesRead = 0;
   readonly #kept: Buffer[] = [];
   readonly #startedAt = performance.now();
@@ -77,6 +79,7 @@ export class Exchange {
     const stream = input.open(input.request, isFresh);
     stream.once('socket', (socket: Socket) => this.#onSocket(socket));
     stream.on('response', (response: Response) => {
+      this.#stopWatching();
       this.#response = response;
     });
     // After a 101 the socket is nobody's: neither got nor the agent would ever close it.
@@ -94,6 +97,9 @@ export class Exchange {
   #onSocket(socket: Socket): void {
     this.#socket = socket;
     this.#bytesBefore = socket.bytesRead;
+    this.#stopWatching = limitPreamble(socket, () =>
+      this.#fail('protocol_error', 'Too much came before an answer.'),
+    );
     if (this.#stream.reusedSocket) return;
     const { hostname } = new URL(this.input.request.url);
     const isNamed = isIP(hostname.replace(/^\[|\]$/g, '')) === 0;
@@ -128,6 +134,7 @@ export class Exchange {
     const leftMs = Math.max(timeoutMs - (performance.now() - this.#startedAt), 0);
     const connectMs = Math.min(limits.connectTimeoutMs, leftMs);
     clearTimeout(this.#timer);
+    this.#stopWatching();
     this.#restMs = leftMs - connectMs;
     this.#timer = setTimeout(this.#onTimer, connectMs);
     this.#stream = this.#open(true);
@@ -184,6 +191,7 @@ export class Exchange {
 
   #end(result: SendResult): void {
     clearTimeout(this.#timer);
+    this.#stopWatching();
     this.input.signal.removeEventListener('abort', this.#onAbort);
     if (!this.#stream.readableEnded) this.#stream.destroy();
     this.#settle(result);

@@ -4,7 +4,7 @@ import { proxyRoute } from '../egress/proxy-route';
 import { type EgressProxy, proxyUrlSchema } from '../egress/proxy-url';
 import { buildGuard } from '../testing/build-guard';
 import { buildTransportOptions } from '../testing/build-transport-options';
-import { CertificateAuthority, hasOpenssl } from '../testing/certificates';
+import { CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
 import { createClosables } from '../testing/closables';
 import { type ConnectProxyOptions, startConnectProxy } from '../testing/connect-proxy';
 import { findClosedPort, listen, startHttpServer, startTcpServer } from '../testing/local-server';

@@ -1,7 +1,7 @@
 import { createServer, type ServerOptions } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { buildTransportOptions } from '../testing/build-transport-options';
-import { type Certificate, CertificateAuthority, hasOpenssl } from '../testing/certificates';
+import { type Certificate, CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
 import { createClosables } from '../testing/closables';
 import { listen } from '../testing/local-server';
 import { GotTransport } from './got-transport';

@@ -238,6 +238,8 @@ describe('a receiver that can not be talked with', () => {
       'both a length and chunks',
       'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
+    ['blank lines without end', '\r\n'.repeat(100_000)],
+    ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10_000)],
     ['20 kB of headers', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`],
   ])('is a fault of protocol when it answers with %s', async (_what, answer) => {
     const { port } = await startRawReceiver(answer);

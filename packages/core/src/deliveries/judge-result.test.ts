@@ -1,14 +1,7 @@
 import { judgeResult } from './judge-result';
-import type { SentResult } from './transport';
 
-const answered = (status: number): SentResult => ({
-  kind: 'answered',
-  status,
-  retryAfter: undefined,
-  wish: undefined,
-  body: '',
-  timings: {},
-});
+const answered = (status: number) =>
+  ({ kind: 'answered', status, retryAfter: undefined, wish: undefined, body: '', timings: {} }) as const;
 
 describe('judgeResult', () => {
   it.each([

@@ -1,5 +1,6 @@
 import { verifyBody, verifyMessage } from '@webhooks/signature';
 import type { Endpoint } from '../endpoints/endpoint';
+import { newestSecret } from '../endpoints/endpoint-secrets';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { prepareRequest, type RequestStyle } from './prepare-request';
@@ -23,7 +24,8 @@ function prepare(change: Change = {}) {
   const endpoint = buildEndpoint({ url: 'https://receiver.example.com/hooks?a=1', ...change.endpoint });
   const event = buildEvent(change.body === undefined ? {} : { body: change.body });
   const input = { endpoint, event, attempt: change.attempt ?? 1, now: change.now ?? NOW };
-  return { endpoint, event, request: prepareRequest(input, change.style ?? style) };
+  const { secret } = newestSecret(endpoint);
+  return { endpoint, secret, event, request: prepareRequest(input, change.style ?? style) };
 }
 
 describe('prepareRequest', () => {
@@ -45,17 +47,17 @@ describe('prepareRequest', () => {
   });
 
   it("signs so that a receiver who knows the endpoint's secret can verify both signatures", () => {
-    const { endpoint, request } = prepare({ body: '{"type":"t","data":"Zoë 🚀"}' });
+    const { secret, request } = prepare({ body: '{"type":"t","data":"Zoë 🚀"}' });
     const { body, headers } = request;
-    expect(verifyBody(endpoint.secret, body, headers['X-Service-Signature'] ?? '')).toBe(true);
-    expect(verifyMessage({ secret: endpoint.secret, headers, body, nowSeconds: 1_700_000_000 })).toBe(true);
+    expect(verifyBody(secret, body, headers['X-Service-Signature'] ?? '')).toBe(true);
+    expect(verifyMessage({ secret, headers, body, nowSeconds: 1_700_000_000 })).toBe(true);
   });
 
   it('tells the number of the attempt, and signs its time', () => {
-    const { endpoint, request } = prepare({ attempt: 7, now: NOW + 3_600_000 });
+    const { secret, request } = prepare({ attempt: 7, now: NOW + 3_600_000 });
     const { body, headers } = request;
     expect(headers).toMatchObject({ 'x-service-attempt': '7', 'webhook-timestamp': '1700003600' });
-    expect(verifyMessage({ secret: endpoint.secret, headers, body, nowSeconds: 1_700_003_600 })).toBe(true);
+    expect(verifyMessage({ secret, headers, body, nowSeconds: 1_700_003_600 })).toBe(true);
   });
 
   it("has the endpoint's own time-out and TLS with it, if there are any", () => {
@@ -64,12 +66,12 @@ describe('prepareRequest', () => {
   });
 
   it("writes the plain signature under the operator's header and prefix", () => {
-    const { endpoint, request } = prepare({
+    const { secret, request } = prepare({
       style: { ...style, signatureHeader: { name: 'X-Acme-Signature', prefix: '' } },
     });
     const signature = request.headers['X-Acme-Signature'] ?? '';
     expect(signature).toMatch(/^[0-9a-f]{64}$/);
-    expect(verifyBody(endpoint.secret, request.body, `sha256=${signature}`)).toBe(true);
+    expect(verifyBody(secret, request.body, `sha256=${signature}`)).toBe(true);
     expect(request.headers).not.toHaveProperty('X-Service-Signature');
   });
 });

@@ -1,5 +1,6 @@
 import { signBody, signMessage } from '@webhooks/signature';
 import type { Endpoint } from '../endpoints/endpoint';
+import { liveSecrets, newestSecret } from '../endpoints/endpoint-secrets';
 import type { AcceptedEvent } from '../events/event';
 import type { DeliveryRequest } from './transport';
 
@@ -30,16 +31,19 @@ export function prepareRequest(
   style: RequestStyle,
 ): DeliveryRequest {
   const timestamp = Math.floor(now / 1_000);
+  const secrets = liveSecrets(endpoint, now).map(({ secret }) => secret);
+  // For the header that has room for a single signature.
+  const { secret: newest } = newestSecret(endpoint);
   return {
     url: endpoint.url,
     body: event.body,
     headers: {
       'content-type': 'application/json',
       'user-agent': style.userAgent,
-      [style.signatureHeader.name]: signBody(endpoint.secret, event.body, style.signatureHeader.prefix),
+      [style.signatureHeader.name]: signBody(newest, event.body, style.signatureHeader.prefix),
       'webhook-id': event.id,
       'webhook-timestamp': String(timestamp),
-      'webhook-signature': signMessage([endpoint.secret], { id: event.id, timestamp, body: event.body }),
+      'webhook-signature': signMessage(secrets, { id: event.id, timestamp, body: event.body }),
       'x-service-attempt': String(attempt),
     },
     ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),

@@ -1,10 +1,11 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { createRedisGateStore } from '../gates/redis-gate-store';
+import { createRedisParkedStore } from '../gates/redis-parked-store';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { deliveryIdOf } from './delivery-id';
 import { createReadDeliveries } from './read-deliveries';
@@ -19,10 +20,10 @@ afterAll(() => redis.close());
 /** An endpoint with a delivery that has arrived. */
 async function arrange() {
   const stores = {
-    endpointStore: createRedisEndpointStore(redis.client),
+    endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, 60_000),
     deliveryStore: createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 }),
-    gateStore: createRedisGateStore(redis.client),
+    parkedStore: createRedisParkedStore(redis.client),
   };
   const endpoint = buildEndpoint();
   const event = buildEvent({ accountId: endpoint.accountId });
@@ -76,14 +77,14 @@ describe('read', () => {
   it.each(['first', 'second'] as const)(
     "shows a pending delivery as held while it waits at its endpoint's gate, by its %s side",
     async (side) => {
-      const { read, listOfEndpoint, endpoint, deliveryStore, eventStore, gateStore } = await arrange();
+      const { read, listOfEndpoint, endpoint, deliveryStore, eventStore, parkedStore } = await arrange();
       const { accountId, id: endpointId } = endpoint;
       const event = buildEvent({ accountId });
       const parts = { endpointId, eventId: event.id };
       await eventStore.save(event);
       await deliveryStore.enlist(event.id, [endpointId], event.acceptedAt + 1);
       expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({ status: 'pending' });
-      await gateStore.park(endpointId, { eventId: event.id, side }, event.acceptedAt);
+      await parkedStore.park(endpointId, { eventId: event.id, side }, event.acceptedAt);
       expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({ status: 'held' });
       const { deliveries } = await listOfEndpoint(accountId, endpointId, 10);
       expect(deliveries.map(({ status }) => status)).toEqual(['held', 'delivered']);
@@ -92,8 +93,8 @@ describe('read', () => {
 
   // A release that a crash has kept from being forgotten.
   it('shows a delivery that has ended as it ended, also when it is parked still', async () => {
-    const { read, endpoint, event, delivery, gateStore } = await arrange();
-    await gateStore.park(endpoint.id, { eventId: event.id, side: 'second' }, event.acceptedAt);
+    const { read, endpoint, event, delivery, parkedStore } = await arrange();
+    await parkedStore.park(endpoint.id, { eventId: event.id, side: 'second' }, event.acceptedAt);
     expect(await read(endpoint.accountId, delivery.id)).toEqual(delivery);
   });
 

@@ -4,7 +4,7 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
-import type { GateStore } from '../gates/redis-gate-store';
+import type { ParkedStore } from '../gates/redis-parked-store';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from './delivery-id';
 import type { DeliveryStatus } from './delivery-log';
 import type { DeliveryCursor, DeliveryStore, ListedDelivery } from './redis-delivery-store';
@@ -22,7 +22,7 @@ export interface ReadDeliveriesDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly eventStore: Pick<EventStore, 'findHead'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'list'>;
-  readonly gateStore: Pick<GateStore, 'isParked'>;
+  readonly parkedStore: Pick<ParkedStore, 'isParked'>;
 }
 
 /** What happened to deliveries. An endpoint's are its account's only, and go with it. */
@@ -30,7 +30,7 @@ export function createReadDeliveries({
   endpointStore,
   eventStore,
   deliveryStore,
-  gateStore,
+  parkedStore,
 }: ReadDeliveriesDeps) {
   /** Newest first. @throws AppError `not_found` when the account has no such endpoint. */
   async function listOfEndpoint(
@@ -69,7 +69,7 @@ export function createReadDeliveries({
     const { eventId } = listed;
     const [head, isHeld] = await Promise.all([
       eventStore.findHead(accountId, eventId),
-      listed.status === 'pending' && gateStore.isParked(endpointId, eventId),
+      listed.status === 'pending' && parkedStore.isParked(endpointId, eventId),
     ]);
     if (!head) return undefined;
     const id = deliveryIdOf({ eventId, endpointId });

@@ -1,10 +1,11 @@
 import { buildEndpoint } from '../testing/build-endpoint';
 import { disableEndpoint, enableEndpoint, updateTime } from './change-status';
+import { disabledReasons } from './endpoint';
 
 const NOW = 1_700_000_060_000;
 
 describe('disableEndpoint', () => {
-  it.each(['client', 'gone'] as const)('says who did it: %s', (reason) => {
+  it.each(disabledReasons)('says why: %s', (reason) => {
     const endpoint = buildEndpoint();
     expect(disableEndpoint(endpoint, reason, NOW)).toEqual({
       ...endpoint,
@@ -21,10 +22,14 @@ describe('disableEndpoint', () => {
 });
 
 describe('enableEndpoint', () => {
-  it('leaves no reason behind', () => {
+  it('leaves no reason behind, and says since when', () => {
     const endpoint = buildEndpoint();
     const disabled = disableEndpoint(endpoint, 'gone', NOW);
-    expect(enableEndpoint(disabled, NOW + 5)).toEqual({ ...endpoint, updatedAt: NOW + 5 });
+    expect(enableEndpoint(disabled, NOW + 5)).toEqual({
+      ...endpoint,
+      enabledAt: NOW + 5,
+      updatedAt: NOW + 5,
+    });
   });
 
   it('changes nothing of one that is enabled', () => {

@@ -9,7 +9,7 @@ export function disableEndpoint(endpoint: Endpoint, reason: DisabledReason, now:
 export function enableEndpoint(endpoint: Endpoint, now: number): Endpoint {
   if (endpoint.status === 'enabled') return endpoint;
   const { disabledReason: _reason, ...rest } = endpoint;
-  return { ...rest, status: 'enabled', updatedAt: updateTime(endpoint, now) };
+  return { ...rest, status: 'enabled', enabledAt: now, updatedAt: updateTime(endpoint, now) };
 }
 
 /** Two changes within a millisecond still differ, so that no two versions look the same. */

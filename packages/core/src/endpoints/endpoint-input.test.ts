@@ -1,6 +1,8 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { faultsOf } from '../errors/zod-faults';
 import { eventTypeNames } from '../events/catalogue/index';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
+import { clientCertificate, clientKey, otherCertificate } from '../testing/certificates';
 import { endpointPatchSchema, newEndpointSchema } from './endpoint-input';
 import { newSecret } from './secret';
 
@@ -78,6 +80,58 @@ describe('newEndpointSchema', () => {
     expect(
       newEndpointSchema(buildTargetUrlRules({ allowHttp: true })).parse({ ...valid, url }),
     ).toMatchObject({ url });
+  });
+});
+
+describe('TLS material', () => {
+  const newTls = (tls: object) => newEndpointSchema(rules).safeParse({ ...valid, tls });
+  const patchTls = (tls: object | null) => endpointPatchSchema(rules).safeParse({ tls });
+  const encrypted = createPrivateKey(clientKey)
+    .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'p' })
+    .toString();
+
+  it('is taken in whole or in part, without what stands around it', () => {
+    const bundle = `# Two of them\n${clientCertificate}\n# and\n${otherCertificate}`;
+    const tls = { ca: bundle, client_certificate: clientCertificate, client_key: clientKey };
+    expect(newTls(tls).data?.tls).toEqual({
+      ca: clientCertificate + otherCertificate,
+      certificate: clientCertificate,
+      key: clientKey,
+    });
+    expect(newTls({ ca: otherCertificate }).data?.tls).toEqual({ ca: otherCertificate });
+  });
+
+  it('takes keys in the forms that there are', () => {
+    const sec1 = createPrivateKey(clientKey).export({ type: 'sec1', format: 'pem' });
+    expect(newTls({ client_key: sec1 }).data?.tls).toEqual({ key: clientKey });
+  });
+
+  it('may be removed by a patch, whole or in part, and not by a registration', () => {
+    expect(patchTls(null).data).toEqual({ tls: null });
+    expect(patchTls({ ca: null, client_key: null }).data).toEqual({ tls: { ca: null, key: null } });
+    expect(newTls({ ca: null }).success).toBe(false);
+  });
+
+  it.each([
+    ['ca', 'nothing', ''],
+    ['ca', 'no PEM', 'MIIB'],
+    ['ca', 'a certificate that is none', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'],
+    ['ca', 'a private key', clientKey],
+    ['client_certificate', 'a private key beside the certificate', clientCertificate + clientKey],
+    ['client_certificate', 'the beginning of one', clientCertificate.slice(0, -30)],
+    ['client_certificate', 'a number', 1],
+    ['client_certificate', '16 KiB and more', clientCertificate.repeat(30)],
+    ['client_key', 'a certificate', clientCertificate],
+    ['client_key', 'an encrypted key', encrypted],
+    ['client_key', 'a public key', createPublicKey(clientKey).export({ type: 'spki', format: 'pem' })],
+    ['client_key', '16 KiB and more', clientKey.padEnd(16_385)],
+    ['client_key', 'nothing', ''],
+    ['passphrase', 'anything', 'p'],
+  ])('refuses as %s: %s', (member, _what, value) => {
+    for (const { error } of [newTls({ [member]: value }), patchTls({ [member]: value })]) {
+      expect(error && faultsOf(error).map(({ pointer }) => pointer)).toEqual([`/tls/${member}`]);
+      expect(JSON.stringify(error)).not.toContain('MIGHAgEAMBMG');
+    }
   });
 });
 

@@ -5,6 +5,7 @@ import { eventTypeNames } from '../events/catalogue/index';
 import { orderings } from './endpoint';
 import { isKnownFilter } from './event-filter';
 import { secretSchema } from './secret';
+import { newTlsSchema, tlsPatchSchema } from './tls-input';
 
 const MAX_FILTERS = 100;
 
@@ -46,6 +47,7 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       url: targetUrlSchema(rules),
       events: eventsSchema,
       secret: secretSchema.optional(),
+      tls: newTlsSchema.optional(),
       ...z.object(optionSchemas).partial().shape,
     })
     .transform(renameMembers);
@@ -63,6 +65,7 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       ordering: optionSchemas.ordering.nullish(),
       timeout_ms: optionSchemas.timeout_ms.nullish(),
       retry_schedule: optionSchemas.retry_schedule.nullish(),
+      tls: tlsPatchSchema.nullish(),
     })
     .transform(renameMembers);
 }

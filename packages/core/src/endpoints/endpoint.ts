@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accountIdSchema } from '../events/event';
+import { endpointSecretSchema } from './endpoint-secrets';
 
 export const ENDPOINT_ID_PREFIX = 'wh';
 
@@ -9,13 +10,13 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
-/** Who disabled an endpoint: its owner, or its receiver, by answering 410 or by asking for it. */
-export const disabledReasons = ['client', 'gone', 'receiver'] as const;
+/** Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, or because it failed for too long. */
+export const disabledReasons = ['client', 'gone', 'receiver', 'failing'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 export const orderings = ['none', 'strict'] as const;
 
-/** An endpoint as it is stored: JSON in one field of its account's hash. The API calls it a webhook. */
+/** Where an account wants its events delivered to. The API calls it a webhook. */
 export const endpointSchema = z.object({
   id: endpointIdSchema,
   accountId: accountIdSchema,
@@ -25,6 +26,8 @@ export const endpointSchema = z.object({
   /** A disabled endpoint gets nothing; its deliveries are held until it is enabled. */
   status: z.enum(['enabled', 'disabled']).default('enabled'),
   disabledReason: z.enum(disabledReasons).optional(),
+  /** When it was created, or enabled for the last time; old records lack it. Milliseconds since the Unix epoch. */
+  enabledAt: z.number().optional(),
   description: z.string().optional(),
   /** The most attempts that may reach it within any second. */
   rateLimit: z.number().optional(),
@@ -34,22 +37,18 @@ export const endpointSchema = z.object({
   timeoutMs: z.number().optional(),
   /** The delays between attempts, instead of the deployment's. Milliseconds. */
   retrySchedule: z.array(z.number()).readonly().optional(),
-  /** Who is trusted and what is shown over TLS, instead of the deployment's. Each as PEM. */
+  /** What signs its requests, newest first. */
+  secrets: z.array(endpointSecretSchema).readonly(),
+  /** PEM texts: authorities to trust instead of the usual ones, and what we show when a receiver asks who calls. */
   tls: z
     .object({
       ca: z.string().optional(),
       certificate: z.string().optional(),
       key: z.string().optional(),
     })
-    .readonly()
     .optional(),
-  secret: z.string(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
   updatedAt: z.number(),
 });
 export type Endpoint = Readonly<z.infer<typeof endpointSchema>>;
-
-export function parseEndpoint(raw: string): Endpoint {
-  return endpointSchema.parse(JSON.parse(raw));
-}

@@ -15,6 +15,12 @@ describe('matchesType', () => {
     ['Keyword.*', 'keyword.quick_win', false],
     ['brief.*', 'keyword.quick_win', false],
     ['', 'keyword.quick_win', false],
+    // What this service itself tells is for those who ask for it.
+    ['*', 'webhook.disabled', false],
+    ['webhook.disabled', 'webhook.disabled', true],
+    ['webhook.*', 'webhook.disabled', true],
+    ['*', 'delivery.exhausted', false],
+    ['delivery.*', 'delivery.exhausted', true],
   ])('"%s" asks for %s: %s', (filter, type, matches) => {
     expect(matchesType(filter, type)).toBe(matches);
   });

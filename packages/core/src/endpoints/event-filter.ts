@@ -1,11 +1,14 @@
-/** The filter that asks for everything. */
+import { isOperational } from '../events/catalogue/index';
+
+/** The filter that asks for everything that is published; what this service itself tells is asked for by name. */
 export const EVERY_EVENT = '*';
 
 const PREFIX_END = '.*';
 
 /** Whether an endpoint's filter (`*`, `keyword.*` or a whole name) asks for events of this type. */
 export function matchesType(filter: string, type: string): boolean {
-  if (filter === EVERY_EVENT || filter === type) return true;
+  if (filter === EVERY_EVENT) return !isOperational(type);
+  if (filter === type) return true;
   return filter.endsWith(PREFIX_END) && type.startsWith(filter.slice(0, -1));
 }
 

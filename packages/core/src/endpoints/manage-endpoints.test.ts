@@ -1,13 +1,31 @@
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { CLOSED } from '../gates/breaker';
-import { createRedisGateStore } from '../gates/redis-gate-store';
+import { createRedisBreakerStore } from '../gates/redis-breaker-store';
+import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createRedisRemoveGate } from '../gates/redis-remove-gate';
 import type { Clock } from '../runtime/clock';
 import { createNewId } from '../runtime/ids';
+import {
+  clientCertificate,
+  clientKey,
+  expiredCertificate,
+  otherCertificate,
+  weakCertificate,
+  weakKey,
+} from '../testing/certificates';
 import { recordWakes } from '../testing/record-queues';
+import { recordRaised } from '../testing/record-raised';
+import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { tallyOf } from './attempt-tally';
+import { summarizeCertificate } from './certificate';
+import { createDisable } from './disable';
+import type { EndpointPatch } from './endpoint-input';
 import { createManageEndpoints } from './manage-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
+import { createRedisHealthStore } from './redis-health-store';
 import { newSecret } from './secret';
 
 const NOW = 1_700_000_000_000;
@@ -21,18 +39,37 @@ afterAll(() => redis.close());
 
 function build(clock: Clock = () => NOW) {
   const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 10 });
-  const gateStore = createRedisGateStore(redis.client);
+  const healthStore = createRedisHealthStore(redis.client, 60_000);
+  const breakerStore = createRedisBreakerStore(redis.client);
+  const parkedStore = createRedisParkedStore(redis.client);
   const wakes = recordWakes();
+  const raised = recordRaised();
+  const signals = recordSignals();
+  const endpointStore = createRedisEndpointStore(redis.client, testSealer);
   const manage = createManageEndpoints({
-    endpointStore: createRedisEndpointStore(redis.client),
+    endpointStore,
     deliveryStore,
-    gateStore,
+    healthStore,
+    breakerStore,
+    removeGate: createRedisRemoveGate(redis.client),
     wakeQueue: wakes.queue,
     newId: createNewId(clock),
     newSecret,
     clock,
+    disable: createDisable({ endpointStore, clock, emit: signals.listen }),
+    raise: raised.raise,
   });
-  return { ...manage, deliveryStore, gateStore, wakes, accountId: uniqueAccountId() };
+  return {
+    ...manage,
+    deliveryStore,
+    breakerStore,
+    parkedStore,
+    healthStore,
+    wakes,
+    raised,
+    signals,
+    accountId: uniqueAccountId(),
+  };
 }
 
 const input = { url: 'https://receiver.example.com/', events: ['*'] };
@@ -48,7 +85,8 @@ describe('create', () => {
       description: 'mine',
       status: 'enabled',
       ordering: 'none',
-      secret: expect.stringMatching(/^whsec_/),
+      enabledAt: NOW,
+      secrets: [{ secret: expect.stringMatching(/^whsec_/), createdAt: NOW }],
       createdAt: NOW,
       updatedAt: NOW,
     });
@@ -58,7 +96,7 @@ describe('create', () => {
   it('keeps the secret that the client brought along', async () => {
     const { create, accountId } = build();
     const secret = newSecret();
-    expect(await create(accountId, { ...input, secret })).toMatchObject({ secret });
+    expect(await create(accountId, { ...input, secret })).toMatchObject({ secrets: [{ secret }] });
   });
 });
 
@@ -83,11 +121,84 @@ describe('update', () => {
   });
 });
 
+describe('the TLS material', () => {
+  const own = { certificate: clientCertificate, key: clientKey };
+
+  it('is merged member by member, and goes by null: one of them, or all', async () => {
+    const { create, update, accountId } = build();
+    const { id } = await create(accountId, { ...input, tls: own });
+    const steps = [
+      [{ ca: otherCertificate }, { ...own, ca: otherCertificate }],
+      [{}, { ...own, ca: otherCertificate }],
+      [{ certificate: null, key: null }, { ca: otherCertificate }],
+      [{ ca: null }, undefined],
+      [own, own],
+      [null, undefined],
+    ] as const;
+    for (const [tls, expected] of steps) expect((await update(accountId, id, { tls })).tls).toEqual(expected);
+  });
+
+  it.each<[string, NonNullable<EndpointPatch['tls']>, string]>([
+    ['a certificate without its key', { key: null }, '/tls/client_key'],
+    ['a key without its certificate', { certificate: null }, '/tls/client_certificate'],
+    ["a certificate with another one's key", { certificate: otherCertificate }, '/tls/client_key'],
+    ['a certificate that has expired', { certificate: expiredCertificate }, '/tls/client_certificate'],
+    ['a key that is too weak', { certificate: weakCertificate, key: weakKey }, '/tls/client_certificate'],
+  ])('refuses %s, and changes nothing', async (_what, tls, pointer) => {
+    const { create, read, update, accountId } = build();
+    const endpoint = await create(accountId, { ...input, tls: own });
+    await expect(update(accountId, endpoint.id, { tls })).rejects.toMatchObject({
+      code: 'invalid_request',
+      faults: [{ pointer, detail: expect.any(String) }],
+    });
+    expect(await read(accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('is looked at when an endpoint is created, too', async () => {
+    const { create, accountId } = build();
+    await expect(create(accountId, { ...input, tls: { key: clientKey } })).rejects.toMatchObject({
+      faults: [{ pointer: '/tls/client_certificate' }],
+    });
+  });
+
+  it('does not stand in the way of other changes when its certificate has expired since', async () => {
+    let now = NOW;
+    const { create, update, accountId } = build(() => now);
+    const { id } = await create(accountId, { ...input, tls: own });
+    now = summarizeCertificate(clientCertificate).expiresAt;
+    expect(await update(accountId, id, { description: 'old' })).toMatchObject({
+      description: 'old',
+      tls: own,
+    });
+    await expect(update(accountId, id, { tls: {} })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});
+
+describe('rotateSecret', () => {
+  it('is in force at once, with a secret of our making or the client’s own', async () => {
+    const { create, read, rotateSecret, accountId } = build();
+    const { id, secrets } = await create(accountId, input);
+    const made = await rotateSecret(accountId, id, { overlapMs: 5_000, secret: undefined });
+    expect(made).toEqual({ secret: expect.stringMatching(/^whsec_/), previousExpiresAt: NOW + 5_000 });
+    const own = newSecret();
+    expect(await rotateSecret(accountId, id, { overlapMs: 9_000, secret: own })).toEqual({
+      secret: own,
+      previousExpiresAt: NOW + 9_000,
+    });
+    expect((await read(accountId, id)).secrets.map(({ secret }) => secret)).toEqual([
+      own,
+      made.secret,
+      secrets[0]?.secret,
+    ]);
+  });
+});
+
 describe('disable', () => {
   it("is the client's doing, and in force at once", async () => {
-    const { create, disable, read, accountId, wakes } = build();
+    const { create, disable, read, accountId, wakes, signals } = build();
     const endpoint = await create(accountId, input);
     const disabled = await disable(accountId, endpoint.id);
+    expect(signals.named('endpoint.disabled')).toMatchObject([{ endpointId: endpoint.id, reason: 'client' }]);
     expect(disabled).toEqual({
       ...endpoint,
       status: 'disabled',
@@ -99,23 +210,34 @@ describe('disable', () => {
   });
 
   it('changes nothing the second time', async () => {
-    const { create, disable, accountId } = build();
+    const { create, disable, accountId, signals } = build();
     const { id } = await create(accountId, input);
     expect(await disable(accountId, id)).toEqual(await disable(accountId, id));
+    expect(signals.named('endpoint.disabled')).toHaveLength(1);
+  });
+
+  it('is told to the account, once', async () => {
+    const { create, disable, accountId, raised } = build();
+    const { id } = await create(accountId, input);
+    await disable(accountId, id);
+    await disable(accountId, id);
+    expect(raised.events).toMatchObject([
+      { accountId, type: 'webhook.disabled', endpointId: id, data: { reason: 'client' } },
+    ]);
   });
 });
 
 describe('enable', () => {
   it('lets what was held flow now, whatever the breaker thought of the receiver', async () => {
-    const { create, disable, enable, read, accountId, gateStore, wakes } = build();
+    const { create, disable, enable, read, accountId, breakerStore, wakes } = build();
     const { id } = await create(accountId, input);
     await disable(accountId, id);
-    await gateStore.recordFailure(id, CLOSED, NOW);
+    await breakerStore.recordFailure(id, CLOSED, NOW);
     const enabled = await enable(accountId, id);
     expect(enabled).toMatchObject({ status: 'enabled' });
     expect(enabled).not.toHaveProperty('disabledReason');
     expect(await read(accountId, id)).toEqual(enabled);
-    expect(await gateStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await breakerStore.readBreaker(id)).toEqual(CLOSED);
     expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
   });
 
@@ -139,13 +261,21 @@ describe('remove', () => {
   });
 
   it('takes along what its gate knows and holds', async () => {
-    const { create, remove, accountId, gateStore } = build();
+    const { create, remove, accountId, breakerStore, parkedStore } = build();
     const { id } = await create(accountId, input);
-    await gateStore.park(id, { eventId: uniqueEventId(), side: 'second' }, NOW);
-    await gateStore.recordFailure(id, CLOSED, NOW);
+    await parkedStore.park(id, { eventId: uniqueEventId(), side: 'second' }, NOW);
+    await breakerStore.recordFailure(id, CLOSED, NOW);
     await remove(accountId, id);
-    expect(await gateStore.countParked(id)).toBe(0);
-    expect(await gateStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await parkedStore.countParked(id)).toBe(0);
+    expect(await breakerStore.readBreaker(id)).toEqual(CLOSED);
+  });
+
+  it('takes along how the attempts at it went', async () => {
+    const { create, remove, accountId, healthStore } = build();
+    const { id } = await create(accountId, input);
+    await healthStore.add(id, tallyOf({ delivered: true, at: NOW }), NOW);
+    await remove(accountId, id);
+    expect(await healthStore.readLastSuccess(id)).toBeUndefined();
   });
 
   it("leaves another account's deliveries alone", async () => {
@@ -158,19 +288,23 @@ describe('remove', () => {
 });
 
 it("answers for another account's endpoint as for one that is not there", async () => {
-  const { create, read, update, enable, disable, remove, accountId, gateStore, wakes } = build();
+  const { create, read, update, rotateSecret, enable, disable, remove, accountId, breakerStore, wakes } =
+    build();
   const { id } = await create(accountId, input);
-  await gateStore.recordFailure(id, CLOSED, NOW);
+  await breakerStore.recordFailure(id, CLOSED, NOW);
   for (const [account, endpointId] of [
     [uniqueAccountId(), id],
     [accountId, uniqueEndpointId()],
   ] as const) {
     await expect(read(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
     await expect(update(account, endpointId, {})).rejects.toMatchObject(NOT_FOUND);
+    await expect(
+      rotateSecret(account, endpointId, { overlapMs: 0, secret: undefined }),
+    ).rejects.toMatchObject(NOT_FOUND);
     await expect(enable(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
     await expect(disable(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
     await expect(remove(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
   }
   expect(wakes.asked).toEqual([]);
-  expect(await gateStore.readBreaker(id)).toMatchObject({ failures: 1 });
+  expect(await breakerStore.readBreaker(id)).toMatchObject({ failures: 1 });
 });

@@ -1,16 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import { keys } from '../redis/keys';
 import { createNewId } from '../runtime/ids';
+import { createSealer } from '../secrets/seal';
+import { sealingKeysSchema } from '../secrets/sealing-key';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { clientCertificate, clientKey, otherCertificate } from '../testing/certificates';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { TEST_ENCRYPTION_KEY, testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import type { Endpoint, EndpointId } from './endpoint';
+import { newestSecret } from './endpoint-secrets';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
 
 let redis: TestRedis;
 let store: EndpointStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisEndpointStore(redis.client);
+  store = createRedisEndpointStore(redis.client, testSealer);
 });
 afterAll(() => redis.close());
 
@@ -46,7 +52,7 @@ describe('create and find', () => {
   it('finds the newest state, also after another process has changed or removed it', async () => {
     const { accountId, id } = await saved();
     await store.find(accountId, id);
-    const otherProcess = createRedisEndpointStore(redis.client);
+    const otherProcess = createRedisEndpointStore(redis.client, testSealer);
     await otherProcess.update(accountId, id, (endpoint) => ({
       ...endpoint,
       url: 'https://new.example.com/',
@@ -162,8 +168,9 @@ describe('list', () => {
     const endpoint = await saved();
     await saved();
     expect(await store.list(endpoint.accountId, 10)).toMatchObject({ endpoints: [endpoint] });
-    expect(await store.listAll(endpoint.accountId)).toEqual([endpoint]);
-    expect(await store.listAll(uniqueAccountId())).toEqual([]);
+    const { id, events } = endpoint;
+    expect(await store.listSubscribers(endpoint.accountId)).toEqual([{ id, events }]);
+    expect(await store.listSubscribers(uniqueAccountId())).toEqual([]);
   });
 });
 
@@ -186,6 +193,90 @@ describe('version', () => {
     await store.list(accountId, 10);
     await note();
     expect(versions).toEqual(['0', '1', '2', '3', '3']);
+  });
+});
+
+describe('what is secret', () => {
+  const tls = { ca: otherCertificate, certificate: clientCertificate, key: clientKey };
+  const newKey = randomBytes(32).toString('base64');
+  const storeWith = (named: string) =>
+    createRedisEndpointStore(redis.client, createSealer(sealingKeysSchema.parse(named)));
+  const rawOf = async ({ accountId, id }: Endpoint) =>
+    (await redis.client.hget(keys.endpoints(accountId), id)) ?? '';
+  const UNREADABLE = { name: 'AppError', code: 'secret_unreadable' };
+
+  it('is given back as it was, and is not to be found in the record', async () => {
+    const endpoint = await saved({ tls });
+    expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
+    const raw = await rawOf(endpoint);
+    expect(raw).not.toContain(newestSecret(endpoint).secret.slice('whsec_'.length));
+    expect(raw).not.toContain('-----BEGIN');
+  });
+
+  it('is stored as plain text without a key, and sealed by the first change after there is one', async () => {
+    const endpoint = buildEndpoint({ tls });
+    await createRedisEndpointStore(redis.client, createSealer([])).create(endpoint);
+    expect(JSON.parse(await rawOf(endpoint))).toEqual(endpoint);
+    expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
+    await store.update(endpoint.accountId, endpoint.id, (same) => same);
+    expect(await rawOf(endpoint)).not.toContain(newestSecret(endpoint).secret);
+    expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('is read from a record of the time when an endpoint had one secret', async () => {
+    const { secrets: _secrets, ...rest } = buildEndpoint();
+    const { accountId, id, createdAt } = rest;
+    await redis.client.hset(keys.endpoints(accountId), id, JSON.stringify({ ...rest, secret: 'whsec_old' }));
+    expect(await store.find(accountId, id)).toEqual({
+      ...rest,
+      secrets: [{ secret: 'whsec_old', createdAt }],
+    });
+  });
+
+  it('outlives a change of the master key: the old one opens for as long as it is named, the new one seals', async () => {
+    const endpoint = await saved({ tls });
+    const { accountId, id } = endpoint;
+    const both = storeWith(`${newKey},${TEST_ENCRYPTION_KEY}`);
+    expect(await both.find(accountId, id)).toEqual(endpoint);
+    await expect(storeWith(newKey).find(accountId, id)).rejects.toMatchObject(UNREADABLE);
+
+    await both.update(accountId, id, (same) => same);
+    expect(await storeWith(newKey).find(accountId, id)).toEqual(endpoint);
+    await expect(store.find(accountId, id)).rejects.toMatchObject(UNREADABLE);
+  });
+
+  it("can not be opened in another endpoint's record, nor in another place of its own", async () => {
+    const { accountId, ...victim } = await saved({ tls });
+    const other = await saved({ accountId });
+    const stored = JSON.parse(await rawOf({ accountId, ...victim }));
+    const paste = async (change: object) => {
+      const record = { ...JSON.parse(await rawOf(other)), ...change };
+      await redis.client.hset(keys.endpoints(accountId), other.id, JSON.stringify(record));
+      return store.find(accountId, other.id);
+    };
+    await expect(paste({ secrets: stored.secrets })).rejects.toMatchObject(UNREADABLE);
+    await expect(paste({ ...stored, id: other.id })).rejects.toMatchObject(UNREADABLE);
+    await expect(paste({ ...stored, tls: { ca: stored.tls.key } })).rejects.toMatchObject(UNREADABLE);
+  });
+
+  it('is not shown to another account that a record was copied to, be it in its name or not', async () => {
+    const endpoint = await saved();
+    const thief = uniqueAccountId();
+    const raw = await rawOf(endpoint);
+    for (const copy of [raw, raw.replace(endpoint.accountId, thief)]) {
+      await redis.client.hset(keys.endpoints(thief), endpoint.id, copy);
+      await redis.client.zadd(keys.endpointIds(thief), 0, endpoint.id);
+      await expect(store.find(thief, endpoint.id)).rejects.toMatchObject(UNREADABLE);
+      await expect(store.list(thief, 10)).rejects.toMatchObject(UNREADABLE);
+      await expect(store.update(thief, endpoint.id, (same) => same)).rejects.toMatchObject(UNREADABLE);
+    }
+  });
+
+  it('keeps nobody from being delivered to when it can not be read, nor from being removed', async () => {
+    const { accountId, id, events } = await saved();
+    const without = storeWith(newKey);
+    expect(await without.listSubscribers(accountId)).toEqual([{ id, events }]);
+    expect(await without.remove(accountId, id)).toBe(true);
   });
 });
 

@@ -3,7 +3,9 @@ import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { ParsedCache } from '../runtime/parsed-cache';
-import { type Endpoint, type EndpointId, parseEndpoint } from './endpoint';
+import { type Sealer, secretUnreadable } from '../secrets/seal';
+import type { Endpoint, EndpointId } from './endpoint';
+import { createEndpointCodec, parseSubscriber, type Subscriber } from './stored-endpoint';
 
 export interface EndpointPage {
   readonly endpoints: readonly Endpoint[];
@@ -28,15 +30,19 @@ const REMOVE = `
   redis.call('INCR', KEYS[3])
   return 1`;
 
-/** Endpoints, each found by its account and id only: another account's is simply not there. */
-export function createRedisEndpointStore(redis: RedisClient) {
-  const cache = new ParsedCache(parseEndpoint, CACHED_ENDPOINTS);
+/**
+ * Endpoints, each found by its account and id only: another account's is simply not there. What is secret is sealed
+ * on its way in and opened on its way out; a record whose secrets can't be opened is `secret_unreadable`.
+ */
+export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
+  const { encode, decode } = createEndpointCodec(sealer);
+  const cache = new ParsedCache(decode, CACHED_ENDPOINTS);
   const keysOf = (accountId: AccountId) =>
     [keys.endpoints(accountId), keys.endpointIds(accountId), keys.endpointsVersion(accountId)] as const;
 
   async function find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
     const raw = await redis.hget(keys.endpoints(accountId), id);
-    return raw === null ? undefined : cache.get(id, raw);
+    return raw === null ? undefined : ownedBy(accountId, cache.get(id, raw));
   }
 
   return withStorageErrors({
@@ -50,7 +56,7 @@ export function createRedisEndpointStore(redis: RedisClient) {
         ...keysOf(endpoint.accountId),
         endpoint.id,
         '',
-        JSON.stringify(endpoint),
+        encode(endpoint),
       );
     },
 
@@ -66,15 +72,8 @@ export function createRedisEndpointStore(redis: RedisClient) {
       for (;;) {
         const raw = await redis.hget(keys.endpoints(accountId), id);
         if (raw === null) return undefined;
-        const changed = change(parseEndpoint(raw));
-        const saved = await redis.eval(
-          SAVE_IF_UNCHANGED,
-          3,
-          ...keysOf(accountId),
-          id,
-          raw,
-          JSON.stringify(changed),
-        );
+        const changed = change(ownedBy(accountId, decode(raw)));
+        const saved = await redis.eval(SAVE_IF_UNCHANGED, 3, ...keysOf(accountId), id, raw, encode(changed));
         if (saved === 1) return changed;
       }
     },
@@ -92,7 +91,7 @@ export function createRedisEndpointStore(redis: RedisClient) {
       const pageIds = ids.slice(0, limit);
       const raws = pageIds.length === 0 ? [] : await redis.hmget(keys.endpoints(accountId), ...pageIds);
       return {
-        endpoints: raws.flatMap((raw) => (raw === null ? [] : [parseEndpoint(raw)])),
+        endpoints: raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, decode(raw))])),
         nextCursor: ids.length > limit ? (pageIds.at(-1) as EndpointId) : undefined,
       };
     },
@@ -102,11 +101,18 @@ export function createRedisEndpointStore(redis: RedisClient) {
       return (await redis.get(keys.endpointsVersion(accountId))) ?? '0';
     },
 
-    async listAll(accountId: AccountId): Promise<Endpoint[]> {
+    /** All of them, without what only a delivery needs. */
+    async listSubscribers(accountId: AccountId): Promise<readonly Subscriber[]> {
       const raws = await redis.hvals(keys.endpoints(accountId));
-      return raws.map(parseEndpoint);
+      return raws.map(parseSubscriber);
     },
   });
 }
 
 export type EndpointStore = ReturnType<typeof createRedisEndpointStore>;
+
+// A record that somebody has copied to another account would show its secrets to that one.
+function ownedBy(accountId: AccountId, endpoint: Endpoint): Endpoint {
+  if (endpoint.accountId !== accountId) throw secretUnreadable();
+  return endpoint;
+}

@@ -1,6 +1,7 @@
 import type { AccountId } from '../events/event';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import type { EndpointId } from './endpoint';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
@@ -10,7 +11,7 @@ let redis: TestRedis;
 let store: EndpointStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisEndpointStore(redis.client);
+  store = createRedisEndpointStore(redis.client, testSealer);
 });
 afterAll(() => redis.close());
 
@@ -25,9 +26,9 @@ function buildSubscriptions() {
   const loads: AccountId[] = [];
   const subscriptions = createSubscriptions({
     version: store.version,
-    listAll(accountId) {
+    listSubscribers(accountId) {
       loads.push(accountId);
-      return store.listAll(accountId);
+      return store.listSubscribers(accountId);
     },
   });
   return { ...subscriptions, loads };
@@ -95,8 +96,8 @@ describe('subscribersOf', () => {
     let second: EndpointId | undefined;
     const { subscribersOf } = createSubscriptions({
       version: store.version,
-      async listAll(account) {
-        const endpoints = await store.listAll(account);
+      async listSubscribers(account) {
+        const endpoints = await store.listSubscribers(account);
         second ??= await saved(accountId, '*');
         return endpoints;
       },

@@ -3,11 +3,7 @@ import type { AccountId } from '../events/event';
 import type { EndpointId } from './endpoint';
 import { matchesType } from './event-filter';
 import type { EndpointStore } from './redis-endpoint-store';
-
-interface Subscriber {
-  readonly id: EndpointId;
-  readonly events: readonly string[];
-}
+import type { Subscriber } from './stored-endpoint';
 
 /** An account's endpoints at one version, and who asked for which type, worked out on first demand. */
 interface Snapshot {
@@ -22,7 +18,7 @@ const CACHED_ACCOUNTS = 1_000;
  * Who asked for an event type. The account's version is read each time, so that an endpoint registered before
  * the event was published is always found; the endpoints themselves only when the version has changed.
  */
-export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version' | 'listAll'>) {
+export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version' | 'listSubscribers'>) {
   const snapshots = new LRUCache<AccountId, Snapshot>({ max: CACHED_ACCOUNTS });
 
   async function subscribersOf(accountId: AccountId, type: string): Promise<readonly EndpointId[]> {
@@ -39,12 +35,8 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     const known = snapshots.get(accountId);
     if (known?.version === version) return known;
     // Read after its version: should a change slip in between, the next look finds a newer version and reads again.
-    const endpoints = await endpointStore.listAll(accountId);
-    const snapshot = {
-      version,
-      subscribers: endpoints.map(({ id, events }) => ({ id, events })),
-      byType: new Map(),
-    };
+    const subscribers = await endpointStore.listSubscribers(accountId);
+    const snapshot = { version, subscribers, byType: new Map() };
     snapshots.set(accountId, snapshot);
     return snapshot;
   }

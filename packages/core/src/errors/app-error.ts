@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'storage_unavailable'
+  | 'secret_unreadable'
   | 'internal_error';
 
 /** One fault in a request: `pointer` is a JSON Pointer into the body, or names a query or path parameter. */

@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 
-/** What producers may publish under a name, and what receivers can rely on. */
+/** What is published under a name, and what receivers can rely on. */
 export interface EventType<Name extends string = string, Data extends z.ZodType = z.ZodType> {
   /** Dotted, lower case: `<noun>.<what happened>`. */
   readonly name: Name;
+  /** Raised by this service itself, and delivered only to endpoints that ask for it by more than `*`. */
+  readonly isOperational?: true;
   readonly description: string;
   readonly data: Data;
   readonly example: z.input<Data>;

@@ -1,11 +1,11 @@
 import { caughtFrom } from '../testing/caught-from';
-import { catalogue, eventTypeNames } from './catalogue/index';
+import { operationalTypes, publishableTypeNames, publishableTypes } from './catalogue/index';
 import { validateEvent } from './validate-event';
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
 
 const examples: Readonly<Record<string, object>> = Object.fromEntries(
-  catalogue.map(({ name, example }) => [name, example]),
+  publishableTypes.map(({ name, example }) => [name, example]),
 );
 
 function faultPointers(type: string, data: unknown): string[] {
@@ -15,7 +15,7 @@ function faultPointers(type: string, data: unknown): string[] {
 }
 
 describe('validateEvent', () => {
-  it.each(catalogue.map(({ name, example }) => [name, example] as const))(
+  it.each(publishableTypes.map(({ name, example }) => [name, example] as const))(
     'gives the body of a %s: type and data, in this order, as they came',
     (type, data) => {
       expect(validateEvent({ type, data }, NO_LIMIT)).toBe(
@@ -77,9 +77,19 @@ describe('validateEvent', () => {
         faults: [
           {
             pointer: '/type',
-            detail: `"${type}" is not a known event type; known are ${eventTypeNames.join(', ')}`,
+            detail: `"${type}" is not a known event type; known are ${publishableTypeNames.join(', ')}`,
           },
         ],
+      });
+    },
+  );
+
+  it.each(operationalTypes.map(({ name, example }) => [name, example] as const))(
+    'refuses a %s: only this service raises it',
+    (type, data) => {
+      expect(caughtFrom(() => validateEvent({ type, data }, NO_LIMIT))).toMatchObject({
+        code: 'invalid_request',
+        faults: [{ pointer: '/type', detail: expect.stringContaining('is raised by this service itself') }],
       });
     },
   );

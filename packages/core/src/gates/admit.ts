@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock';
 import { type BreakerState, PROBE_MS, phaseOf } from './breaker';
 import type { InFlightWindows } from './in-flight-windows';
 import type { Lane, LaneEntry, Lanes } from './lanes';
-import type { GateStore } from './redis-gate-store';
+import type { BreakerStore } from './redis-breaker-store';
 
 /** Why a delivery has to wait. */
 export type WaitReason = 'disabled' | 'breaker_open' | 'busy';
@@ -18,7 +18,7 @@ interface Wait {
 }
 
 export interface AdmitDeps {
-  readonly gateStore: Pick<GateStore, 'claimProbe'>;
+  readonly breakerStore: Pick<BreakerStore, 'claimProbe'>;
   readonly windows: Pick<InFlightWindows, 'enter' | 'leave'>;
   readonly lanes: Pick<Lanes, 'enter' | 'leave'>;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ const BUSY_WAKE_MS = 10_000;
  * Whether an attempt may start now. For an endpoint that is enabled, well and not busy this costs no more than a look
  * into memory. Whoever was admitted has to `leave` the endpoint's window and the lane.
  */
-export function createAdmit({ gateStore, windows, lanes, clock }: AdmitDeps) {
+export function createAdmit({ breakerStore, windows, lanes, clock }: AdmitDeps) {
   return async function admit(endpoint: Endpoint, breaker: BreakerState, lane: Lane): Promise<Admission> {
     if (endpoint.status === 'disabled') return { kind: 'wait', reason: 'disabled', wakeAt: undefined };
     const phase = phaseOf(breaker, clock());
@@ -52,7 +52,7 @@ export function createAdmit({ gateStore, windows, lanes, clock }: AdmitDeps) {
     if (!(await windows.enter(endpointId, breaker.failures > 0))) {
       return { kind: 'wait', reason: 'busy', wakeAt: clock() + BUSY_WAKE_MS };
     }
-    if (phase === 'closed' || (await gateStore.claimProbe(endpointId, clock()))) return undefined;
+    if (phase === 'closed' || (await breakerStore.claimProbe(endpointId, clock()))) return undefined;
     windows.leave(endpointId, false);
     return { kind: 'wait', reason: 'breaker_open', wakeAt: clock() + PROBE_MS };
   }

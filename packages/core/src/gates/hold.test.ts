@@ -32,19 +32,19 @@ it.each([
   ['first', 'second'],
   ['second', 'first'],
 ] as const)('parks what its %s job holds to be released by the %s', async (side, releasedBy) => {
-  const { hold, input, gateStore } = arrange({ side });
+  const { hold, input, parkedStore } = arrange({ side });
   await hold(input, disabled);
-  expect(await gateStore.listParked(input.endpointId, 10)).toEqual([
+  expect(await parkedStore.listParked(input.endpointId, 10)).toEqual([
     { eventId: input.eventId, side: releasedBy },
   ]);
 });
 
 it('parks by the time of acceptance, not by the time of waiting', async () => {
-  const { hold, input, gateStore } = arrange();
+  const { hold, input, parkedStore } = arrange();
   const older = { ...input, eventId: uniqueEventId(), acceptedAt: input.acceptedAt - 1 };
   await hold(input, disabled);
   await hold(older, disabled);
-  const parked = await gateStore.listParked(input.endpointId, 10);
+  const parked = await parkedStore.listParked(input.endpointId, 10);
   expect(parked.map(({ eventId }) => eventId)).toEqual([older.eventId, input.eventId]);
 });
 

@@ -4,7 +4,8 @@ import type { AccountId, EventId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import type { Admission } from './admit';
-import type { GateStore, JobSide } from './redis-gate-store';
+import type { JobSide } from './parked';
+import type { ParkedStore } from './redis-parked-store';
 
 /** Puts off looking at an endpoint's gate until a time; asking twice for about the same time is harmless. */
 export interface WakeQueue {
@@ -16,7 +17,7 @@ export type WaitingHere = Set<EndpointId>;
 
 export interface HoldDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly gateStore: Pick<GateStore, 'park'>;
+  readonly parkedStore: Pick<ParkedStore, 'park'>;
   readonly wakeQueue: WakeQueue;
   readonly waitingHere: WaitingHere;
   readonly clock: Clock;
@@ -33,13 +34,13 @@ export interface HoldInput {
 }
 
 /** Parks a delivery at its endpoint's gate; its job may then end. Waiting uses no attempt. */
-export function createHold({ endpointStore, gateStore, wakeQueue, waitingHere, clock, emit }: HoldDeps) {
+export function createHold({ endpointStore, parkedStore, wakeQueue, waitingHere, clock, emit }: HoldDeps) {
   return async function hold(
     input: HoldInput,
     { reason, wakeAt }: Extract<Admission, { kind: 'wait' }>,
   ): Promise<void> {
     const { accountId, endpointId, eventId, acceptedAt, side } = input;
-    await gateStore.park(endpointId, { eventId, side: side === 'first' ? 'second' : 'first' }, acceptedAt);
+    await parkedStore.park(endpointId, { eventId, side: side === 'first' ? 'second' : 'first' }, acceptedAt);
     if (reason === 'busy') waitingHere.add(endpointId);
     const lookAt = reason === 'disabled' ? await changedMeanwhile(input) : wakeAt;
     if (lookAt !== undefined) await wakeQueue.wake(accountId, endpointId, lookAt);

@@ -2,7 +2,7 @@ import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import type { Emit } from '../signals/signals';
 import type { LaneEntry } from './lanes';
-import type { JobSide } from './redis-gate-store';
+import type { JobSide } from './parked';
 
 export interface MoveInput {
   readonly accountId: AccountId;

@@ -5,7 +5,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
 import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS } from './breaker';
 import { createOpenGate } from './open-gate';
-import type { Parked } from './redis-gate-store';
+import type { Parked } from './parked';
 
 const NOW = 1_700_000_000_000;
 
@@ -25,7 +25,7 @@ interface Arrangement {
 
 async function arrange({ endpoint = buildEndpoint(), waiting = 0, openedAt }: Arrangement = {}) {
   const gate = buildGate({ redis: redis.client, clock: () => NOW });
-  const { endpointStore, gateStore, waitingHere } = gate;
+  const { endpointStore, breakerStore, parkedStore, waitingHere } = gate;
   await endpointStore.create(endpoint);
   const parked = Array.from(
     { length: waiting },
@@ -33,10 +33,10 @@ async function arrange({ endpoint = buildEndpoint(), waiting = 0, openedAt }: Ar
   );
   // Parked in another order than they are to be released.
   for (const [index, each] of [...parked.entries()].toReversed()) {
-    await gateStore.park(endpoint.id, each, NOW + index);
+    await parkedStore.park(endpoint.id, each, NOW + index);
   }
   for (let failures = 0; failures < (openedAt === undefined ? 0 : FAILURES_TO_OPEN); failures += 1) {
-    await gateStore.recordFailure(endpoint.id, CLOSED, openedAt ?? NOW);
+    await breakerStore.recordFailure(endpoint.id, CLOSED, openedAt ?? NOW);
   }
   waitingHere.add(endpoint.id);
   return {
@@ -45,7 +45,7 @@ async function arrange({ endpoint = buildEndpoint(), waiting = 0, openedAt }: Ar
     endpoint,
     openGate: (places: number) => gate.openGate(endpoint.accountId, endpoint.id, places),
     released: () => gate.releases.released.map((release) => release.parked),
-    stillParked: () => gateStore.listParked(endpoint.id, 100),
+    stillParked: () => parkedStore.listParked(endpoint.id, 100),
   };
 }
 

@@ -4,7 +4,10 @@ import type { AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import { phaseOf } from './breaker';
 import type { WaitingHere, WakeQueue } from './hold';
-import type { GateStore, Parked } from './redis-gate-store';
+import type { Parked } from './parked';
+import type { BreakerStore } from './redis-breaker-store';
+import type { ParkedStore } from './redis-parked-store';
+import type { RemoveGate } from './redis-remove-gate';
 
 /** Puts parked deliveries back onto the deliveries queue. Doing it again is harmless. */
 export interface ReleaseQueue {
@@ -13,7 +16,9 @@ export interface ReleaseQueue {
 
 export interface OpenGateDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly gateStore: Pick<GateStore, 'readBreaker' | 'listParked' | 'forget' | 'removeAll'>;
+  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
+  readonly parkedStore: Pick<ParkedStore, 'listParked' | 'forget'>;
+  readonly removeGate: RemoveGate;
   readonly releaseQueue: ReleaseQueue;
   readonly wakeQueue: WakeQueue;
   readonly waitingHere: WaitingHere;
@@ -28,7 +33,16 @@ const SAFETY_WAKE_MS = 10_000;
  * breaker allows: the longest waiting first.
  */
 export function createOpenGate(deps: OpenGateDeps) {
-  const { endpointStore, gateStore, releaseQueue, wakeQueue, waitingHere, clock } = deps;
+  const {
+    endpointStore,
+    breakerStore,
+    parkedStore,
+    removeGate,
+    releaseQueue,
+    wakeQueue,
+    waitingHere,
+    clock,
+  } = deps;
 
   return async function openGate(
     accountId: AccountId,
@@ -37,10 +51,10 @@ export function createOpenGate(deps: OpenGateDeps) {
   ): Promise<void> {
     const [endpoint, breaker] = await Promise.all([
       endpointStore.find(accountId, endpointId),
-      gateStore.readBreaker(endpointId),
+      breakerStore.readBreaker(endpointId),
     ]);
     if (endpoint?.status !== 'enabled') waitingHere.delete(endpointId);
-    if (!endpoint) return await gateStore.removeAll(endpointId);
+    if (!endpoint) return await removeGate(endpointId);
     if (endpoint.status === 'disabled') return;
     if (places < 1) return;
     const phase = phaseOf(breaker, clock());
@@ -51,9 +65,9 @@ export function createOpenGate(deps: OpenGateDeps) {
   // Onto the queue before out of the index: what a crash leaves between the two is released once more, which the
   // queue does not notice.
   async function release(accountId: AccountId, endpointId: EndpointId, places: number): Promise<void> {
-    const parked = await gateStore.listParked(endpointId, places);
+    const parked = await parkedStore.listParked(endpointId, places);
     await releaseQueue.release(accountId, endpointId, parked);
-    await gateStore.forget(endpointId, parked);
+    await parkedStore.forget(endpointId, parked);
     if (parked.length < places) return void waitingHere.delete(endpointId);
     await wakeQueue.wake(accountId, endpointId, clock() + SAFETY_WAKE_MS);
   }

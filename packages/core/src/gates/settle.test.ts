@@ -1,3 +1,4 @@
+import { tallyOf } from '../endpoints/attempt-tally';
 import type { Endpoint } from '../endpoints/endpoint';
 import { keys } from '../redis/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -27,18 +28,19 @@ async function arrange({ endpoint = buildEndpoint(), failures = 0, waiting = 0 }
   const gate = buildGate({ redis: redis.client, clock: () => NOW });
   await gate.endpointStore.create(endpoint);
   for (let count = 0; count < failures; count += 1) {
-    await gate.gateStore.recordFailure(endpoint.id, CLOSED, NOW - FIRST_OPEN_MS);
+    await gate.breakerStore.recordFailure(endpoint.id, CLOSED, NOW - FIRST_OPEN_MS);
   }
   for (let count = 0; count < waiting; count += 1) {
-    await gate.gateStore.park(endpoint.id, { eventId: uniqueEventId(), side: 'second' }, NOW + count);
+    await gate.parkedStore.park(endpoint.id, { eventId: uniqueEventId(), side: 'second' }, NOW + count);
   }
-  const breaker = await gate.gateStore.readBreaker(endpoint.id);
+  const breaker = await gate.breakerStore.readBreaker(endpoint.id);
   const wakeAt = (at: number) => ({ accountId: endpoint.accountId, endpointId: endpoint.id, at });
   const input: SettleInput = {
     endpoint,
     breaker,
     delivered: true,
     disabledBy: undefined,
+    tellsOfFailing: false,
     wasReleased: false,
   };
   return {
@@ -47,7 +49,7 @@ async function arrange({ endpoint = buildEndpoint(), failures = 0, waiting = 0 }
     wakeAt,
     succeed: (change: Partial<SettleInput> = {}) => gate.settle({ ...input, ...change }),
     fail: (change: Partial<SettleInput> = {}) => gate.settle({ ...input, delivered: false, ...change }),
-    readBreaker: () => gate.gateStore.readBreaker(endpoint.id),
+    readBreaker: () => gate.breakerStore.readBreaker(endpoint.id),
     readEndpoint: () => gate.endpointStore.find(endpoint.accountId, endpoint.id),
   };
 }
@@ -172,4 +174,76 @@ describe('whoever waits at the gate', () => {
     await fail({ wasReleased: true });
     expect(releases.released).toEqual([]);
   });
+});
+
+const DAY_MS = 86_400_000;
+
+describe('an endpoint that has failed for too long', () => {
+  // Created in days long past, and failing for a day.
+  async function arrangeFailing(change: Partial<Endpoint> = {}) {
+    const arranged = await arrange({ endpoint: buildEndpoint({ createdAt: NOW - 50 * DAY_MS, ...change }) });
+    await arranged.breakerStore.recordFailure(arranged.endpoint.id, CLOSED, NOW - DAY_MS);
+    return arranged;
+  }
+
+  it('is disabled by the next failure, which says so', async () => {
+    const { fail, readEndpoint, signals, endpoint } = await arrangeFailing();
+    expect(await fail()).toEqual({ disabledAs: 'failing', recoveredFrom: undefined });
+    expect(await readEndpoint()).toMatchObject({ status: 'disabled', disabledReason: 'failing' });
+    expect(signals.named('endpoint.disabled')).toEqual([
+      { name: 'endpoint.disabled', endpointId: endpoint.id, reason: 'failing' },
+    ]);
+  });
+
+  it('is disabled once, however many attempts fail at the same time', async () => {
+    const { fail, signals } = await arrangeFailing();
+    const settled = await Promise.all(Array.from({ length: 10 }, () => fail()));
+    expect(settled.filter(({ disabledAs }) => disabledAs === 'failing')).toHaveLength(1);
+    expect(signals.named('endpoint.disabled')).toHaveLength(1);
+  });
+
+  it('is not disabled while its last success is not long ago', async () => {
+    const { fail, readEndpoint, healthStore, endpoint } = await arrangeFailing();
+    await healthStore.add(endpoint.id, tallyOf({ delivered: true, at: NOW - 2 * DAY_MS }), NOW);
+    expect(await fail()).toEqual({ disabledAs: undefined, recoveredFrom: undefined });
+    expect(await readEndpoint()).toEqual(endpoint);
+  });
+
+  it('has a new period from when it was enabled', async () => {
+    const { fail, readEndpoint, endpoint } = await arrangeFailing({ enabledAt: NOW - 2 * DAY_MS });
+    await fail();
+    expect(await readEndpoint()).toEqual(endpoint);
+  });
+
+  it('stays enabled when that was done while the attempt was under way', async () => {
+    const { fail, readEndpoint, endpointStore, endpoint } = await arrangeFailing();
+    const enabledMeanwhile = { ...endpoint, enabledAt: NOW };
+    await endpointStore.update(endpoint.accountId, endpoint.id, () => enabledMeanwhile);
+    expect(await fail()).toMatchObject({ disabledAs: undefined });
+    expect(await readEndpoint()).toEqual(enabledMeanwhile);
+  });
+});
+
+describe('trouble of which the account was told', () => {
+  it('is over with the first success, which says so once', async () => {
+    const { fail, succeed } = await arrange();
+    await fail();
+    await fail({ tellsOfFailing: true });
+    const breaker = { failures: 2, openUntil: 0 };
+    const settled = await Promise.all([succeed({ breaker }), succeed({ breaker })]);
+    expect(settled.map(({ recoveredFrom }) => recoveredFrom).toSorted()).toEqual([NOW, undefined]);
+  });
+
+  it('is none where failures were few', async () => {
+    const { succeed } = await arrange({ failures: 3 });
+    expect(await succeed()).toEqual({ disabledAs: undefined, recoveredFrom: undefined });
+  });
+});
+
+it('a success ends a row of failures that began after it was admitted', async () => {
+  const { fail, succeed, readBreaker } = await arrange();
+  await fail();
+  await fail();
+  await succeed();
+  expect(await readBreaker()).toEqual(CLOSED);
 });

@@ -1,17 +1,19 @@
-import { disableEndpoint } from '../endpoints/change-status';
-import type { DisabledReason, Endpoint } from '../endpoints/endpoint';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { LRUCache } from 'lru-cache';
+import { type Disable, wasNotEnabledSince } from '../endpoints/disable';
+import type { DisableFailing } from '../endpoints/disable-failing';
+import type { DisabledReason, Endpoint, EndpointId } from '../endpoints/endpoint';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { type BreakerState, CLOSED } from './breaker';
 import type { WaitingHere, WakeQueue } from './hold';
 import type { InFlightWindows } from './in-flight-windows';
 import type { OpenGate } from './open-gate';
-import type { GateStore } from './redis-gate-store';
+import type { BreakerStore, RecordedFailure } from './redis-breaker-store';
 
 export interface SettleDeps {
-  readonly gateStore: Pick<GateStore, 'recordFailure' | 'closeBreaker'>;
-  readonly endpointStore: Pick<EndpointStore, 'update'>;
+  readonly breakerStore: Pick<BreakerStore, 'recordFailure' | 'closeBreaker'>;
+  readonly disable: Disable;
+  readonly disableFailing: DisableFailing;
   readonly windows: Pick<InFlightWindows, 'freePlaces'>;
   readonly wakeQueue: WakeQueue;
   readonly waitingHere: WaitingHere;
@@ -26,45 +28,78 @@ export interface SettleInput {
   readonly breaker: BreakerState;
   readonly delivered: boolean;
   /** Whether the receiver wants nothing any more, and how it said so. */
-  readonly disabledBy: Exclude<DisabledReason, 'client'> | undefined;
+  readonly disabledBy: Exclude<DisabledReason, 'client' | 'failing'> | undefined;
+  /** Whether the account is told that the endpoint fails. */
+  readonly tellsOfFailing: boolean;
   /** Whether the delivery had waited at the gate: then others may be waiting behind it. */
   readonly wasReleased: boolean;
 }
 
+/** What followed for the endpoint. */
+export interface Settled {
+  /** Why this attempt has disabled it, if it did. */
+  readonly disabledAs: DisabledReason | undefined;
+  /** When the trouble began that its account was told of and this success has ended. */
+  readonly recoveredFrom: number | undefined;
+}
+
+const NOTHING_FOLLOWED: Settled = { disabledAs: undefined, recoveredFrom: undefined };
+
+// Endpoints whose last attempt here failed; of one that is forgotten, the next success but one ends the row.
+const REMEMBERED = 10_000;
+
 /** What an attempt's outcome means for its endpoint's gate. For a success at a healthy endpoint: nothing to write. */
 export function createSettle(deps: SettleDeps) {
-  const { gateStore, endpointStore, windows, wakeQueue, waitingHere, openGate, clock, emit } = deps;
+  const { breakerStore, disable, disableFailing, windows, wakeQueue, waitingHere, openGate, clock, emit } =
+    deps;
+  // For successes that were admitted before the first failure, and so don't know that there is a row to end.
+  const failedHere = new LRUCache<EndpointId, true>({ max: REMEMBERED });
 
-  return async function settle(input: SettleInput): Promise<void> {
-    const { endpoint, delivered, disabledBy, wasReleased } = input;
-    if (disabledBy) await disable(endpoint, disabledBy);
-    if (delivered) await recover(input);
-    else await fail(input);
+  return async function settle(input: SettleInput): Promise<Settled> {
+    const { endpoint, delivered, wasReleased } = input;
+    const disabledAs = await heedReceiver(input);
+    const settled = delivered ? await recover(input) : await fail(input);
     if (wasReleased) waitingHere.add(endpoint.id);
     if (waitingHere.has(endpoint.id)) {
       await openGate(endpoint.accountId, endpoint.id, windows.freePlaces(endpoint.id));
     }
+    return { ...settled, disabledAs: settled.disabledAs ?? disabledAs };
   };
 
-  async function recover({ endpoint, breaker }: SettleInput): Promise<void> {
-    if (breaker.failures === CLOSED.failures) return;
-    await gateStore.closeBreaker(endpoint.id);
-    if (breaker.openUntil === CLOSED.openUntil) return;
-    emit({ name: 'breaker.closed', endpointId: endpoint.id });
-    await wakeQueue.wake(endpoint.accountId, endpoint.id, clock());
+  async function recover({ endpoint, breaker }: SettleInput): Promise<Settled> {
+    const hasFailedHere = failedHere.delete(endpoint.id);
+    if (breaker.failures === CLOSED.failures && !hasFailedHere) return NOTHING_FOLLOWED;
+    const { wasOpen, toldFailingSince } = await breakerStore.closeBreaker(endpoint.id);
+    if (wasOpen) {
+      emit({ name: 'breaker.closed', endpointId: endpoint.id });
+      await wakeQueue.wake(endpoint.accountId, endpoint.id, clock());
+    }
+    return { ...NOTHING_FOLLOWED, recoveredFrom: toldFailingSince };
   }
 
-  async function fail({ endpoint, breaker }: SettleInput): Promise<void> {
-    const recorded = await gateStore.recordFailure(endpoint.id, breaker, clock());
-    if (!recorded.hasOpened) return;
-    const { failures, openUntil } = recorded;
-    emit({ name: 'breaker.opened', endpointId: endpoint.id, failures, openForMs: openUntil - clock() });
-    await wakeQueue.wake(endpoint.accountId, endpoint.id, openUntil);
+  async function fail({ endpoint, breaker, tellsOfFailing }: SettleInput): Promise<Settled> {
+    failedHere.set(endpoint.id, true);
+    const recorded = await breakerStore.recordFailure(endpoint.id, breaker, clock(), {
+      telling: tellsOfFailing,
+    });
+    if (recorded.hasOpened) await announceOpened(endpoint, recorded);
+    const isGivenUp = await disableFailing(endpoint, recorded.failingSince);
+    return isGivenUp ? { ...NOTHING_FOLLOWED, disabledAs: 'failing' } : NOTHING_FOLLOWED;
   }
 
-  async function disable({ accountId, id }: Endpoint, reason: DisabledReason): Promise<void> {
-    await endpointStore.update(accountId, id, (current) => disableEndpoint(current, reason, clock()));
-    emit({ name: 'endpoint.disabled', endpointId: id, reason });
+  async function heedReceiver({ endpoint, disabledBy }: SettleInput): Promise<DisabledReason | undefined> {
+    if (disabledBy === undefined) return undefined;
+    const { accountId, id } = endpoint;
+    const { hasChanged } = await disable(accountId, id, disabledBy, wasNotEnabledSince(endpoint));
+    return hasChanged ? disabledBy : undefined;
+  }
+
+  async function announceOpened(
+    { id: endpointId, accountId }: Endpoint,
+    { failures, openUntil }: RecordedFailure,
+  ): Promise<void> {
+    emit({ name: 'breaker.opened', endpointId, failures, openForMs: openUntil - clock() });
+    await wakeQueue.wake(accountId, endpointId, openUntil);
   }
 }
 

@@ -4,7 +4,7 @@ import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import type { MoveInput, SlowLaneQueue } from '../gates/move';
 import type { ReleaseQueue } from '../gates/open-gate';
-import type { Parked } from '../gates/redis-gate-store';
+import type { Parked } from '../gates/parked';
 import { openQueue } from './bullmq-open-queue';
 import { type DeliveryJob, deliveryJobId } from './delivery-job';
 import type { QueueConnection } from './queue-connection';

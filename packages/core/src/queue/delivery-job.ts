@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DeliveryParts, deliveryIdOf, parseDeliveryId } from '../deliveries/delivery-id';
 import { accountIdSchema } from '../events/event';
-import type { JobSide } from '../gates/redis-gate-store';
+import type { JobSide } from '../gates/parked';
 
 /** A delivery's job: its id is the delivery's id, so the account is nearly all it carries. Never payload, never secret. */
 export const deliveryJobSchema = z.object({

@@ -14,8 +14,9 @@ import type { AccountId, EventId } from '../events/event';
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
- * | `breaker:{endpoint}` | string | failures in a row, and until when its breaker is open | until the next success |
+ * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
  * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released |
+ * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  *
  * BullMQ owns the keys below its prefix.
  */
@@ -28,6 +29,7 @@ export const keys = {
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
+  health: (endpoint: EndpointId) => `health:{${endpoint}}`,
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
 };
 

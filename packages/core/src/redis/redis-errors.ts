@@ -24,6 +24,7 @@ export function storageUnavailable(cause: unknown): AppError {
 }
 
 function rethrow(error: unknown): never {
+  if (error instanceof AppError) throw error;
   throw isUnavailable(error) ? storageUnavailable(error) : error;
 }
 

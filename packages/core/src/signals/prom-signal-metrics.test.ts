@@ -18,14 +18,16 @@ async function scrape(
 
 /** Without those labels that stand at zero only so that an alert sees their first count. */
 function counted(samples: readonly string[]): string[] {
-  return samples.filter((line) => !/^webhooks_(delivery_attempts|deliveries_ended)_total.* 0$/.test(line));
+  return samples.filter(
+    (line) => !/^webhooks_(delivery_attempts|deliveries_ended|endpoints_disabled)_total.* 0$/.test(line),
+  );
 }
 
 describe('createPromApiMetrics', () => {
   it('times requests by method, route and status', async () => {
     const completed = signalSamples['request.completed'];
     const signals = [completed, completed, { ...completed, status: 404, durationMs: 1 }];
-    expect(await scrape(createPromApiMetrics, signals)).toEqual([
+    expect(counted(await scrape(createPromApiMetrics, signals))).toEqual([
       'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="200"} 0.024',
       'webhooks_http_request_duration_seconds_count{method="GET",route="/v1/webhooks/:id",status="200"} 2',
       'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="404"} 0.001',
@@ -34,9 +36,17 @@ describe('createPromApiMetrics', () => {
   });
 
   it('counts accepted events by type and door', async () => {
-    expect(await scrape(createPromApiMetrics, [signalSamples['event.accepted']])).toEqual([
+    expect(counted(await scrape(createPromApiMetrics, [signalSamples['event.accepted']]))).toEqual([
       'webhooks_events_accepted_total{type="keyword.quick_win",source="http"} 1',
     ]);
+  });
+});
+
+describe.each([createPromApiMetrics, createPromWorkerMetrics])('%p', (createMetrics) => {
+  it('counts endpoints that are disabled by reason, each from zero', async () => {
+    const samples = await scrape(createMetrics, [signalSamples['endpoint.disabled']]);
+    expect(samples).toContain('webhooks_endpoints_disabled_total{reason="gone"} 1');
+    expect(samples).toContain('webhooks_endpoints_disabled_total{reason="failing"} 0');
   });
 });
 

@@ -1,6 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { attemptOutcomes } from '../deliveries/attempt';
 import { endStatuses } from '../deliveries/delivery-log';
+import { disabledReasons } from '../endpoints/endpoint';
 import type { Signal } from './signal';
 import type { SignalListener } from './signals';
 
@@ -19,12 +20,15 @@ export function createPromApiMetrics(registry: Registry): SignalListener {
     registers,
   });
   const accepted = createEventsAccepted(registry);
+  const disabled = createEndpointsDisabled(registry);
   return (signal: Signal) => {
     if (signal.name === 'request.completed') {
       const { method, route, status, durationMs } = signal;
       requestSeconds.observe({ method, route, status }, durationMs / 1_000);
     } else if (signal.name === 'event.accepted') {
       accepted.inc({ type: signal.type, source: signal.source });
+    } else if (signal.name === 'endpoint.disabled') {
+      disabled.inc({ reason: signal.reason });
     }
   };
 }
@@ -82,6 +86,7 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     help: 'Times that the circuit breaker of an endpoint opened, or stayed open after a failed probe.',
     registers,
   });
+  const disabled = createEndpointsDisabled(registry);
   const lagSeconds = new Histogram({
     name: 'webhooks_delivery_lag_seconds',
     help: 'Time from the acceptance of an event to its delivery.',
@@ -105,6 +110,8 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       unsent.inc();
     } else if (signal.name === 'breaker.opened') {
       breakersOpened.inc();
+    } else if (signal.name === 'endpoint.disabled') {
+      disabled.inc({ reason: signal.reason });
     } else if (signal.name === 'event.rejected') {
       rejected.inc({ code: signal.code });
     }
@@ -119,4 +126,16 @@ function createEventsAccepted(registry: Registry): Counter<'type' | 'source'> {
     labelNames: ['type', 'source'] as const,
     registers: [registry],
   });
+}
+
+// Its owner's doing is counted by the API, its receiver's by the worker: the sum is right.
+function createEndpointsDisabled(registry: Registry): Counter<'reason'> {
+  const counter = new Counter({
+    name: 'webhooks_endpoints_disabled_total',
+    help: 'Endpoints that were disabled, by reason.',
+    labelNames: ['reason'] as const,
+    registers: [registry],
+  });
+  for (const reason of disabledReasons) counter.inc({ reason }, 0);
+  return counter;
 }

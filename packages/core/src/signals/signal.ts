@@ -39,6 +39,13 @@ export type Signal =
       readonly reason: string;
     }
   | {
+      /** An account is told something about one of its endpoints. */
+      readonly name: 'operational_event.raised';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+    }
+  | {
       readonly name: 'event.fanned_out';
       readonly accountId: AccountId;
       readonly eventId: EventId;
@@ -111,7 +118,15 @@ export type Signal =
       readonly error: unknown;
     }
   | { readonly name: 'job.failed'; readonly queue: string; readonly jobId: string; readonly error: unknown }
+  | {
+      /** Something on the side did not work out that nothing waits for. */
+      readonly name: 'task.failed';
+      readonly task: 'record health' | 'raise operational event';
+      readonly error: unknown;
+    }
   | { readonly name: 'redis.error'; readonly connection: string; readonly error: unknown }
+  /** There is no key to seal secrets with: they are stored as plain text. */
+  | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }
   | { readonly name: 'process.stopping'; readonly detail: string }
   | { readonly name: 'process.stopped' }

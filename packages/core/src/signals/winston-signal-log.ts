@@ -39,8 +39,10 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.unsent':
     case 'redis.error':
     case 'job.interrupted':
+    case 'task.failed':
     case 'breaker.opened':
     case 'endpoint.disabled':
+    case 'secrets.unprotected':
       return 'warn';
     case 'delivery.attempted':
       return signal.outcome === 'delivered' ? 'info' : 'warn';
@@ -53,6 +55,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'request.completed':
     case 'breaker.closed':
     case 'event.accepted':
+    case 'operational_event.raised':
     case 'process.started':
     case 'process.stopping':
     case 'process.stopped':

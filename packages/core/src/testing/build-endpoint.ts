@@ -11,7 +11,7 @@ export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
     events: ['*'],
     status: 'enabled',
     ordering: 'none',
-    secret: newSecret(),
+    secrets: [{ secret: newSecret(), createdAt: 1_700_000_000_000 }],
     createdAt: 1_700_000_000_000,
     updatedAt: 1_700_000_000_000,
     ...change,

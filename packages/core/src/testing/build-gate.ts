@@ -1,16 +1,23 @@
+import { createDisable } from '../endpoints/disable';
+import { createDisableFailing } from '../endpoints/disable-failing';
+import type { DisablePolicy } from '../endpoints/disable-policy';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '../endpoints/redis-health-store';
 import { createAdmit } from '../gates/admit';
 import { createHold, type WaitingHere } from '../gates/hold';
 import { InFlightWindows } from '../gates/in-flight-windows';
 import { Lanes } from '../gates/lanes';
 import { createMove } from '../gates/move';
 import { createOpenGate } from '../gates/open-gate';
-import { createRedisGateStore } from '../gates/redis-gate-store';
+import { createRedisBreakerStore } from '../gates/redis-breaker-store';
+import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createRedisRemoveGate } from '../gates/redis-remove-gate';
 import { createSettle } from '../gates/settle';
 import type { RedisClient } from '../redis/redis-connect';
 import type { Clock } from '../runtime/clock';
 import { recordMoves, recordReleases, recordWakes } from './record-queues';
 import { recordSignals } from './record-signals';
+import { testSealer } from './test-sealer';
 
 export interface GateOptions {
   readonly redis: RedisClient;
@@ -20,6 +27,7 @@ export interface GateOptions {
 
 /** How many deliveries to endpoints that nothing is known of are let into the fast lane. */
 export const MAX_STRANGERS = 4;
+const disablePolicy: DisablePolicy = { afterMs: 5 * 86_400_000, failureSpanMs: 12 * 3_600_000 };
 
 /** Everything that endpoints' gates consist of in one worker, over a real Redis and queues that only remember. */
 export function buildGate({ redis, clock, signals = recordSignals() }: GateOptions) {
@@ -28,8 +36,10 @@ export function buildGate({ redis, clock, signals = recordSignals() }: GateOptio
   const moves = recordMoves();
   const waitingHere: WaitingHere = new Set();
   const parts = {
-    endpointStore: createRedisEndpointStore(redis),
-    gateStore: createRedisGateStore(redis),
+    endpointStore: createRedisEndpointStore(redis, testSealer),
+    breakerStore: createRedisBreakerStore(redis),
+    parkedStore: createRedisParkedStore(redis),
+    removeGate: createRedisRemoveGate(redis),
     windows: buildWindows(),
     lanes: new Lanes(MAX_STRANGERS),
     wakeQueue: wakes.queue,
@@ -39,9 +49,13 @@ export function buildGate({ redis, clock, signals = recordSignals() }: GateOptio
     clock,
     emit: signals.listen,
   };
+  const healthStore = createRedisHealthStore(redis, disablePolicy.afterMs);
+  const disable = createDisable(parts);
+  const disableFailing = createDisableFailing({ ...parts, healthStore, disable, policy: disablePolicy });
   const openGate = createOpenGate(parts);
   return {
     ...parts,
+    healthStore,
     signals,
     wakes,
     releases,
@@ -50,7 +64,7 @@ export function buildGate({ redis, clock, signals = recordSignals() }: GateOptio
     admit: createAdmit(parts),
     hold: createHold(parts),
     move: createMove(parts),
-    settle: createSettle({ ...parts, openGate }),
+    settle: createSettle({ ...parts, disable, disableFailing, openGate }),
   };
 }
 

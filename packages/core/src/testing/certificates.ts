@@ -1,56 +1,72 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/**
+ * Certificates with which nobody can call anybody, since nobody trusts them: node:crypto can read certificates, but
+ * not make them. Made by OpenSSL, to last for a hundred years where nothing else is said.
+ */
+export const clientCertificate = `-----BEGIN CERTIFICATE-----
+MIIBmjCCAUCgAwIBAgIBATAKBggqhkjOPQQDAjArMQ4wDAYDVQQKDAVUZXN0czEZ
+MBcGA1UEAwwQQ2xpZW50IG9mIGEgdGVzdDAgFw0yNjExMjExNTE1MDhaGA8yMTI2
+MTAyODE1MTUwOFowKzEOMAwGA1UECgwFVGVzdHMxGTAXBgNVBAMMEENsaWVudCBv
+ZiBhIHRlc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARjfOQ48OOethXzWPxy
+upGXUDSlPh1YTLe4MFttvLD6g3jXd4VSlT2ntvrWhixJlUjxpIvKquVtiRK86A7d
+e4ezo1MwUTAdBgNVHQ4EFgQU6oA0TQ6FVjyxCVYBS18fewop2igwHwYDVR0jBBgw
+FoAU6oA0TQ6FVjyxCVYBS18fewop2igwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjO
+PQQDAgNIADBFAiEA/ARaeE7SBYfmaMcEE55Z6STB++O4hzNOi4qpcW8kcUwCIERr
+sV0HnXGJ0ov9JWrhZtO6I7AFoyU/ltyln4ffmFgg
+-----END CERTIFICATE-----
+`;
+export const clientKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgIKt/hkVHd0A/jCrK
+K5IoNL20krk99lqJPEZV81DX+GOhRANCAARjfOQ48OOethXzWPxyupGXUDSlPh1Y
+TLe4MFttvLD6g3jXd4VSlT2ntvrWhixJlUjxpIvKquVtiRK86A7de4ez
+-----END PRIVATE KEY-----
+`;
 
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
+/** One with another key. */
+export const otherCertificate = `-----BEGIN CERTIFICATE-----
+MIIBpTCCAUygAwIBAgIBAjAKBggqhkjOPQQDAjAxMQ4wDAYDVQQKDAVUZXN0czEf
+MB0GA1UEAwwWT3RoZXIgY2xpZW50IG9mIGEgdGVzdDAgFw0yNjExMjExNTE1MDha
+GA8yMTI2MTAyODE1MTUwOFowMTEOMAwGA1UECgwFVGVzdHMxHzAdBgNVBAMMFk90
+aGVyIGNsaWVudCBvZiBhIHRlc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASz
+geDRq6HYdK78zdB9rAFFk2Cu8KyacqSknqRXqzZYz1h+IsqQH3/M5iHp+zmWkcZ6
+hM174r89zkpoWfg9dFVto1MwUTAdBgNVHQ4EFgQUcZ+zgFY4yk0b6VBzUfdMtX/+
+vdgwHwYDVR0jBBgwFoAUcZ+zgFY4yk0b6VBzUfdMtX/+vdgwDwYDVR0TAQH/BAUw
+AwEB/zAKBggqhkjOPQQDAgNHADBEAiBTdOADZ2ekFkOVUQQ+SnkmYocaTr9sxRNe
+3AR8302v2gIgHAEIEI/BTEvyaOq7rmxVw/SC761xDxz9CTs7JKk04s0=
+-----END CERTIFICATE-----
+`;
 
-export interface CertificateWish {
-  /** Such as `IP:127.0.0.1` or `DNS:example.com`. */
-  readonly subject: string;
-  /** From today. −1 makes one that has expired. Default: 2. */
-  readonly days?: number;
-}
+/** One with the key of the first, which ended on 1 January 2021. */
+export const expiredCertificate = `-----BEGIN CERTIFICATE-----
+MIIBLDCB1AIBAzAKBggqhkjOPQQDAjAjMSEwHwYDVQQDDBhFeHBpcmVkIGNsaWVu
+dCBvZiBhIHRlc3QwHhcNMjAwMTAxMDAwMDAwWhcNMjEwMTAxMDAwMDAwWjAjMSEw
+HwYDVQQDDBhFeHBpcmVkIGNsaWVudCBvZiBhIHRlc3QwWTATBgcqhkjOPQIBBggq
+hkjOPQMBBwNCAARjfOQ48OOethXzWPxyupGXUDSlPh1YTLe4MFttvLD6g3jXd4VS
+lT2ntvrWhixJlUjxpIvKquVtiRK86A7de4ezMAoGCCqGSM49BAMCA0cAMEQCIBie
+jH7j1IzzIsrDXXkDFV/nylNMRe1vXfa2cLlP2QuWAiA3tY48zwd7K3MbLa2gNUUv
+osMATgRTt/uSwjdwpehd/A==
+-----END CERTIFICATE-----
+`;
 
-/** Whether this machine can make certificates: node:crypto can't. */
-export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
-
-const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-
-/** A certificate authority in a folder of its own. */
-export class CertificateAuthority {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'webhooks-certificates-'));
-  /** The file with its own certificate, for those who are to trust it. */
-  readonly certFile = join(this.#folder, 'ca.pem');
-  readonly cert: string;
-  readonly #keyFile = join(this.#folder, 'ca.key');
-
-  constructor() {
-    const subject = ['-subj', '/CN=Authority of a test', '-days', '2'];
-    openssl(['req', '-x509', ...NEW_KEY, ...subject, '-keyout', this.#keyFile, '-out', this.certFile]);
-    this.cert = readFileSync(this.certFile, 'utf8');
-  }
-
-  issue({ subject, days = 2 }: CertificateWish): Certificate {
-    const [request, keyFile, certFile, extensions] = ['csr', 'key', 'pem', 'ext'].map((ending) =>
-      join(this.#folder, `issued.${ending}`),
-    ) as [string, string, string, string];
-    writeFileSync(extensions, `subjectAltName=${subject}\n`);
-    openssl(['req', ...NEW_KEY, '-subj', '/CN=Receiver of a test', '-keyout', keyFile, '-out', request]);
-    const authority = ['-CA', this.certFile, '-CAkey', this.#keyFile, '-CAcreateserial'];
-    const form = ['-days', String(days), '-extfile', extensions];
-    openssl(['x509', '-req', '-in', request, ...authority, ...form, '-out', certFile]);
-    return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
-  }
-
-  remove(): void {
-    rmSync(this.#folder, { recursive: true });
-  }
-}
-
-function openssl(args: readonly string[]): void {
-  execFileSync('openssl', args, { stdio: 'pipe' });
-}
+/** RSA with 512 bits, which OpenSSL no longer makes connections with. */
+export const weakCertificate = `-----BEGIN CERTIFICATE-----
+MIIBdzCCASGgAwIBAgIUfKpW+YKEhutr2j4PfJhxbdaBKXMwDQYJKoZIhvcNAQEL
+BQAwDzENMAsGA1UEAwwEV2VhazAgFw0yNjExMjExNTE1MDhaGA8yMTI2MTAyODE1
+MTUwOFowDzENMAsGA1UEAwwEV2VhazBcMA0GCSqGSIb3DQEBAQUAA0sAMEgCQQCx
+9VvXxiNdxdZYvNJZrd8HLQsftQXncIc+oCJ/aCoKjA1CHydUR7t/hulcx39IXRtJ
+gP/NPi4Oeg/KVoUKAinHAgMBAAGjUzBRMB0GA1UdDgQWBBRtnSxhFMgicDwGeE86
+0CBLdbxB7DAfBgNVHSMEGDAWgBRtnSxhFMgicDwGeE860CBLdbxB7DAPBgNVHRMB
+Af8EBTADAQH/MA0GCSqGSIb3DQEBCwUAA0EACfHznAGi4sV+SxCPuWEyy2Lk9orn
+hZ9T+I1Q0Sv8AT+x8FU8Na6dbpzlEEXNOQv/cd3uYHSWEOhvPgHxYnwMOA==
+-----END CERTIFICATE-----
+`;
+export const weakKey = `-----BEGIN PRIVATE KEY-----
+MIIBVAIBADANBgkqhkiG9w0BAQEFAASCAT4wggE6AgEAAkEAsfVb18YjXcXWWLzS
+Wa3fBy0LH7UF53CHPqAif2gqCowNQh8nVEe7f4bpXMd/SF0bSYD/zT4uDnoPylaF
+CgIpxwIDAQABAkBhYy3MyqDmG3NvAn53F2DbU3on8u/1NS6+RfI7GS0QsaQt+rTz
+KmS2qs+zpVptVyYJPnPdqh2K2geCkBZksteJAiEA4vB8L2S2FRfBWYJd7hWstvkm
+DLQp/9Gl9o6bnc9ViSsCIQDIvy6zOj4zswBPqLJYLs1KWcJvC9+3Ol52uJTjIF6b
+1QIgA78orbeh8fM0c//dASNGeLbgU/FdiCWz8cAk/ZQAu4UCICveq+P7DHDb42uF
+IERpJe/jobwGykMOfGpReCgSgNppAiEAyH2fGrd0KAszZ4/oizSZ2c5nfu2OvgPX
+avu8m7osoGY=
+-----END PRIVATE KEY-----
+`;

@@ -3,7 +3,7 @@ import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
 import type { MoveInput, SlowLaneQueue } from '../gates/move';
 import type { ReleaseQueue } from '../gates/open-gate';
-import type { Parked } from '../gates/redis-gate-store';
+import type { Parked } from '../gates/parked';
 
 export interface Wake {
   readonly accountId: AccountId;

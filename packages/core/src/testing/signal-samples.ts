@@ -24,6 +24,12 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'request.failed': { name: 'request.failed', requestId: 'req_1', error: new Error('no luck') },
   'event.accepted': { name: 'event.accepted', source: 'http', accountId, eventId, type, bytes: 90 },
   'event.rejected': { name: 'event.rejected', jobId: '17', code: 'invalid_request', reason: 'no type' },
+  'operational_event.raised': {
+    name: 'operational_event.raised',
+    accountId,
+    eventId,
+    type: 'webhook.failing',
+  },
   'event.fanned_out': { name: 'event.fanned_out', accountId, eventId, type, deliveries: 3, durationMs: 4 },
   'delivery.attempted': {
     name: 'delivery.attempted',
@@ -65,7 +71,12 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'endpoint.disabled': { name: 'endpoint.disabled', endpointId, reason: 'gone' },
   'job.interrupted': { name: 'job.interrupted', queue: 'events', jobId: '17', error: new Error('no luck') },
   'job.failed': { name: 'job.failed', queue: 'events', jobId: '17', error: new Error('no luck') },
+  'task.failed': { name: 'task.failed', task: 'record health', error: new Error('no luck') },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
+  'secrets.unprotected': {
+    name: 'secrets.unprotected',
+    detail: 'SECRETS_ENCRYPTION_KEY is not set: secrets are stored as plain text.',
+  },
   'process.started': { name: 'process.started', detail: 'API on http://0.0.0.0:3000' },
   'process.stopping': { name: 'process.stopping', detail: 'SIGTERM' },
   'process.stopped': { name: 'process.stopped' },

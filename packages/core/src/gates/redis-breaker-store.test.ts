@@ -1,15 +1,16 @@
+import { keys } from '../redis/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { uniqueEndpointId } from '../testing/unique-ids';
 import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS, MAX_OPEN_MS, PROBE_MS } from './breaker';
-import { createRedisGateStore, type GateStore, type Parked } from './redis-gate-store';
+import { type BreakerStore, createRedisBreakerStore } from './redis-breaker-store';
 
 const NOW = 1_700_000_000_000;
 
 let redis: TestRedis;
-let store: GateStore;
+let store: BreakerStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisGateStore(redis.client);
+  store = createRedisBreakerStore(redis.client);
 });
 afterAll(() => redis.close());
 
@@ -17,8 +18,6 @@ async function fail(endpointId = uniqueEndpointId(), times = 1) {
   for (let count = 0; count < times; count += 1) await store.recordFailure(endpointId, CLOSED, NOW);
   return endpointId;
 }
-
-const parked = (side: Parked['side'] = 'second'): Parked => ({ eventId: uniqueEventId(), side });
 
 describe('the breaker', () => {
   it('is closed where nothing is known', async () => {
@@ -28,14 +27,14 @@ describe('the breaker', () => {
   it('counts failures and stays closed as long as they are few', async () => {
     const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN - 2);
     const state = { failures: FAILURES_TO_OPEN - 1, openUntil: 0 };
-    expect(await store.recordFailure(id, CLOSED, NOW)).toEqual({ ...state, hasOpened: false });
+    expect(await store.recordFailure(id, CLOSED, NOW)).toMatchObject({ ...state, hasOpened: false });
     expect(await store.readBreaker(id)).toEqual(state);
   });
 
   it('opens with the failure that is one too many', async () => {
     const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN - 1);
     const state = { failures: FAILURES_TO_OPEN, openUntil: NOW + FIRST_OPEN_MS };
-    expect(await store.recordFailure(id, CLOSED, NOW)).toEqual({ ...state, hasOpened: true });
+    expect(await store.recordFailure(id, CLOSED, NOW)).toMatchObject({ ...state, hasOpened: true });
     expect(await store.readBreaker(id)).toEqual(state);
   });
 
@@ -103,66 +102,62 @@ describe('claimProbe', () => {
   });
 });
 
-describe('deliveries that are parked', () => {
-  it('are listed in the order of their acceptance, whatever order they came in', async () => {
+describe('a row of failures', () => {
+  it('is known since its first one', async () => {
     const id = uniqueEndpointId();
-    const [first, second, third] = [parked('first'), parked('second'), parked('first')];
-    await store.park(id, third, NOW + 2);
-    await store.park(id, first, NOW);
-    await store.park(id, second, NOW + 1);
-    expect(await store.listParked(id, 10)).toEqual([first, second, third]);
-    expect(await store.listParked(id, 2)).toEqual([first, second]);
-    expect(await store.countParked(id)).toBe(3);
+    expect(await store.recordFailure(id, CLOSED, NOW)).toMatchObject({ failingSince: NOW });
+    expect(await store.recordFailure(id, CLOSED, NOW + 5_000)).toMatchObject({ failingSince: NOW });
+    await store.closeBreaker(id);
+    expect(await store.recordFailure(id, CLOSED, NOW + 9_000)).toMatchObject({ failingSince: NOW + 9_000 });
   });
 
-  it('are there once, and keep their place, when they are parked again', async () => {
-    const id = uniqueEndpointId();
-    const [first, second] = [parked(), parked()];
-    await store.park(id, first, NOW);
-    await store.park(id, second, NOW + 1);
-    await store.park(id, first, NOW + 2);
-    expect(await store.listParked(id, 10)).toEqual([first, second]);
+  it('is known since its first one also when the breaker has been open and probed', async () => {
+    const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN);
+    const seen = await store.readBreaker(id);
+    await store.claimProbe(id, NOW + FIRST_OPEN_MS);
+    expect(await store.recordFailure(id, seen, NOW + FIRST_OPEN_MS)).toMatchObject({ failingSince: NOW });
   });
 
-  it('stay until they are forgotten, and no other is forgotten with them', async () => {
+  it('counts from now on when its record was written before there was such a time', async () => {
     const id = uniqueEndpointId();
-    const [first, second, third] = [parked(), parked(), parked()];
-    for (const [index, each] of [first, second, third].entries()) await store.park(id, each, NOW + index);
-    await store.forget(id, [first, third]);
-    expect(await store.listParked(id, 10)).toEqual([second]);
-    await store.forget(id, []);
-    expect(await store.countParked(id)).toBe(1);
-  });
-
-  it("keep the two sides of one delivery apart: a release that came late does not take the new one's place", async () => {
-    const id = uniqueEndpointId();
-    const old = parked('second');
-    const fresh: Parked = { ...old, side: 'first' };
-    await store.park(id, old, NOW);
-    await store.park(id, fresh, NOW);
-    await store.forget(id, [old]);
-    expect(await store.listParked(id, 10)).toEqual([fresh]);
-  });
-
-  it.each(['first', 'second'] as const)('are known to be parked by their %s side', async (side) => {
-    const id = uniqueEndpointId();
-    const each = parked(side);
-    expect(await store.isParked(id, each.eventId)).toBe(false);
-    await store.park(id, each, NOW);
-    expect(await store.isParked(id, each.eventId)).toBe(true);
-    expect(await store.isParked(id, uniqueEventId())).toBe(false);
-    expect(await store.isParked(uniqueEndpointId(), each.eventId)).toBe(false);
+    await redis.client.set(keys.breaker(id), '3 0');
+    expect(await store.readBreaker(id)).toEqual({ failures: 3, openUntil: 0 });
+    expect(await store.recordFailure(id, CLOSED, NOW)).toMatchObject({ failures: 4, failingSince: NOW });
   });
 });
 
-describe('removeAll', () => {
-  it("forgets the endpoint's breaker and all that is parked, and nothing of others", async () => {
-    const [id, other] = [await fail(uniqueEndpointId(), 2), await fail(uniqueEndpointId(), 2)];
-    for (const each of [id, other]) await store.park(each, parked(), NOW);
-    await store.removeAll(id);
-    expect(await store.readBreaker(id)).toEqual(CLOSED);
-    expect(await store.countParked(id)).toBe(0);
-    expect(await store.readBreaker(other)).toMatchObject({ failures: 2 });
-    expect(await store.countParked(other)).toBe(1);
+describe('closeBreaker', () => {
+  it.each([
+    ['no failure', 0, false],
+    ['fewer failures than open it', FAILURES_TO_OPEN - 1, false],
+    ['enough failures to open it', FAILURES_TO_OPEN, true],
+  ])('after %s says whether it was open', async (_what, failures, wasOpen) => {
+    const id = await fail(uniqueEndpointId(), failures);
+    expect(await store.closeBreaker(id)).toEqual({ wasOpen, toldFailingSince: undefined });
+  });
+
+  it('says to exactly one of all who ask that the account was told, and since when it has failed', async () => {
+    const id = uniqueEndpointId();
+    await store.recordFailure(id, CLOSED, NOW);
+    await store.recordFailure(id, CLOSED, NOW + 1, { telling: true });
+    await store.recordFailure(id, CLOSED, NOW + 2);
+    const closed = await Promise.all(Array.from({ length: 20 }, () => store.closeBreaker(id)));
+    expect(closed.filter(({ toldFailingSince }) => toldFailingSince !== undefined)).toEqual([
+      { wasOpen: false, toldFailingSince: NOW },
+    ]);
+  });
+
+  it('knows that the account was told also by a failure that came when the breaker was open', async () => {
+    const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN);
+    await store.recordFailure(id, CLOSED, NOW, { telling: true });
+    expect(await store.closeBreaker(id)).toEqual({ wasOpen: true, toldFailingSince: NOW });
+  });
+
+  it('knows it also after a probe', async () => {
+    const id = uniqueEndpointId();
+    await store.recordFailure(id, CLOSED, NOW, { telling: true });
+    await fail(id, FAILURES_TO_OPEN);
+    await store.claimProbe(id, NOW + FIRST_OPEN_MS);
+    expect(await store.closeBreaker(id)).toMatchObject({ toldFailingSince: NOW });
   });
 });

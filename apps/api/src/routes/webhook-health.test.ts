@@ -1,0 +1,98 @@
+import { tallyOf } from '@webhooks/core/endpoints/attempt-tally';
+import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
+import { createRedisHealthStore, type HealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { CLOSED, FAILURES_TO_OPEN } from '@webhooks/core/gates/breaker';
+import { type BreakerStore, createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore, type ParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import request from 'supertest';
+import { startTestApi, type TestApi } from '../testing/start-test-api';
+
+const HOUR_MS = 3_600_000;
+
+let api: TestApi;
+let healthStore: HealthStore;
+let breakerStore: BreakerStore;
+let parkedStore: ParkedStore;
+let key: string;
+let id: EndpointId;
+beforeAll(async () => {
+  api = await startTestApi();
+  healthStore = createRedisHealthStore(api.redis.client, 60_000);
+  breakerStore = createRedisBreakerStore(api.redis.client);
+  parkedStore = createRedisParkedStore(api.redis.client);
+});
+beforeEach(async () => {
+  ({ key } = await api.issueKey());
+  const webhook = { url: 'https://receiver.example.com/hooks', events: ['*'] };
+  const response = await request(api.url)
+    .post('/v1/webhooks')
+    .set('authorization', `Bearer ${key}`)
+    .send(webhook);
+  ({ id } = response.body);
+});
+afterAll(() => api.close());
+
+async function readHealth() {
+  const response = await request(api.url).get(`/v1/webhooks/${id}`).set('authorization', `Bearer ${key}`);
+  return response.body.health;
+}
+
+const NOTHING_YET = {
+  attempts_24h: 0,
+  success_rate: null,
+  last_success_at: null,
+  last_failure_at: null,
+  breaker: 'closed',
+  held: 0,
+};
+
+async function record(delivered: boolean, at: number): Promise<void> {
+  await healthStore.add(id, tallyOf({ delivered, at }), at);
+}
+
+describe('the health of a webhook', () => {
+  it('is unknown before the first attempt', async () => {
+    expect(await readHealth()).toEqual(NOTHING_YET);
+  });
+
+  it('tells of the attempts of the last 24 hours, and when the last of each kind was', async () => {
+    const now = Date.now();
+    await record(true, now - 3_000);
+    await record(true, now - 2_000);
+    await record(false, now - 1_000);
+    expect(await readHealth()).toEqual({
+      ...NOTHING_YET,
+      attempts_24h: 3,
+      success_rate: 0.6667,
+      last_success_at: new Date(now - 2_000).toISOString(),
+      last_failure_at: new Date(now - 1_000).toISOString(),
+    });
+  });
+
+  it('counts nothing older, but remembers the last success', async () => {
+    const dayAndHourAgo = Date.now() - 25 * HOUR_MS;
+    await record(true, dayAndHourAgo);
+    expect(await readHealth()).toEqual({
+      ...NOTHING_YET,
+      last_success_at: new Date(dayAndHourAgo).toISOString(),
+    });
+  });
+
+  it.each([
+    ['open', HOUR_MS],
+    ['half_open', -HOUR_MS],
+  ])('says that its breaker is %s', async (breaker, offsetMs) => {
+    for (let count = 0; count < FAILURES_TO_OPEN; count += 1) {
+      await breakerStore.recordFailure(id, CLOSED, Date.now() + offsetMs);
+    }
+    expect(await readHealth()).toEqual({ ...NOTHING_YET, breaker });
+  });
+
+  it('counts what waits at its gate', async () => {
+    for (const side of ['first', 'second'] as const) {
+      await parkedStore.park(id, { eventId: uniqueEventId(), side }, Date.now());
+    }
+    expect(await readHealth()).toEqual({ ...NOTHING_YET, held: 2 });
+  });
+});

@@ -1,0 +1,60 @@
+import type { Socket } from 'node:net';
+import { startAnsweringReceiver } from './raw-receiver';
+import type { ReceiverKind } from './receiver-kind';
+
+const reset = { outcome: 'connection_reset', endedBy: 'receiver', connection: 'closed' } as const;
+const delivered = { outcome: 'delivered', status: 200, endedBy: 'receiver', connection: 'closed' } as const;
+const PART = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart';
+const NO_CONTENT = 'HTTP/1.1 204 No Content\r\n\r\n';
+
+/** Those that end the connection before its time. */
+export const breakingOffKinds: readonly ReceiverKind[] = [
+  { name: 'FIN before the status', start: () => startAnsweringReceiver(finish), ...reset },
+  { name: 'RST before the status', start: () => startAnsweringReceiver(abort), ...reset },
+  {
+    name: 'FIN in the middle of the headers',
+    start: () => start('HTTP/1.1 200 OK\r\nCont', finish),
+    ...reset,
+  },
+  { name: 'FIN in the middle of the body', start: () => start(PART, finish), ...delivered },
+  { name: 'RST in the middle of the body', start: () => start(PART, abort), ...delivered },
+  { name: 'a body that stops in the middle', start: () => start(PART, () => {}), ...stalled() },
+  {
+    name: 'Connection: close each time',
+    start: () => start('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n', finish),
+    ...delivered,
+    status: 204,
+  },
+  {
+    name: 'closes a kept connection just as the next request comes',
+    start: startClosingAtSecondRequest,
+    ...delivered,
+    status: 204,
+    connection: 'kept',
+  },
+];
+
+function finish(socket: Socket): void {
+  socket.end();
+}
+
+function abort(socket: Socket): void {
+  socket.resetAndDestroy();
+}
+
+function stalled() {
+  return { outcome: 'response_timeout', endedBy: 'deadline', connection: 'closed' } as const;
+}
+
+function start(answer: string, andThen: (socket: Socket) => void) {
+  return startAnsweringReceiver((socket) => socket.write(answer, () => andThen(socket)));
+}
+
+function startClosingAtSecondRequest() {
+  const answered = new WeakSet<Socket>();
+  return startAnsweringReceiver((socket) => {
+    if (answered.has(socket)) return abort(socket);
+    answered.add(socket);
+    socket.write(NO_CONTENT);
+  });
+}

@@ -1,0 +1,160 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { clientCertificate, clientKey } from '@webhooks/core/testing/certificates';
+import { createClosables } from '@webhooks/core/testing/closables';
+import { verifyBody } from '@webhooks/signature';
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import type { Webhook } from './support/api-client';
+import { type ReceivedRequest, Receiver } from './support/receiver';
+import { QUICK_WIN } from './support/samples';
+import { Stack, type StackOptions } from './support/stack';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+async function startReceiver(status = 204): Promise<Receiver> {
+  const receiver = await Receiver.start(() => status);
+  willClose({ close: () => receiver.stop() });
+  return receiver;
+}
+
+async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const stack = await Stack.start(options);
+  willClose({ close: () => stack.stop() });
+  return stack;
+}
+
+const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+const publish = ({ client }: Stack) => client.publish(QUICK_WIN.type, QUICK_WIN.data);
+
+it('leaves no secret and no key readable in Redis or in a log, whatever happens to a webhook', async () => {
+  const receiver = await startReceiver(410);
+  const { client, redis, api, workers } = await startStack();
+  const [first, second] = [newSecret(), newSecret()];
+  const { body: webhook } = await client.expect<Webhook>(201, 'POST', '/v1/webhooks', {
+    url: receiver.url,
+    events: ['*'],
+    secret: first,
+    tls: { ca: clientCertificate, client_certificate: clientCertificate, client_key: clientKey },
+  });
+  await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  // The worker writes the record as well: it disables a webhook whose receiver answers 410.
+  await workers[0]?.waitForLine(({ message }) => message === 'endpoint.disabled');
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/rotate-secret`, { secret: second });
+  await client.expect(200, 'PATCH', `/v1/webhooks/${webhook.id}`, { description: 'new' });
+
+  const dumped = await dump(redis.client);
+  expect(dumped).toContain(webhook.id);
+  const hidden = [first, second].map((secret) => secret.slice('whsec_'.length));
+  const pemLines = [clientKey, clientCertificate].flatMap((pem) => pem.trim().split('\n'));
+  for (const place of [dumped, api.output, ...workers.map(({ output }) => output)]) {
+    expect([...hidden, ...pemLines].filter((text) => place.includes(text))).toEqual([]);
+  }
+});
+
+it('signs with the secret before as well while a rotation lasts, and then with the new one alone', async () => {
+  const receiver = await startReceiver();
+  const stack = await startStack();
+  const { id, secret: former } = await stack.client.register(receiver.url);
+  const rotate = async (overlap_seconds: number) => {
+    const path = `/v1/webhooks/${id}/rotate-secret`;
+    return (await stack.client.expect<{ secret: string }>(200, 'POST', path, { overlap_seconds })).body
+      .secret;
+  };
+
+  const fresh = await rotate(3_600);
+  await publish(stack);
+  const [during] = (await receiver.waitFor(1)).slice(-1);
+  expect([fresh, former].map((secret) => verifies(secret, during))).toEqual([true, true]);
+  expect(verifyBody(fresh, during?.body ?? '', String(during?.headers['x-service-signature']))).toBe(true);
+
+  const last = await rotate(0);
+  await publish(stack);
+  const [after] = (await receiver.waitFor(2)).slice(-1);
+  expect([last, fresh, former].map((secret) => verifies(secret, after))).toEqual([true, false, false]);
+});
+
+it('keeps a delivery, and burns no attempt of it, while a worker lacks the key', async () => {
+  const receiver = await startReceiver();
+  const stack = await startStack({ workers: 0 });
+  const webhook = await stack.client.register(receiver.url);
+  const eventId = await publish(stack);
+  const stranger = await stack.startWorker({ SECRETS_ENCRYPTION_KEY: randomBytes(32).toString('base64') });
+  const line = await stranger.waitForLine(({ message }) => message === 'job.interrupted');
+  expect(line).toMatchObject({
+    level: 'warn',
+    queue: 'deliveries',
+    error: expect.stringMatching(/SECRETS_ENCRYPTION_KEY/),
+  });
+  await stranger.end();
+  expect(receiver.requests).toEqual([]);
+  expect(await stack.client.listDeliveries(webhook.id)).toMatchObject([
+    { status: 'pending', attempt_count: 0 },
+  ]);
+
+  // It waits for a minute; the test does not.
+  const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: stack.redis.client }));
+  await queue.promoteJobs();
+  await stack.startWorker();
+  expect(await stack.client.waitForStatus(webhook.id, eventId, 'delivered')).toMatchObject({
+    attempt_count: 1,
+  });
+});
+
+it.each(['api', 'worker'])('does not start the %s in production without a key, and says why', (app) => {
+  const script = join(__dirname, `../apps/${app}/dist/main.js`);
+  const env = { PATH: process.env.PATH, NODE_ENV: 'production' };
+  const { status, stderr } = spawnSync(process.execPath, [script], {
+    env,
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  expect(status).toBe(1);
+  expect(stderr.trim().split('\n')).toEqual([
+    "The configuration can't be used:",
+    expect.stringMatching(/^ {2}SECRETS_ENCRYPTION_KEY: must be set .*openssl rand -base64 32/),
+  ]);
+});
+
+function verifies(secret: string, request: ReceivedRequest | undefined): boolean {
+  try {
+    new StandardWebhook(secret).verify(
+      request?.body.toString() ?? '',
+      request?.headers as Record<string, string>,
+    );
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Every key with all that it holds. */
+async function dump(redis: Redis): Promise<string> {
+  const names = await redis.keys('*');
+  const values = await Promise.all(names.map(async (name) => [name, await read(redis, name)]));
+  return JSON.stringify(values);
+}
+
+async function read(redis: Redis, name: string): Promise<unknown> {
+  const type = await redis.type(name);
+  switch (type) {
+    case 'string':
+      return await redis.get(name);
+    case 'hash':
+      return await redis.hgetall(name);
+    case 'list':
+      return await redis.lrange(name, 0, -1);
+    case 'set':
+      return await redis.smembers(name);
+    case 'zset':
+      return await redis.zrange(name, '0', '-1', 'WITHSCORES');
+    case 'stream':
+      return await redis.xrange(name, '-', '+');
+    default:
+      throw new Error(`What is a ${type}?`);
+  }
+}

@@ -1,0 +1,38 @@
+import { mergePatch } from './merge-patch';
+
+describe('mergePatch', () => {
+  // The test cases of RFC 7396, Appendix A.
+  it.each([
+    [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+    [{ a: 'b' }, { a: null }, {}],
+    [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+    [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+    [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+    [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+    [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['c', 'd'],
+    ],
+    [{ a: 'b' }, ['c'], ['c']],
+    [{ a: 'foo' }, null, null],
+    [{ a: 'foo' }, 'bar', 'bar'],
+    [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+    [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ])('makes of %j by %j: %j', (target, patch, result) => {
+    expect(mergePatch(target, patch)).toEqual(result);
+  });
+
+  it('takes what is undefined for not said', () => {
+    expect(mergePatch({ a: 'b' }, { a: undefined, c: undefined })).toStrictEqual({ a: 'b' });
+  });
+
+  it('changes no prototype, whatever a member is called', () => {
+    const merged = mergePatch({}, JSON.parse('{"__proto__":{"isAdmin":true}}'));
+    expect(Object.getPrototypeOf(merged)).toBe(Object.prototype);
+    expect(merged).not.toHaveProperty('isAdmin');
+  });
+});

@@ -1,0 +1,73 @@
+import { keys } from '../redis/keys';
+import type { RedisClient } from '../redis/redis-connect';
+import { withStorageErrors } from '../redis/redis-errors';
+import { type AttemptTally, firstHourKept, type HourOfAttempts } from './attempt-tally';
+import type { EndpointId } from './endpoint';
+
+const LAST_SUCCESS = 'last-success';
+const LAST_FAILURE = 'last-failure';
+
+// KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last failure (0:
+// none), then for each hour its number, successes and failures. Another worker's later success is not taken back.
+const ADD = `
+  for i = 5, #ARGV, 3 do
+    redis.call('HINCRBY', KEYS[1], 's' .. ARGV[i], ARGV[i + 1])
+    redis.call('HINCRBY', KEYS[1], 'f' .. ARGV[i], ARGV[i + 2])
+  end
+  for field, at in pairs({['${LAST_SUCCESS}'] = ARGV[3], ['${LAST_FAILURE}'] = ARGV[4]}) do
+    local known = tonumber(redis.call('HGET', KEYS[1], field) or '0')
+    if tonumber(at) > known then redis.call('HSET', KEYS[1], field, at) end
+  end
+  for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+    local hour = string.match(field, '^[sf](%d+)$')
+    if hour and tonumber(hour) < tonumber(ARGV[1]) then redis.call('HDEL', KEYS[1], field) end
+  end
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+
+/** How the attempts at each endpoint went: counts by the hour, the last success, the last failure. */
+export function createRedisHealthStore(redis: RedisClient, retentionMs: number) {
+  return withStorageErrors({
+    async add(endpointId: EndpointId, tally: AttemptTally, now: number): Promise<void> {
+      const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
+      const counts = hours.flatMap(({ hour, successes, failures }) => [hour, successes, failures]);
+      const values = [firstHourKept(now), retentionMs, lastSuccessAt, lastFailureAt, ...counts];
+      await redis.eval(ADD, 1, keys.health(endpointId), ...values.map(String));
+    },
+
+    async read(endpointId: EndpointId): Promise<AttemptTally> {
+      return decode(await redis.hgetall(keys.health(endpointId)));
+    },
+
+    /** Milliseconds since the Unix epoch; `undefined` when none is on record. */
+    async readLastSuccess(endpointId: EndpointId): Promise<number | undefined> {
+      return toTime(await redis.hget(keys.health(endpointId), LAST_SUCCESS));
+    },
+
+    /** What a worker still has in memory may come back afterwards; it goes when its time is over. */
+    async remove(endpointId: EndpointId): Promise<void> {
+      await redis.unlink(keys.health(endpointId));
+    },
+  });
+}
+
+export type HealthStore = ReturnType<typeof createRedisHealthStore>;
+
+function decode(stored: Readonly<Record<string, string>>): AttemptTally {
+  const numbers = Object.keys(stored).filter((field) => /^s\d+$/.test(field));
+  const hours = numbers.map(
+    (field): HourOfAttempts => ({
+      hour: Number(field.slice(1)),
+      successes: Number(stored[field]),
+      failures: Number(stored[`f${field.slice(1)}`] ?? 0),
+    }),
+  );
+  return {
+    hours,
+    lastSuccessAt: toTime(stored[LAST_SUCCESS]),
+    lastFailureAt: toTime(stored[LAST_FAILURE]),
+  };
+}
+
+function toTime(stored: string | null | undefined): number | undefined {
+  return stored === null || stored === undefined ? undefined : Number(stored);
+}

@@ -1,0 +1,133 @@
+import { signBody } from '@webhooks/signature';
+import { Webhook } from 'standardwebhooks';
+import { prepareRequest } from '../deliveries/prepare-request';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import type { Endpoint } from './endpoint';
+import { liveSecrets, newestSecret } from './endpoint-secrets';
+import { rotateSecret, secretRotationSchema } from './rotate-secret';
+import { newSecret } from './secret';
+
+const NOW = 1_700_000_100_000;
+const HOUR = 3_600_000;
+
+afterEach(() => jest.restoreAllMocks());
+
+const event = buildEvent();
+const requestAt = (endpoint: Endpoint, now: number) =>
+  prepareRequest(
+    { endpoint, event, attempt: 1, now },
+    { userAgent: 'hooks', signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' } },
+  );
+
+/** Whether a receiver that has only this secret takes a request that is sent at this time. */
+function verifies(secret: string, endpoint: Endpoint, now: number): boolean {
+  jest.spyOn(Date, 'now').mockReturnValue(now);
+  const { body, headers } = requestAt(endpoint, now);
+  try {
+    new Webhook(secret).verify(body, headers);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Rotates as often as there are overlaps, all at the same time; gives the endpoint and its secrets, newest first. */
+function rotated(overlapsMs: readonly number[], endpoint = buildEndpoint()): Endpoint {
+  return overlapsMs.reduce(
+    (before, overlapMs) => rotateSecret(before, { secret: newSecret(), overlapMs }, NOW),
+    endpoint,
+  );
+}
+
+describe('rotateSecret', () => {
+  it('has receivers with either secret verify until the overlap ends, and then only those with the new one', () => {
+    const before = buildEndpoint();
+    const after = rotated([HOUR], before);
+    const [fresh, former] = [newestSecret(after).secret, newestSecret(before).secret];
+    const verdicts = [NOW, NOW + HOUR - 1, NOW + HOUR].map((at) => [
+      verifies(fresh, after, at),
+      verifies(former, after, at),
+    ]);
+    expect(verdicts).toEqual([
+      [true, true],
+      [true, true],
+      [true, false],
+    ]);
+  });
+
+  it('signs the newest first, and the header that has room for one with the newest alone', () => {
+    const after = rotated([HOUR]);
+    const [fresh] = after.secrets;
+    const { headers, body } = requestAt(after, NOW);
+    const alone = requestAt({ ...after, secrets: fresh ? [fresh] : [] }, NOW).headers['webhook-signature'];
+    expect(headers['webhook-signature']?.split(' ')).toEqual([alone, expect.stringMatching(/^v1,/)]);
+    expect(headers['X-Service-Signature']).toBe(signBody(fresh?.secret ?? '', body));
+  });
+
+  it('leaves the new one alone at once when there is no overlap, whatever was to sign for longer', () => {
+    expect(rotated([7 * HOUR, 0]).secrets).toEqual([{ secret: expect.any(String), createdAt: NOW }]);
+  });
+
+  it('lets none of the older ones sign for longer than before', () => {
+    const { secrets } = rotated([HOUR, 2 * HOUR]);
+    expect(secrets.map(({ expiresAt }) => expiresAt)).toEqual([undefined, NOW + 2 * HOUR, NOW + HOUR]);
+  });
+
+  it('forgets those that no longer sign', () => {
+    const once = rotated([HOUR]);
+    const again = rotateSecret(once, { secret: newSecret(), overlapMs: HOUR }, NOW + HOUR);
+    expect(again.secrets).toHaveLength(2);
+  });
+
+  it('tells when it was', () => {
+    expect(rotated([HOUR])).toMatchObject({ updatedAt: NOW, secrets: [{ createdAt: NOW }, {}] });
+  });
+
+  it('refuses a secret that signs already, and takes one that no longer does', () => {
+    const endpoint = rotated([HOUR]);
+    for (const { secret } of endpoint.secrets) {
+      expect(() => rotateSecret(endpoint, { secret, overlapMs: HOUR }, NOW)).toThrow(
+        expect.objectContaining({
+          code: 'invalid_request',
+          faults: [expect.objectContaining({ pointer: '/secret' })],
+        }),
+      );
+    }
+    const former = endpoint.secrets[1]?.secret ?? '';
+    const back = rotateSecret(endpoint, { secret: former, overlapMs: HOUR }, NOW + HOUR);
+    expect(newestSecret(back).secret).toBe(former);
+  });
+
+  it('takes no sixth secret, says when there is room again, and makes room without an overlap', () => {
+    const full = rotated([HOUR, 2 * HOUR, 3 * HOUR, 4 * HOUR]);
+    expect(liveSecrets(full, NOW)).toHaveLength(5);
+    expect(() => rotated([5 * HOUR], full)).toThrow(
+      expect.objectContaining({
+        code: 'conflict',
+        message: expect.stringContaining(new Date(NOW + HOUR).toISOString()),
+      }),
+    );
+    expect(rotated([0], full).secrets).toHaveLength(1);
+    expect(rotateSecret(full, { secret: newSecret(), overlapMs: HOUR }, NOW + HOUR).secrets).toHaveLength(5);
+  });
+});
+
+describe('secretRotationSchema', () => {
+  it('has an overlap of a day unless another one is said', () => {
+    expect(secretRotationSchema.parse({})).toEqual({ overlapMs: 86_400_000 });
+    expect(secretRotationSchema.parse({ overlap_seconds: 0 })).toEqual({ overlapMs: 0 });
+    expect(secretRotationSchema.parse({ overlap_seconds: 604_800 })).toEqual({ overlapMs: 604_800_000 });
+  });
+
+  it.each([
+    { overlap_seconds: -1 },
+    { overlap_seconds: 604_801 },
+    { overlap_seconds: 0.5 },
+    { overlap_seconds: '60' },
+    { overlap_seconds: null },
+    { secret: 'whsec_short' },
+  ])('refuses %j', (input) => {
+    expect(secretRotationSchema.safeParse(input).success).toBe(false);
+  });
+});

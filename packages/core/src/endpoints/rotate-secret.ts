@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { AppError } from '../errors/app-error';
+import { formatTime } from '../runtime/clock';
+import { updateTime } from './change-status';
+import type { Endpoint } from './endpoint';
+import { type EndpointSecret, liveSecrets } from './endpoint-secrets';
+import { secretSchema } from './secret';
+
+const DEFAULT_OVERLAP_SECONDS = 86_400;
+const MAX_OVERLAP_SECONDS = 7 * 86_400;
+// Each adds 48 characters to a header of every request.
+const MAX_LIVE_SECRETS = 5;
+
+/** What a client may say when it has a secret rotated. */
+export const secretRotationSchema = z
+  .strictObject({
+    /** How long the secrets so far go on to sign beside the new one. */
+    overlap_seconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).default(DEFAULT_OVERLAP_SECONDS),
+    secret: secretSchema.optional(),
+  })
+  .transform(({ overlap_seconds, secret }) => ({ overlapMs: overlap_seconds * 1_000, secret }));
+export type SecretRotation = z.output<typeof secretRotationSchema>;
+
+/**
+ * The endpoint with a new secret before those that still sign. No older one signs beyond the overlap; with none,
+ * the new one is alone at once.
+ *
+ * @throws AppError `invalid_request` for a secret that signs already, `conflict` when too many do.
+ */
+export function rotateSecret(
+  endpoint: Endpoint,
+  { secret, overlapMs }: { readonly secret: string; readonly overlapMs: number },
+  now: number,
+): Endpoint {
+  const live = liveSecrets(endpoint, now);
+  if (live.some((each) => each.secret === secret)) throw signsAlready();
+  const until = now + overlapMs;
+  const older = live.map((each) => ({ ...each, expiresAt: Math.min(each.expiresAt ?? until, until) }));
+  const secrets = [{ secret, createdAt: now }, ...liveSecrets({ secrets: older }, now)];
+  if (secrets.length > MAX_LIVE_SECRETS) throw tooMany(older);
+  return { ...endpoint, secrets, updatedAt: updateTime(endpoint, now) };
+}
+
+function signsAlready(): AppError {
+  return new AppError('invalid_request', 'The request is not valid: see "errors".', {
+    faults: [{ pointer: '/secret', detail: 'signs for this webhook already; bring another one' }],
+  });
+}
+
+function tooMany(older: readonly EndpointSecret[]): AppError {
+  const firstEnd = Math.min(...older.map(({ expiresAt }) => expiresAt ?? Number.POSITIVE_INFINITY));
+  return new AppError(
+    'conflict',
+    `${MAX_LIVE_SECRETS} secrets sign for this webhook. The first of them ends at ${formatTime(firstEnd)}: ` +
+      'rotate after that, or with "overlap_seconds": 0, which ends all of them now.',
+  );
+}

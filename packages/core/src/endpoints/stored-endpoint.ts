@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { Sealer } from '../secrets/seal';
+import { type Endpoint, endpointSchema } from './endpoint';
+
+/** An endpoint's record in the store, and back: JSON in which everything secret is sealed. */
+export function createEndpointCodec(sealer: Sealer) {
+  return {
+    encode(endpoint: Endpoint): string {
+      return JSON.stringify(mapSecrets(endpoint, sealer.seal));
+    },
+
+    /** @throws AppError `secret_unreadable`. */
+    decode(raw: string): Endpoint {
+      return mapSecrets(storedEndpointSchema.parse(JSON.parse(raw)), sealer.open);
+    },
+  };
+}
+
+const subscriberSchema = endpointSchema.pick({ id: true, events: true });
+export type Subscriber = Readonly<z.infer<typeof subscriberSchema>>;
+
+/** As much of a record as says what the endpoint asked for. One whose secrets can't be read keeps its events. */
+export function parseSubscriber(raw: string): Subscriber {
+  return subscriberSchema.parse(JSON.parse(raw));
+}
+
+const storedEndpointSchema = z.preprocess(readFormerRecord, endpointSchema);
+
+// Before secrets could be rotated, there was one of them.
+function readFormerRecord(record: unknown): unknown {
+  if (typeof record !== 'object' || record === null || !('secret' in record)) return record;
+  const { secret, ...rest } = record;
+  return { secrets: [{ secret, createdAt: 'createdAt' in rest ? rest.createdAt : undefined }], ...rest };
+}
+
+type MapText = (text: string, owner: string) => string;
+
+// Each is bound to its account, its endpoint and its place, so that it opens nowhere else.
+function mapSecrets(endpoint: Endpoint, map: MapText): Endpoint {
+  const owner = `${endpoint.accountId}/${endpoint.id}`;
+  const secrets = endpoint.secrets.map((each) => ({ ...each, secret: map(each.secret, `${owner}/secret`) }));
+  if (endpoint.tls === undefined) return { ...endpoint, secrets };
+  const { ca, certificate, key } = endpoint.tls;
+  const tls = {
+    ...(ca === undefined ? {} : { ca: map(ca, `${owner}/tls.ca`) }),
+    ...(certificate === undefined ? {} : { certificate: map(certificate, `${owner}/tls.certificate`) }),
+    ...(key === undefined ? {} : { key: map(key, `${owner}/tls.key`) }),
+  };
+  return { ...endpoint, secrets, tls };
+}

@@ -1,0 +1,14 @@
+import type { Emit } from '../signals/signals';
+import { createSealer, type Sealer } from './seal';
+import type { SealingKey } from './sealing-key';
+
+/** What seals in this process, with a warning if that is nothing. */
+export function provideSealer(keys: readonly SealingKey[], emit: Emit): Sealer {
+  if (keys.length === 0) {
+    emit({
+      name: 'secrets.unprotected',
+      detail: 'SECRETS_ENCRYPTION_KEY is not set: secrets are stored as plain text.',
+    });
+  }
+  return createSealer(keys);
+}
