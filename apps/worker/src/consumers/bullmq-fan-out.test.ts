@@ -17,6 +17,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const { url, client } = willClose(await openTestRedis());
   const redis = new Redis(url, { maxRetriesPerRequest: null });
   willClose({ close: () => redis.disconnect() });
+  await once(redis, 'ready');
   const queues = { redis, prefix: 'bull' };
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
