@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
@@ -27,6 +27,8 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const eventHorizon = new BullmqEventHorizon(queues);
   const noted = () => client.zcard(keys.putBackEvents);
   let runs = 0;
+  const test = new EventEmitter();
+  const hasLooked = once(test, 'looked');
   const consumer = new BullmqFanOutConsumer({
     ...queues,
     concurrency: 1,
@@ -38,17 +40,16 @@ it('lets those who deliver in order know of an event that is put back, until it 
     async fanOutEvent() {
       runs += 1;
       if (runs === 1) throw new Error('OOM');
-      await looked;
+      await hasLooked;
     },
-  });
-  const looked = putBack.then(async () => {
-    expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([1, true]);
   });
   willClose({ close: () => consumer.stop() });
   await willClose(new BullmqEventQueue(queues)).add(event);
 
   consumer.start();
-  await looked;
+  await putBack;
+  expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([1, true]);
+  test.emit('looked');
   await completed;
   expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([0, false]);
 });
