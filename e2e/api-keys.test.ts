@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ApiClient } from './support/api-client';
 import { readDatabase } from './support/read-database';
 import { runCli } from './support/run-cli';
@@ -80,6 +82,13 @@ it('an account of its own sees what is done for it, and nothing else', async () 
   expect((await listWith(key.trimEnd())).body.data).toEqual([expect.objectContaining({ id: theirs.id })]);
   expect((await acme.request('GET', `/v1/webhooks/${mine.id}`)).status).toBe(404);
   expect((await acme.request('GET', '/v1/accounts')).status).toBe(403);
+});
+
+it('the expression that the docs give for secret scanners finds an issued key', async () => {
+  const docs = await readFile(join(__dirname, '..', 'docs', 'security.md'), 'utf8');
+  const [, expression = ''] = /^regex = '''(.+)'''$/m.exec(docs) ?? [];
+  const { key } = await issue(['webhooks:read']);
+  expect(new RegExp(expression).exec(`API_KEY="${key}" # secret`)?.[0]).toBe(key);
 });
 
 it('nothing in Redis or in a log would let anybody use a key', async () => {
