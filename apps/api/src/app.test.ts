@@ -119,8 +119,8 @@ describe.each(named(routeCases))('%s', (_name, route) => {
 });
 
 describe.each(named(ofAnAccount))('%s', (_name, route) => {
-  const act = (account: string, authorization: string, ids?: Belongings) =>
-    send(route, { authorization, ...(ids && { ids }) }).set('x-account-id', account);
+  const act = (account: string, authorization: string) =>
+    send(route, { authorization }).set('x-account-id', account);
 
   it('acts for the account that an operator names', async () => {
     expect((await act(accountId, `Bearer ${operatorKey}`)).status).toBe(route.status);

@@ -54,6 +54,11 @@ function describe(error: unknown): string {
 }
 
 function describeOutage({ cause }: AppError): string {
-  const { message = '', code = '' } = cause as NodeJS.ErrnoException;
-  return `Redis can't be reached (${message || code}). Set REDIS_URL to the Redis that the API uses.`;
+  return `Redis can't be reached (${reasonOf(cause)}). Set REDIS_URL to the Redis that the API uses.`;
+}
+
+// A name with several addresses fails with one error for all of them, which has a code and no message.
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || String((cause as NodeJS.ErrnoException).code);
 }
