@@ -19,6 +19,20 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
   expect(Number(ratio)).toBeCloseTo(Number(service) / Number(plain), 1);
 }, 180_000);
 
+it('runs the benchmark of noisy neighbours, in its short form, and prints a table for each worker', async () => {
+  const redis = await openTestRedis();
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'neighbours', '--short'], {
+    env: { ...process.env, BENCH_REDIS_URL: redis.url },
+  });
+  await redis.close();
+
+  const rows = [...stdout.matchAll(/p99, ms\s*\|\s*(\d+) \|\s*(\d+) \|\s*([\d.]+)/g)];
+  expect(rows).toHaveLength(2);
+  for (const [, alone, beside, ratio] of rows) {
+    expect(Number(ratio)).toBeCloseTo(Number(beside) / Number(alone), 1);
+  }
+}, 180_000);
+
 it('says which benchmarks there are when it is asked for another one', async () => {
   const run = promisify(execFile)(process.execPath, [MAIN, 'speed'], {
     env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },

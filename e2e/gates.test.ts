@@ -44,26 +44,6 @@ it('disables an endpoint whose receiver answers 410, and holds the delivery unti
   await receiver.stop();
 });
 
-it('spares a dead receiver most attempts, and delivers everything once it is back', async () => {
-  const receiver = await Receiver.start();
-  await receiver.stop();
-  const webhook = await stack.client.register(receiver.url);
-  const eventIds = await publish(500);
-  const worker = stack.workers[0];
-  await until(async () => {
-    const deliveries = await stack.client.listDeliveries(webhook.id);
-    return deliveries.filter(({ status }) => status === 'held').length > 150 ? true : undefined;
-  });
-  const attempts = worker?.log.filter((line) => line.message === 'delivery.attempted') ?? [];
-  expect(attempts.length).toBeLessThan(50);
-
-  await receiver.listen();
-  const arrived = () => new Set(receiver.requests.map(({ headers }) => headers['webhook-id']));
-  await until(async () => (eventIds.every((id) => arrived().has(id)) ? true : undefined));
-  expect(receiver.requests).toHaveLength(500);
-  await receiver.stop();
-});
-
 it('goes on delivering to those that answer while many receivers hang', async () => {
   const hanging = await Receiver.start(() => 'never');
   const healthy = await Receiver.start();

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { CertificateAuthority, hasOpenssl } from './support/certificates';
+import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificates';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 

@@ -4,8 +4,9 @@
  */
 import { parseArgs } from 'node:util';
 import { runDrainSuite } from './drain/index';
+import { runNeighboursSuite } from './neighbours/index';
 
-const suites = { drain: runDrainSuite };
+const suites = { drain: runDrainSuite, neighbours: runNeighboursSuite };
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({

@@ -4,8 +4,10 @@ import { GotTransport } from '@webhooks/core/deliveries/got-transport';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { cacheNames } from '@webhooks/core/egress/cache-names';
 import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
+import { directRoute } from '@webhooks/core/egress/direct-route';
 import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
+import { proxyRoute } from '@webhooks/core/egress/proxy-route';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
@@ -13,6 +15,8 @@ import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
 import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
+import { Lanes } from '@webhooks/core/gates/lanes';
+import { createMove } from '@webhooks/core/gates/move';
 import { createOpenGate } from '@webhooks/core/gates/open-gate';
 import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
 import { createSettle } from '@webhooks/core/gates/settle';
@@ -52,6 +56,8 @@ const OPEN_GATE_CONCURRENCY = 16;
 // healthy receiver takes to answer.
 const ENDPOINT_SHARE = 4;
 const PLACE_PATIENCE_MS = 100;
+// Endpoints that nothing is known of yet may hold half of the fast lane's slots together.
+const STRANGERS_SHARE = 2;
 
 /** Builds and starts the worker: the only place where its parts are made and wired. */
 export async function composeWorker(
@@ -89,15 +95,25 @@ export async function composeWorker(
   const resolveName = cacheNames(createResolveName(), () => performance.now());
   const transport = new GotTransport({
     timeoutMs: config.DELIVERY_TIMEOUT,
-    guard: { judgeTarget, lookup: createGuardedLookup(resolveName, judgeTarget) },
+    connectTimeoutMs: config.DELIVERY_CONNECT_TIMEOUT,
+    readBytes: config.RESPONSE_BYTES_READ,
+    keptBytes: config.RESPONSE_BYTES_KEPT,
+    route: config.DELIVERY_PROXY_URL
+      ? proxyRoute({
+          proxy: config.DELIVERY_PROXY_URL,
+          judgeTarget,
+          connectTimeoutMs: config.DELIVERY_CONNECT_TIMEOUT,
+        })
+      : directRoute({ judgeTarget, lookup: createGuardedLookup(resolveName, judgeTarget) }),
   });
 
   const windows = new InFlightWindows({
     maxSize: Math.max(Math.floor(config.WORKER_CONCURRENCY / ENDPOINT_SHARE), 1),
     patienceMs: PLACE_PATIENCE_MS,
   });
+  const lanes = new Lanes(Math.max(Math.floor(config.WORKER_CONCURRENCY / STRANGERS_SHARE), 1));
   const waitingHere: WaitingHere = new Set();
-  const gate = { endpointStore, gateStore, windows, wakeQueue, waitingHere, clock, emit };
+  const gate = { endpointStore, gateStore, windows, lanes, wakeQueue, waitingHere, clock, emit };
   const openGate = createOpenGate({ ...gate, releaseQueue: deliveryQueue });
 
   const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
@@ -115,29 +131,37 @@ export async function composeWorker(
       emit,
     }),
   });
-  const deliveries = new BullmqDeliverConsumer({
-    ...consumer,
+  const deliver = createDeliver({
+    eventStore,
+    endpointStore,
+    deliveryStore,
+    gateStore,
+    windows,
+    lanes,
+    admit: createAdmit(gate),
+    hold: createHold(gate),
+    move: createMove({ slowLaneQueue: deliveryQueue, emit }),
+    settle: createSettle({ ...gate, openGate }),
+    transport: transport.send,
+    retrySchedule: config.RETRY_SCHEDULE,
+    requestStyle: {
+      userAgent: USER_AGENT,
+      signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+    },
+    clock,
+    random: Math.random,
+    emit,
+  });
+  const lane = { ...consumer, deliver, stopDeadlineMs: config.SHUTDOWN_TIMEOUT };
+  const fastLane = new BullmqDeliverConsumer({
+    ...lane,
+    lane: 'fast',
     concurrency: config.WORKER_CONCURRENCY,
-    stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
-    deliver: createDeliver({
-      eventStore,
-      endpointStore,
-      deliveryStore,
-      gateStore,
-      windows,
-      admit: createAdmit(gate),
-      hold: createHold(gate),
-      settle: createSettle({ ...gate, openGate }),
-      transport: transport.send,
-      retrySchedule: config.RETRY_SCHEDULE,
-      requestStyle: {
-        userAgent: USER_AGENT,
-        signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
-      },
-      clock,
-      random: Math.random,
-      emit,
-    }),
+  });
+  const slowLane = new BullmqDeliverConsumer({
+    ...lane,
+    lane: 'slow',
+    concurrency: config.SLOW_LANE_CONCURRENCY ?? config.WORKER_CONCURRENCY,
   });
   const gates = new BullmqOpenGateConsumer({ ...consumer, concurrency: OPEN_GATE_CONCURRENCY, openGate });
   const opsServer = new OpsServer({
@@ -148,9 +172,8 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  fanOut.start();
-  deliveries.start();
-  gates.start();
+  const consumers = [fanOut, fastLane, slowLane, gates];
+  for (const one of consumers) one.start();
 
   return {
     emit,
@@ -158,7 +181,7 @@ export async function composeWorker(
     parts: [
       {
         name: 'consumers',
-        stop: async () => void (await Promise.all([fanOut.stop(), deliveries.stop(), gates.stop()])),
+        stop: async () => void (await Promise.all(consumers.map((one) => one.stop()))),
       },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },

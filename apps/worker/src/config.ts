@@ -2,18 +2,28 @@ import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/
 import { durationSchema } from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
+import { proxyUrlSchema } from '@webhooks/core/egress/proxy-url';
 import { z } from 'zod';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const schema = z.object({
+const concurrencySchema = z.coerce.number().int().min(1).max(10_000);
+const byteCountSchema = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .max(1024 * 1024);
+
+const settings = z.object({
   ...commonSettings,
   ...egressSettings,
   WORKER_HOST: z.string().default('0.0.0.0'),
   WORKER_PORT: portSchema.default(3001),
-  /** Deliveries under way at the same time. */
-  WORKER_CONCURRENCY: z.coerce.number().int().min(1).max(10_000).default(256),
+  /** Deliveries under way at the same time in the fast lane. */
+  WORKER_CONCURRENCY: concurrencySchema.default(256),
+  /** The same for the slow lane, which has slots of its own; as many as WORKER_CONCURRENCY, unless set. */
+  SLOW_LANE_CONCURRENCY: concurrencySchema.optional(),
   RETRY_SCHEDULE: retryScheduleSchema.default([
     5_000,
     5 * MINUTE,
@@ -27,6 +37,14 @@ const schema = z.object({
   ]),
   /** From the first DNS query to the last byte of the answer. */
   DELIVERY_TIMEOUT: durationSchema.default(15_000),
+  /** For DNS, TCP and TLS together, within that. */
+  DELIVERY_CONNECT_TIMEOUT: durationSchema.default(5_000),
+  /** How much of an answer's body is read, in bytes. */
+  RESPONSE_BYTES_READ: byteCountSchema.default(16 * 1024),
+  /** How much of it is kept. */
+  RESPONSE_BYTES_KEPT: byteCountSchema.default(4 * 1024),
+  /** The forward proxy that all deliveries go through. */
+  DELIVERY_PROXY_URL: proxyUrlSchema.optional(),
   /** For how long a worker owns a job before it has to say that it is still at it. */
   JOB_LOCK_DURATION: durationSchema.default(30_000),
   /** The longest event taken off the queue, in bytes of the body that is delivered. */
@@ -44,6 +62,11 @@ const schema = z.object({
     .string()
     .regex(/^[\x21-\x7e]{0,32}$/, 'must be at most 32 visible ASCII characters')
     .default('sha256='),
+});
+
+const schema = settings.refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
+  path: ['RESPONSE_BYTES_KEPT'],
+  message: 'must not be more than RESPONSE_BYTES_READ',
 });
 
 export type WorkerConfig = z.infer<typeof schema>;

@@ -1,19 +1,15 @@
 import { median } from '../report/median';
 import { printTable } from '../report/print-table';
+import type { SuiteOptions } from '../suite';
 import type { Contender } from './contender';
 import { type DrainResult, drain } from './drain';
 import { plainContender } from './plain-contender';
 import { serviceContender } from './service-contender';
 
-export interface DrainSuiteOptions {
-  readonly redisUrl: string;
-  readonly short: boolean;
-}
-
 const CONCURRENCY = 256;
 
 /** Draining a full queue with one worker, beside the hand-written one, in turn, so that the machine's moods even out. */
-export async function runDrainSuite({ redisUrl, short }: DrainSuiteOptions): Promise<void> {
+export async function runDrainSuite({ redisUrl, short }: SuiteOptions): Promise<void> {
   const rounds = short ? 1 : 3;
   const deliveries = short ? 2_000 : 20_000;
   const options = { redisUrl, deliveries, concurrency: CONCURRENCY };

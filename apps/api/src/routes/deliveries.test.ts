@@ -43,7 +43,12 @@ async function saved(log: readonly DeliveryFact[] = [], acceptedAt = ACCEPTED_AT
 
 const failed: DeliveryFact = {
   kind: 'attempted',
-  attempt: buildAttempt({ startedAt: ACCEPTED_AT + 1_000, durationMs: 40, responseBody: 'oh' }),
+  attempt: buildAttempt({
+    startedAt: ACCEPTED_AT + 1_000,
+    durationMs: 40,
+    timings: { dnsMs: 3, connectMs: 4, tlsMs: 9, firstByteMs: 20 },
+    responseBody: 'oh',
+  }),
   nextAttemptAt: ACCEPTED_AT + 6_000,
 };
 const unreachable: DeliveryFact = {
@@ -77,6 +82,7 @@ describe('GET /v1/deliveries/:id', () => {
           number: 1,
           started_at: '2026-11-21T12:00:01.000Z',
           duration_ms: 40,
+          timings: { dns_ms: 3, connect_ms: 4, tls_ms: 9, first_byte_ms: 20, total_ms: 40 },
           outcome: 'http_5xx',
           response_status: 500,
           response_body: 'oh',
@@ -86,6 +92,7 @@ describe('GET /v1/deliveries/:id', () => {
           number: 2,
           started_at: '2026-11-21T12:00:06.000Z',
           duration_ms: 5,
+          timings: { dns_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null, total_ms: 5 },
           outcome: 'connect_refused',
           response_status: null,
           response_body: null,
@@ -110,6 +117,11 @@ describe('GET /v1/deliveries/:id', () => {
       'one that has arrived',
       [failed, { kind: 'attempted', attempt: buildAcceptedAttempt({ number: 2 }), nextAttemptAt: undefined }],
       { status: 'delivered', attempt_count: 2, next_attempt_at: null },
+    ],
+    [
+      'one that its receiver aborted',
+      [{ kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined, isAborted: true }],
+      { status: 'aborted', attempt_count: 1, next_attempt_at: null },
     ],
     [
       'one that was cancelled',

@@ -26,9 +26,21 @@ function presentAttempt(attempt: Attempt) {
     number: attempt.number,
     started_at: formatTime(attempt.startedAt),
     duration_ms: attempt.durationMs,
+    timings: presentTimings(attempt),
     outcome: attempt.outcome,
     response_status: attempt.responseStatus ?? null,
     response_body: attempt.responseBody ?? null,
     error: attempt.error ?? null,
+  };
+}
+
+/** A phase that the attempt did not go through is `null`. */
+function presentTimings({ timings = {}, durationMs }: Attempt) {
+  return {
+    dns_ms: timings.dnsMs ?? null,
+    connect_ms: timings.connectMs ?? null,
+    tls_ms: timings.tlsMs ?? null,
+    first_byte_ms: timings.firstByteMs ?? null,
+    total_ms: durationMs,
   };
 }

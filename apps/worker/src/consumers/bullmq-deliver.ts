@@ -1,36 +1,31 @@
 import type { Deliver, DeliverInput } from '@webhooks/core/deliveries/deliver';
+import type { Lane } from '@webhooks/core/gates/lanes';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
-import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
-import { type ConsumerOptions, workerOptions } from './consumer';
+import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { DelayedError, type Job, UnrecoverableError, WaitingError, type Worker } from 'bullmq';
+import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { RetryLater } from './retry-later';
 
 export interface DeliverConsumerOptions extends ConsumerOptions {
+  /** Whose queue it takes from. */
+  readonly lane: Lane;
   readonly deliver: Deliver;
   /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
   readonly stopDeadlineMs: number;
 }
 
-/** Takes deliveries off the queue, one attempt a job run, and tells BullMQ when to run the job again. */
+const QUEUES = { fast: DELIVERIES_QUEUE, slow: SLOW_DELIVERIES_QUEUE } as const;
+
+/** Takes deliveries off a lane's queue, one attempt a job run, and tells BullMQ when to run the job again. */
 export class BullmqDeliverConsumer {
   readonly #worker: Worker<DeliveryJob>;
 
   constructor(private readonly options: DeliverConsumerOptions) {
-    this.#worker = new Worker<DeliveryJob>(
-      DELIVERIES_QUEUE,
+    this.#worker = openWorker<DeliveryJob>(
+      QUEUES[options.lane],
       (job, token, signal) => this.#process(job, token, signal),
-      {
-        ...workerOptions(options),
-        settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
-      },
+      options,
     );
-    this.#worker.on('error', (error) =>
-      options.emit({ name: 'redis.error', connection: 'deliveries', error }),
-    );
-    this.#worker.on('failed', (job, error) => {
-      if (error instanceof RetryLater) return;
-      options.emit({ name: 'job.failed', queue: DELIVERIES_QUEUE, jobId: job?.id ?? '', error });
-    });
     // Another worker may own these by now: let go of them, so that no receiver is sent the same thing by two.
     this.#worker.on('lockRenewalFailed', (jobIds) => {
       for (const jobId of jobIds) this.#worker.cancelJob(jobId);
@@ -53,12 +48,16 @@ export class BullmqDeliverConsumer {
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const result = await this.options.deliver(readJob(job), signal ?? new AbortController().signal);
+    const input = { ...readJob(job), lane: this.options.lane };
+    const result = await this.options.deliver(input, signal ?? new AbortController().signal);
     switch (result.kind) {
       case 'done':
         return;
       case 'retry':
         throw new RetryLater(result.delayMs, result.reason);
+      case 'again':
+        await job.moveToDelayed(Date.now() + result.delayMs, token);
+        throw new DelayedError();
       case 'interrupted':
         await job.moveToWait(token);
         throw new WaitingError();
@@ -67,7 +66,7 @@ export class BullmqDeliverConsumer {
 }
 
 // Only our own fan-out adds such jobs, so one that can't be read is kept among the failed, for people to look at.
-function readJob(job: Job<DeliveryJob>): DeliverInput {
+function readJob(job: Job<DeliveryJob>): Omit<DeliverInput, 'lane'> {
   const parts = parseDeliveryJobId(job.id ?? '');
   const data = deliveryJobSchema.safeParse(job.data);
   if (!parts || !data.success) throw new UnrecoverableError('Not a delivery job.');

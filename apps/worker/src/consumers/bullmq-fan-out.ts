@@ -3,9 +3,9 @@ import { AppError } from '@webhooks/core/errors/app-error';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { type EventJob, type ReadEvent, readEventJob } from '@webhooks/core/queue/read-event-job';
-import { type Job, Worker } from 'bullmq';
+import type { Job, Worker } from 'bullmq';
+import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
-import { type ConsumerOptions, workerOptions } from './consumer';
 
 export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly fanOutEvent: FanOutEvent;
@@ -18,15 +18,7 @@ export class BullmqFanOutConsumer {
   readonly #worker: Worker;
 
   constructor(private readonly options: FanOutConsumerOptions) {
-    this.#worker = new Worker(
-      EVENTS_QUEUE,
-      (job, token) => this.#process(job, token),
-      workerOptions(options),
-    );
-    this.#worker.on('error', (error) => options.emit({ name: 'redis.error', connection: 'events', error }));
-    this.#worker.on('failed', (job, error) => {
-      options.emit({ name: 'job.failed', queue: EVENTS_QUEUE, jobId: job?.id ?? '', error });
-    });
+    this.#worker = openWorker(EVENTS_QUEUE, (job, token) => this.#process(job, token), options);
   }
 
   start(): void {

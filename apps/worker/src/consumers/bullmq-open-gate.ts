@@ -1,9 +1,9 @@
 import type { OpenGate } from '@webhooks/core/gates/open-gate';
 import { GATES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { type WakeJob, wakeJobSchema } from '@webhooks/core/queue/wake-job';
-import { type Job, UnrecoverableError, Worker } from 'bullmq';
+import { type Job, UnrecoverableError, type Worker } from 'bullmq';
+import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
-import { type ConsumerOptions, workerOptions } from './consumer';
 
 export interface OpenGateConsumerOptions extends ConsumerOptions {
   readonly openGate: OpenGate;
@@ -17,15 +17,7 @@ export class BullmqOpenGateConsumer {
   readonly #worker: Worker<WakeJob>;
 
   constructor(private readonly options: OpenGateConsumerOptions) {
-    this.#worker = new Worker<WakeJob>(
-      GATES_QUEUE,
-      (job, token) => this.#process(job, token),
-      workerOptions(options),
-    );
-    this.#worker.on('error', (error) => options.emit({ name: 'redis.error', connection: 'gates', error }));
-    this.#worker.on('failed', (job, error) => {
-      options.emit({ name: 'job.failed', queue: GATES_QUEUE, jobId: job?.id ?? '', error });
-    });
+    this.#worker = openWorker<WakeJob>(GATES_QUEUE, (job, token) => this.#process(job, token), options);
   }
 
   start(): void {

@@ -21,6 +21,20 @@ export const attemptOutcomes = [
 export const attemptOutcomeSchema = z.enum(attemptOutcomes);
 export type AttemptOutcome = z.infer<typeof attemptOutcomeSchema>;
 
+/**
+ * How long the phases of an attempt took, in milliseconds, as far as they were gone through: over a connection that
+ * was kept alive there is only the wait for the answer.
+ */
+export interface AttemptTimings {
+  /** Looking up the name; absent for a literal address, and when a proxy looks it up. */
+  readonly dnsMs?: number;
+  /** TCP; by a proxy, until the tunnel stands. */
+  readonly connectMs?: number;
+  readonly tlsMs?: number;
+  /** From the last byte of the request to the first one of the response. */
+  readonly firstByteMs?: number;
+}
+
 /** One request to the receiver and what became of it. */
 export interface Attempt {
   /** 1, 2, … */
@@ -28,6 +42,7 @@ export interface Attempt {
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
   readonly durationMs: number;
+  readonly timings?: AttemptTimings;
   readonly outcome: AttemptOutcome;
   readonly responseStatus?: number;
   /** What went wrong, for people; decide by `outcome`. */

@@ -2,6 +2,9 @@ import type { TransportFailure } from './transport';
 
 const BY_CODE: Readonly<Record<string, TransportFailure>> = {
   ERR_BLOCKED_ADDRESS: 'blocked_address',
+  ERR_PROXY_DENIED: 'blocked_address',
+  ERR_PROXY_CONNECT_TIMEOUT: 'connect_timeout',
+  ERR_PROXY_CONNECT_FAILED: 'network_error',
   ERR_UNRESOLVED_NAME: 'dns_error',
   ENOTFOUND: 'dns_error',
   EAI_AGAIN: 'dns_error',
@@ -13,8 +16,9 @@ const BY_CODE: Readonly<Record<string, TransportFailure>> = {
   EPROTO: 'tls_error',
 };
 
-// OpenSSL's and Node's names for what is wrong with a handshake or a certificate.
-const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_)/;
+// OpenSSL's and Node's names for what is wrong with a handshake, a certificate or a key.
+const TLS_CODE =
+  /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_)/;
 // llhttp's codes: what came back is not HTTP.
 const PARSER_CODE = /^HPE_/;
 

@@ -4,18 +4,21 @@ import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
 import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS } from '../gates/breaker';
+import { SLOW_MS } from '../gates/lanes';
 import { keys } from '../redis/keys';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
-import { buildGate } from '../testing/build-gate';
+import { buildGate, MAX_STRANGERS } from '../testing/build-gate';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueEndpointId } from '../testing/unique-ids';
 import { createDeliver, type DeliverInput } from './deliver';
 import { deliveryIdOf } from './delivery-id';
 import type { DeliveryFact } from './delivery-log';
+import { judgeResult } from './judge-result';
 import { createRedisDeliveryStore, type DeliveryStore } from './redis-delivery-store';
-import type { DeliveryRequest, SendResult } from './transport';
+import type { DeliveryRequest, SendResult, SentResult } from './transport';
 
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;
@@ -33,10 +36,26 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-function answered(status: number, change: { retryAfter?: string; body?: string } = {}): SendResult {
-  return { kind: 'answered', status, retryAfter: undefined, body: '', ...change };
+function answered(
+  status: number,
+  change: Partial<Extract<SendResult, { kind: 'answered' }>> = {},
+): SentResult {
+  return {
+    kind: 'answered',
+    status,
+    retryAfter: undefined,
+    wish: undefined,
+    body: '',
+    timings: {},
+    ...change,
+  };
 }
-const refused: SendResult = { kind: 'failed', reason: 'connect_refused', error: 'connect ECONNREFUSED' };
+const refused: SendResult = {
+  kind: 'failed',
+  reason: 'connect_refused',
+  error: 'connect ECONNREFUSED',
+  timings: {},
+};
 
 interface Arrangement {
   /** What the receiver gives to one request after the other. */
@@ -45,7 +64,7 @@ interface Arrangement {
   readonly event?: 'expired';
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
-  readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased'>>;
+  readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased' | 'lane'>>;
   readonly random?: number;
   /** Happens while a request is under way. */
   readonly whileSending?: (input: DeliverInput) => unknown;
@@ -69,6 +88,7 @@ async function arrange({
     endpointId: endpoint.id,
     side: 'first',
     wasReleased: false,
+    lane: 'fast',
     ...job,
   };
   if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
@@ -329,6 +349,7 @@ describe('a delivery that has to wait', () => {
     for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
       await gate.gateStore.recordFailure(input.endpointId, CLOSED, NOW);
     }
+    gate.lanes.learn(input.endpointId, { outcome: 'http_5xx', durationMs: 1 });
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
     expect(gate.wakes.asked).toMatchObject([{ endpointId: input.endpointId, at: NOW + FIRST_OPEN_MS }]);
@@ -360,7 +381,7 @@ async function takeEveryPlace(
   { accountId, endpointId }: DeliverInput,
 ): Promise<void> {
   const endpoint = buildEndpoint({ id: endpointId, accountId });
-  while (windows.freePlaces(endpointId) > 0) await admit(endpoint, CLOSED);
+  while (windows.freePlaces(endpointId) > 0) await admit(endpoint, CLOSED, 'slow');
 }
 
 describe("its endpoint's gate", () => {
@@ -405,10 +426,103 @@ describe("its endpoint's gate", () => {
   });
 });
 
+describe('a delivery on the fast lane', () => {
+  it.each<[string, SentResult]>([
+    ['was slow to answer', answered(204)],
+    ['did not answer', { kind: 'failed', reason: 'response_timeout', error: 'No answer.', timings: {} }],
+  ])('is moved when its endpoint %s before, at no cost of attempts', async (_what, result) => {
+    const { deliver, input, gate, requests, readRecord, signals } = await arrange();
+    gate.lanes.learn(input.endpointId, {
+      outcome: judgeResult(result),
+      durationMs: result.kind === 'answered' ? SLOW_MS + 1 : 1,
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(gate.moves.moved).toEqual([input]);
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(signals.named('delivery.moved')).toMatchObject([{ eventId: input.eventId, reason: 'slow' }]);
+  });
+
+  it('is moved when its endpoint was slow this very moment', async () => {
+    const { deliver, gate, requests, moveClock } = await arrange({
+      results: [answered(500), answered(500)],
+      whileSending: () => moveClock(SLOW_MS),
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(gate.moves.moved).toHaveLength(1);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is moved when strangers hold their share of the slots already, until they are done', async () => {
+    const { deliver, gate, requests, signals } = await arrange({ results: [answered(204)] });
+    const strangers = Array.from({ length: MAX_STRANGERS }, () =>
+      gate.lanes.enter('fast', uniqueEndpointId(), false),
+    );
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(signals.named('delivery.moved')).toMatchObject([{ reason: 'stranger' }]);
+
+    for (const stranger of strangers) if (stranger.kind === 'admitted') gate.lanes.leave(stranger);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is held, not moved, while its slow endpoint gets nothing anyway', async () => {
+    const { deliver, input, gate, signals } = await arrange({ endpoint: disabledEndpoint() });
+    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+    await deliver();
+    expect(gate.moves.moved).toEqual([]);
+    expect(signals.named('delivery.held')).toHaveLength(1);
+  });
+
+  it('makes room for other strangers however it comes to its end', async () => {
+    const ends: Arrangement[] = [
+      { results: [answered(204)] },
+      { results: [refused] },
+      { results: [] },
+      { endpoint: disabledEndpoint() },
+    ];
+    for (const end of ends) {
+      const { deliver, gate } = await arrange(end);
+      await deliver().catch(() => {});
+      expect(countStrangersLetIn(gate)).toBe(MAX_STRANGERS);
+    }
+    const { deliver, gate, input } = await arrange();
+    await takeEveryPlace(gate, input);
+    await deliver();
+    expect(countStrangersLetIn(gate)).toBe(MAX_STRANGERS);
+  });
+});
+
+function countStrangersLetIn({ lanes }: ReturnType<typeof buildGate>): number {
+  let letIn = 0;
+  while (lanes.enter('fast', uniqueEndpointId(), false).kind === 'admitted') letIn += 1;
+  return letIn;
+}
+
+describe('a delivery on the slow lane', () => {
+  it('is tried there, however slow its endpoint is, and a quick answer brings the next ones back', async () => {
+    const { deliver, gate, input, requests } = await arrange({
+      job: { lane: 'slow' },
+      results: [answered(204)],
+    });
+    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+    expect(gate.lanes.enter('fast', input.endpointId, false)).toMatchObject({ kind: 'admitted' });
+  });
+});
+
 describe('an attempt that this process has to let go of', () => {
   it('leaves nothing on record, so that it starts anew', async () => {
     const stop = new AbortController();
-    const interrupted: SendResult = { kind: 'failed', reason: 'network_error', error: 'interrupted' };
+    const interrupted: SendResult = {
+      kind: 'failed',
+      reason: 'network_error',
+      error: 'interrupted',
+      timings: {},
+    };
     const { deliver, readRecord, signals } = await arrange({
       results: [interrupted, answered(204)],
       whileSending: () => stop.abort(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Attempt, attemptOutcomeSchema } from './attempt';
+import { type Attempt, type AttemptTimings, attemptOutcomeSchema } from './attempt';
 
 /**
  * What is on record of a delivery is its log: a line is appended for each fact, and none is ever rewritten, so
@@ -8,7 +8,7 @@ import { type Attempt, attemptOutcomeSchema } from './attempt';
  *
  * ```
  *              ┌──────── retry ────────┐
- *   (fan-out) ─▶ pending ──▶ attempt ──┴─▶ delivered | exhausted
+ *   (fan-out) ─▶ pending ──▶ attempt ──┴─▶ delivered | exhausted | aborted
  *                  └── endpoint deleted ─▶ cancelled
  * ```
  */
@@ -21,15 +21,27 @@ const attemptLine = z.object({
   e: z.string().optional(), // error
   b: z.string().optional(), // response body
   r: z.number().optional(), // next attempt at; absent: this was the last one
+  a: z.literal(1).optional(), // aborted: the receiver asked for that
+  w: z.array(z.number().nullable()).optional(), // timings: first byte, connect, TLS, DNS; what is last and absent is left out
 });
 const cancelledLine = z.object({ c: z.string() }); // why
 const lineSchema = z.union([attemptLine, cancelledLine]);
 type Line = z.infer<typeof lineSchema>;
 
-export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'cancelled';
+export type DeliveryStatus = 'pending' | EndStatus;
+
+/** How a delivery ended. */
+export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled'] as const;
+export type EndStatus = (typeof endStatuses)[number];
 
 export type DeliveryFact =
-  | { readonly kind: 'attempted'; readonly attempt: Attempt; readonly nextAttemptAt: number | undefined }
+  | {
+      readonly kind: 'attempted';
+      readonly attempt: Attempt;
+      readonly nextAttemptAt: number | undefined;
+      /** Whether the receiver asked not to be sent it again. */
+      readonly isAborted?: boolean;
+    }
   | { readonly kind: 'cancelled'; readonly reason: string };
 
 /** A delivery's state, folded out of its log. */
@@ -55,7 +67,7 @@ export function readLog(log: string): DeliveryState {
 
 function toLine(fact: DeliveryFact): Line {
   if (fact.kind === 'cancelled') return { c: fact.reason };
-  const { attempt, nextAttemptAt } = fact;
+  const { attempt, nextAttemptAt, isAborted } = fact;
   return {
     n: attempt.number,
     t: attempt.startedAt,
@@ -65,6 +77,8 @@ function toLine(fact: DeliveryFact): Line {
     e: attempt.error,
     b: attempt.responseBody,
     r: nextAttemptAt,
+    a: isAborted ? 1 : undefined,
+    w: encodeTimings(attempt.timings),
   };
 }
 
@@ -82,6 +96,7 @@ function statusAfter(state: DeliveryState, line: Line): DeliveryStatus {
   if (state.status === 'delivered') return 'delivered';
   if ('c' in line) return 'cancelled';
   if (line.o === 'delivered') return 'delivered';
+  if (line.a) return 'aborted';
   return line.r === undefined ? 'exhausted' : 'pending';
 }
 
@@ -94,5 +109,18 @@ function toAttempt(line: z.infer<typeof attemptLine>): Attempt {
     ...(line.s === undefined ? {} : { responseStatus: line.s }),
     ...(line.e === undefined ? {} : { error: line.e }),
     ...(line.b === undefined ? {} : { responseBody: line.b }),
+    ...(line.w === undefined ? {} : { timings: decodeTimings(line.w) }),
   };
+}
+
+// The first byte leads, since over a kept-alive connection there is nothing else.
+const TIMINGS = ['firstByteMs', 'connectMs', 'tlsMs', 'dnsMs'] as const;
+
+function encodeTimings(timings: AttemptTimings = {}): (number | null)[] | undefined {
+  const last = TIMINGS.findLastIndex((name) => timings[name] !== undefined);
+  return last < 0 ? undefined : TIMINGS.slice(0, last + 1).map((name) => timings[name] ?? null);
+}
+
+function decodeTimings(numbers: readonly (number | null)[]): AttemptTimings {
+  return Object.fromEntries(TIMINGS.flatMap((name, i) => (numbers[i] == null ? [] : [[name, numbers[i]]])));
 }

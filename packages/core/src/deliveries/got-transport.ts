@@ -1,34 +1,48 @@
-import type { Duplex } from 'node:stream';
-import { got, type Request, type Response } from 'got';
-import { type Guard, GuardedHttpAgent, GuardedHttpsAgent } from '../egress/guarded-agents';
-import { classifyNetworkError } from './classify-network-error';
-import type { DeliveryRequest, SendResult, Transport } from './transport';
+import type { Agent as HttpAgent } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
+import { got, type Request } from 'got';
+import { DeliveryHttpAgent, DeliveryHttpsAgent } from '../egress/delivery-agents';
+import { IdleSockets } from '../egress/idle-sockets';
+import type { Route } from '../egress/route';
+import { Exchange, type ExchangeLimits } from './got-exchange';
+import type { DeliveryRequest, TlsMaterial, Transport } from './transport';
 
-export interface GotTransportOptions {
-  /** From the first DNS query to the last byte of the response's body. */
+export interface GotTransportOptions extends ExchangeLimits {
+  /** From the first DNS query to the last byte of the response's body. For requests that don't say their own. */
   readonly timeoutMs: number;
-  /** Says where a delivery may go. */
-  readonly guard: Guard;
+  /** How connections are opened, and where they may go. */
+  readonly route: Route;
 }
 
-/** How much of a response is read; what is longer is cut off by closing the connection. */
-const MAX_RESPONSE_BYTES = 16 * 1024;
-/** How much of it is kept for the record. */
-const KEPT_RESPONSE_BYTES = 1024;
+interface Agents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+}
+
 const IDLE_SOCKET_MS = 60_000;
 const IDLE_SOCKETS_PER_ORIGIN = 256;
+// Of all origins together: ten thousand receivers that are sent something once a minute are no reason to keep as many
+// connections open.
+const IDLE_SOCKETS = 2_048;
 
 /** Delivers over HTTP(S) with kept-alive connections. One try, no redirects, no decompression, bounded memory. */
 export class GotTransport {
-  readonly #agents;
-  readonly #timeoutMs: number;
+  readonly #options: GotTransportOptions;
+  readonly #agents: Agents;
+  /** Each of whose connections serves one request. */
+  readonly #freshAgents: Agents;
   readonly #client;
 
-  constructor({ timeoutMs, guard }: GotTransportOptions) {
-    this.#timeoutMs = timeoutMs;
+  constructor(options: GotTransportOptions) {
+    const idleSockets = new IdleSockets(IDLE_SOCKETS);
+    this.#options = options;
     this.#agents = {
-      http: new GuardedHttpAgent(guard, AGENT_OPTIONS),
-      https: new GuardedHttpsAgent(guard, { ...AGENT_OPTIONS, ...TLS_OPTIONS }),
+      http: new DeliveryHttpAgent(options.route, idleSockets, KEEP_ALIVE),
+      https: new DeliveryHttpsAgent(options.route, idleSockets, { ...KEEP_ALIVE, ...TLS_OPTIONS }),
+    };
+    this.#freshAgents = {
+      http: new DeliveryHttpAgent(options.route, idleSockets, {}),
+      https: new DeliveryHttpsAgent(options.route, idleSockets, TLS_OPTIONS),
     };
     this.#client = got.extend({
       agent: this.#agents,
@@ -43,19 +57,40 @@ export class GotTransport {
   }
 
   readonly send: Transport = (request, signal) =>
-    new Exchange(this.#open(request), this.#timeoutMs, signal).result;
+    new Exchange({
+      request,
+      open: this.#open,
+      timeoutMs: request.timeoutMs ?? this.#options.timeoutMs,
+      limits: this.#options,
+      signal,
+    }).result;
 
   close(): void {
-    this.#agents.http.destroy();
-    this.#agents.https.destroy();
+    for (const { http, https } of [this.#agents, this.#freshAgents]) {
+      http.destroy();
+      https.destroy();
+    }
   }
 
-  #open({ url, headers, body }: DeliveryRequest): Request {
-    return this.#client.stream(url, { headers, body });
-  }
+  readonly #open = ({ url, headers, body, tls }: DeliveryRequest, isFresh: boolean): Request =>
+    this.#client.stream(url, {
+      headers,
+      body,
+      ...(tls === undefined ? undefined : { https: toHttpsOptions(tls) }),
+      ...(isFresh ? { agent: this.#freshAgents } : undefined),
+    });
 }
 
-const AGENT_OPTIONS = {
+// Connections and TLS sessions are kept apart by all of these: Node's agents have them in the name of a pool.
+function toHttpsOptions({ ca, certificate, key }: TlsMaterial) {
+  return {
+    ...(ca === undefined ? {} : { certificateAuthority: ca }),
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+const KEEP_ALIVE = {
   keepAlive: true,
   maxFreeSockets: IDLE_SOCKETS_PER_ORIGIN,
   timeout: IDLE_SOCKET_MS,
@@ -69,87 +104,3 @@ const TLS_OPTIONS = {
   // Of a receiver whose session is known, the next connection costs half the handshake.
   maxCachedSessions: 1_000,
 } as const;
-
-/** One request under way. The first of these ends it: the response's end, its cap, an error, the deadline, an abort. */
-class Exchange {
-  readonly result: Promise<SendResult>;
-  #settle!: (result: SendResult) => void;
-  #response: Response | undefined;
-  #bytesRead = 0;
-  readonly #kept: Buffer[] = [];
-  readonly #deadline: NodeJS.Timeout;
-  readonly #onAbort = (): void => this.#fail('network_error', 'The attempt was interrupted.');
-
-  constructor(
-    private readonly stream: Request,
-    timeoutMs: number,
-    private readonly signal: AbortSignal,
-  ) {
-    this.result = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
-    // A deadline of our own: a receiver that drips bytes trips none of the HTTP client's.
-    this.#deadline = setTimeout(
-      () => this.#fail(this.#timeoutReason(), `No full answer in ${timeoutMs} ms.`),
-      timeoutMs,
-    );
-    signal.addEventListener('abort', this.#onAbort);
-    this.#listen();
-    // An abort that came before is not announced any more.
-    if (signal.aborted) this.#onAbort();
-  }
-
-  #listen(): void {
-    this.stream.on('response', (response: Response) => {
-      this.#response = response;
-    });
-    // After a 101 the socket is nobody's: neither got nor the agent would ever close it.
-    this.stream.on('upgrade', (response: Response, socket: Duplex) => {
-      this.#response = response;
-      socket.destroy();
-      this.#finish();
-    });
-    this.stream.on('data', (chunk: Buffer) => this.#take(chunk));
-    this.stream.on('end', () => this.#finish());
-    this.stream.on('error', (error: Error) => this.#onError(error));
-  }
-
-  #take(chunk: Buffer): void {
-    if (this.#bytesRead < KEPT_RESPONSE_BYTES)
-      this.#kept.push(chunk.subarray(0, KEPT_RESPONSE_BYTES - this.#bytesRead));
-    this.#bytesRead += chunk.length;
-    if (this.#bytesRead > MAX_RESPONSE_BYTES) this.#finish();
-  }
-
-  // Once there is a status, it decides, even if the body broke off.
-  #onError(error: Error): void {
-    if (this.#response) return this.#finish();
-    this.#fail(classifyNetworkError(error), error.message);
-  }
-
-  #finish(): void {
-    if (!this.#response) return this.#fail('protocol_error', 'The connection ended without an answer.');
-    const { statusCode, headers } = this.#response;
-    this.#end({
-      kind: 'answered',
-      status: statusCode,
-      retryAfter: headers['retry-after'],
-      body: Buffer.concat(this.#kept).toString('utf8'),
-    });
-  }
-
-  #fail(reason: Extract<SendResult, { kind: 'failed' }>['reason'], error: string): void {
-    this.#end({ kind: 'failed', reason, error });
-  }
-
-  #timeoutReason(): 'connect_timeout' | 'response_timeout' {
-    return this.stream.timings?.phases.tcp === undefined ? 'connect_timeout' : 'response_timeout';
-  }
-
-  #end(result: SendResult): void {
-    clearTimeout(this.#deadline);
-    this.signal.removeEventListener('abort', this.#onAbort);
-    if (!this.stream.readableEnded) this.stream.destroy();
-    this.#settle(result);
-  }
-}

@@ -1,11 +1,11 @@
 import type { AttemptOutcome } from './attempt';
-import type { SendResult } from './transport';
+import type { SentResult } from './transport';
 
 /**
  * What an attempt's result means. Delivered is 200 to 299 and nothing else: a redirect is not followed, an
  * informational answer is not an acceptance.
  */
-export function judgeResult(result: SendResult): AttemptOutcome {
+export function judgeResult(result: SentResult): AttemptOutcome {
   if (result.kind === 'failed') return result.reason;
   const { status } = result;
   if (status >= 200 && status <= 299) return 'delivered';

@@ -42,5 +42,7 @@ export function prepareRequest(
       'webhook-signature': signMessage([endpoint.secret], { id: event.id, timestamp, body: event.body }),
       'x-service-attempt': String(attempt),
     },
+    ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),
+    ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),
   };
 }

@@ -1,4 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { isInternalName } from './internal-name';
 import { UnresolvedNameError } from './unresolved-name-error';
 
@@ -26,6 +27,9 @@ export interface ResolveNameOptions {
 // A name server that does not answer is asked twice; the delivery's own deadline may well be sooner.
 const QUERY_TRIES = 2;
 const QUERY_TIMEOUT_MS = 2_000;
+// RFC 8305's resolution delay: when there are addresses of one family, the other one's gets this long. Some name
+// servers drop queries for AAAA, and each first delivery would wait seconds for them.
+const OTHER_FAMILY_DELAY_MS = 50;
 // The system tells no lifetime for what stands in its hosts file.
 const SYSTEM_TTL_SECONDS = 5;
 
@@ -54,16 +58,27 @@ async function resolveByServers(
   options: ResolveNameOptions,
 ): Promise<readonly ResolvedAddress[]> {
   const resolver = newResolver(options);
-  const [ipv6, ipv4] = await Promise.allSettled([
-    resolver.resolve6(name, { ttl: true }),
-    resolver.resolve4(name, { ttl: true }),
-  ]);
+  const queries = [resolver.resolve6(name, { ttl: true }), resolver.resolve4(name, { ttl: true })] as const;
+  const answers = Promise.allSettled(queries);
+  await Promise.race([answers, firstFound(queries)]);
+  // An address that would come later is none that anybody judges, so it does not come.
+  resolver.cancel();
+  const [ipv6, ipv4] = await answers;
   const found = [
     ...recordsOf(ipv6).map(({ address, ttl }) => toResolved(address, 6, ttl)),
     ...recordsOf(ipv4).map(({ address, ttl }) => toResolved(address, 4, ttl)),
   ];
   if (found.length > 0) return found;
   throw failureOf([ipv4, ipv6]);
+}
+
+/** Resolves a little after the first query that found something, or when none did. */
+async function firstFound(queries: readonly Promise<unknown>[]): Promise<void> {
+  const hasFound = await Promise.any(queries).then(
+    () => true,
+    () => false,
+  );
+  if (hasFound) await wait(OTHER_FAMILY_DELAY_MS, undefined, { ref: false });
 }
 
 // A new one each time: it sees a changed resolv.conf, and has no cache of its own, which would not know our limits.

@@ -9,8 +9,8 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
-/** Who disabled an endpoint: its owner, or its receiver by answering 410. */
-export const disabledReasons = ['client', 'gone'] as const;
+/** Who disabled an endpoint: its owner, or its receiver, by answering 410 or by asking for it. */
+export const disabledReasons = ['client', 'gone', 'receiver'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 export const orderings = ['none', 'strict'] as const;
@@ -34,6 +34,15 @@ export const endpointSchema = z.object({
   timeoutMs: z.number().optional(),
   /** The delays between attempts, instead of the deployment's. Milliseconds. */
   retrySchedule: z.array(z.number()).readonly().optional(),
+  /** Who is trusted and what is shown over TLS, instead of the deployment's. Each as PEM. */
+  tls: z
+    .object({
+      ca: z.string().optional(),
+      certificate: z.string().optional(),
+      key: z.string().optional(),
+    })
+    .readonly()
+    .optional(),
   secret: z.string(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),

@@ -38,7 +38,7 @@ async function arrange({ endpoint = buildEndpoint(), failures = 0, waiting = 0 }
     endpoint,
     breaker,
     delivered: true,
-    responseStatus: 204,
+    disabledBy: undefined,
     wasReleased: false,
   };
   return {
@@ -46,8 +46,7 @@ async function arrange({ endpoint = buildEndpoint(), failures = 0, waiting = 0 }
     endpoint,
     wakeAt,
     succeed: (change: Partial<SettleInput> = {}) => gate.settle({ ...input, ...change }),
-    fail: (change: Partial<SettleInput> = {}) =>
-      gate.settle({ ...input, delivered: false, responseStatus: 500, ...change }),
+    fail: (change: Partial<SettleInput> = {}) => gate.settle({ ...input, delivered: false, ...change }),
     readBreaker: () => gate.gateStore.readBreaker(endpoint.id),
     readEndpoint: () => gate.endpointStore.find(endpoint.accountId, endpoint.id),
   };
@@ -116,39 +115,39 @@ describe('a failure', () => {
     await fail();
     expect(wakes.asked).toEqual([wakeAt(NOW + 2 * FIRST_OPEN_MS)]);
   });
-
-  it('counts also without an answer', async () => {
-    const { fail, readBreaker } = await arrange();
-    await fail({ responseStatus: undefined });
-    expect(await readBreaker()).toMatchObject({ failures: 1 });
-  });
 });
 
-describe('a receiver that is gone', () => {
-  it('disables its endpoint, and says why', async () => {
+describe('a receiver that wants nothing any more', () => {
+  it.each(['gone', 'receiver'] as const)('disables its endpoint, and says why: %s', async (disabledBy) => {
     const { fail, readEndpoint, endpoint, signals } = await arrange();
-    await fail({ responseStatus: 410 });
+    await fail({ disabledBy });
     expect(await readEndpoint()).toEqual({
       ...endpoint,
       status: 'disabled',
-      disabledReason: 'gone',
+      disabledReason: disabledBy,
       updatedAt: endpoint.updatedAt + 1,
     });
     expect(signals.named('endpoint.disabled')).toEqual([
-      { name: 'endpoint.disabled', endpointId: endpoint.id, reason: 'gone' },
+      { name: 'endpoint.disabled', endpointId: endpoint.id, reason: disabledBy },
     ]);
+  });
+
+  it('disables its endpoint also with a success', async () => {
+    const { succeed, readEndpoint } = await arrange();
+    await succeed({ disabledBy: 'receiver' });
+    expect(await readEndpoint()).toMatchObject({ status: 'disabled', disabledReason: 'receiver' });
   });
 
   it('changes no endpoint that was deleted meanwhile', async () => {
     const { fail, readEndpoint, endpoint, endpointStore } = await arrange();
     await endpointStore.remove(endpoint.accountId, endpoint.id);
-    await fail({ responseStatus: 410 });
+    await fail({ disabledBy: 'gone' });
     expect(await readEndpoint()).toBeUndefined();
   });
 
-  it.each([404, 500])('is not one that answers %i', async (responseStatus) => {
+  it('is not any that fails', async () => {
     const { fail, readEndpoint, endpoint } = await arrange();
-    await fail({ responseStatus });
+    await fail();
     expect(await readEndpoint()).toEqual(endpoint);
   });
 });

@@ -1,5 +1,5 @@
 import { disableEndpoint } from '../endpoints/change-status';
-import type { Endpoint } from '../endpoints/endpoint';
+import type { DisabledReason, Endpoint } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
@@ -25,19 +25,19 @@ export interface SettleInput {
   /** As it was when the attempt was admitted. */
   readonly breaker: BreakerState;
   readonly delivered: boolean;
-  readonly responseStatus: number | undefined;
+  /** Whether the receiver wants nothing any more, and how it said so. */
+  readonly disabledBy: Exclude<DisabledReason, 'client'> | undefined;
   /** Whether the delivery had waited at the gate: then others may be waiting behind it. */
   readonly wasReleased: boolean;
 }
-
-const GONE = 410;
 
 /** What an attempt's outcome means for its endpoint's gate. For a success at a healthy endpoint: nothing to write. */
 export function createSettle(deps: SettleDeps) {
   const { gateStore, endpointStore, windows, wakeQueue, waitingHere, openGate, clock, emit } = deps;
 
   return async function settle(input: SettleInput): Promise<void> {
-    const { endpoint, delivered, wasReleased } = input;
+    const { endpoint, delivered, disabledBy, wasReleased } = input;
+    if (disabledBy) await disable(endpoint, disabledBy);
     if (delivered) await recover(input);
     else await fail(input);
     if (wasReleased) waitingHere.add(endpoint.id);
@@ -54,8 +54,7 @@ export function createSettle(deps: SettleDeps) {
     await wakeQueue.wake(endpoint.accountId, endpoint.id, clock());
   }
 
-  async function fail({ endpoint, breaker, responseStatus }: SettleInput): Promise<void> {
-    if (responseStatus === GONE) await disable(endpoint);
+  async function fail({ endpoint, breaker }: SettleInput): Promise<void> {
     const recorded = await gateStore.recordFailure(endpoint.id, breaker, clock());
     if (!recorded.hasOpened) return;
     const { failures, openUntil } = recorded;
@@ -63,9 +62,9 @@ export function createSettle(deps: SettleDeps) {
     await wakeQueue.wake(endpoint.accountId, endpoint.id, openUntil);
   }
 
-  async function disable({ accountId, id }: Endpoint): Promise<void> {
-    await endpointStore.update(accountId, id, (current) => disableEndpoint(current, 'gone', clock()));
-    emit({ name: 'endpoint.disabled', endpointId: id, reason: 'gone' });
+  async function disable({ accountId, id }: Endpoint, reason: DisabledReason): Promise<void> {
+    await endpointStore.update(accountId, id, (current) => disableEndpoint(current, reason, clock()));
+    emit({ name: 'endpoint.disabled', endpointId: id, reason });
   }
 }
 

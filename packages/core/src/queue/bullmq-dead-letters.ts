@@ -1,5 +1,6 @@
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import type { AppError } from '../errors/app-error';
+import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
 import { DEAD_LETTERS_QUEUE } from './queue-names';
 import type { EventJob } from './read-event-job';
@@ -16,9 +17,8 @@ export interface DeadLetter {
 export class BullmqDeadLetters {
   readonly #queue: Queue<DeadLetter>;
 
-  constructor({ redis, prefix }: QueueConnection) {
-    this.#queue = new Queue(DEAD_LETTERS_QUEUE, { connection: redis, prefix });
-    this.#queue.on('error', () => {});
+  constructor(connection: QueueConnection) {
+    this.#queue = openQueue(DEAD_LETTERS_QUEUE, connection);
   }
 
   /** Keeping the same job again is harmless. */

@@ -1,12 +1,14 @@
-import { type JobsOptions, Queue } from 'bullmq';
+import type { JobsOptions, Queue } from 'bullmq';
 import type { DeliveryQueue } from '../deliveries/fan-out-event';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
+import type { MoveInput, SlowLaneQueue } from '../gates/move';
 import type { ReleaseQueue } from '../gates/open-gate';
 import type { Parked } from '../gates/redis-gate-store';
+import { openQueue } from './bullmq-open-queue';
 import { type DeliveryJob, deliveryJobId } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
-import { DELIVERIES_QUEUE } from './queue-names';
+import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from './queue-names';
 
 // The retry policy decides when a delivery is at its end; BullMQ only has to be far from deciding it first.
 const MORE_ATTEMPTS_THAN_ANY_SCHEDULE = 10_000;
@@ -18,12 +20,14 @@ const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE, ba
 /** Shortest names for what each pending delivery repeats: the job's id says the rest. */
 const JOB_NAME = 'd';
 
-export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue {
+/** Where deliveries wait for a worker: those that come in or come back in the fast lane, others in the slow one. */
+export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue, SlowLaneQueue {
   readonly #queue: Queue<DeliveryJob>;
+  readonly #slowQueue: Queue<DeliveryJob>;
 
-  constructor({ redis, prefix }: QueueConnection) {
-    this.#queue = new Queue(DELIVERIES_QUEUE, { connection: redis, prefix });
-    this.#queue.on('error', () => {});
+  constructor(connection: QueueConnection) {
+    this.#queue = openQueue(DELIVERIES_QUEUE, connection);
+    this.#slowQueue = openQueue(SLOW_DELIVERIES_QUEUE, connection);
   }
 
   async release(accountId: AccountId, endpointId: EndpointId, parked: readonly Parked[]): Promise<void> {
@@ -33,6 +37,15 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue {
         data: { account_id: accountId, released: true },
         opts: { ...JOB_OPTIONS, jobId: deliveryJobId({ eventId, endpointId }, side) },
       })),
+    );
+  }
+
+  // Under the id that it has: ids are a queue's own, so the job that moves is not in the way of this one.
+  async addSlow({ accountId, wasReleased, side, ...parts }: MoveInput): Promise<void> {
+    await this.#slowQueue.add(
+      JOB_NAME,
+      { account_id: accountId, ...(wasReleased ? { released: true } : {}) },
+      { ...JOB_OPTIONS, jobId: deliveryJobId(parts, side) },
     );
   }
 
@@ -48,6 +61,6 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue {
   }
 
   async close(): Promise<void> {
-    await this.#queue.close();
+    await Promise.all([this.#queue.close(), this.#slowQueue.close()]);
   }
 }

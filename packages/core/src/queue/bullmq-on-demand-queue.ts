@@ -1,5 +1,6 @@
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import { storageUnavailable } from '../redis/redis-errors';
+import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
 
 /**
@@ -35,9 +36,9 @@ export class BullmqOnDemandQueue {
   }
 
   async #open(): Promise<Queue> {
-    const { redis, prefix } = this.connection;
+    const { redis } = this.connection;
     if (redis.status !== 'ready') throw new Error(`The connection to Redis is not ready: ${redis.status}.`);
-    this.#queue ??= new Queue(this.name, { connection: redis, prefix }).on('error', ignore);
+    this.#queue ??= openQueue(this.name, this.connection);
     const queue = this.#queue;
     try {
       await queue.waitUntilReady();
@@ -50,6 +51,3 @@ export class BullmqOnDemandQueue {
     }
   }
 }
-
-// The connection's own listener announces its errors; without one here, BullMQ's copy would end the process.
-function ignore(): void {}

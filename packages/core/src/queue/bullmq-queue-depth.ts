@@ -1,6 +1,13 @@
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
+import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, GATES_QUEUE } from './queue-names';
+import {
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
+  GATES_QUEUE,
+  SLOW_DELIVERIES_QUEUE,
+} from './queue-names';
 
 export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
 export type JobState = (typeof jobStates)[number];
@@ -11,15 +18,14 @@ export interface QueueDepth {
   readonly jobs: number;
 }
 
+const QUEUES = [EVENTS_QUEUE, DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE, GATES_QUEUE, DEAD_LETTERS_QUEUE];
+
 /** How many jobs each queue has, by state. Each number is one counter in Redis: nothing is scanned. */
 export class BullmqQueueDepth {
   readonly #queues: readonly Queue[];
 
-  constructor({ redis, prefix }: QueueConnection) {
-    this.#queues = [EVENTS_QUEUE, DELIVERIES_QUEUE, GATES_QUEUE, DEAD_LETTERS_QUEUE].map(
-      (name) => new Queue(name, { connection: redis, prefix }),
-    );
-    for (const queue of this.#queues) queue.on('error', () => {});
+  constructor(connection: QueueConnection) {
+    this.#queues = QUEUES.map((name) => openQueue(name, connection));
   }
 
   async read(): Promise<QueueDepth[]> {

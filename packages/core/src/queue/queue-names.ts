@@ -4,6 +4,9 @@ export const EVENTS_QUEUE = 'events';
 /** One job a delivery; its id is the delivery's id. */
 export const DELIVERIES_QUEUE = 'deliveries';
 
+/** Deliveries to endpoints that are slow, or may be: jobs like those above, under the same ids. */
+export const SLOW_DELIVERIES_QUEUE = 'deliveries-slow';
+
 /** One delayed job for each endpoint at whose gate deliveries wait for a time to come. */
 export const GATES_QUEUE = 'gates';
 

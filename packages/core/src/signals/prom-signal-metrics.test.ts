@@ -44,6 +44,7 @@ describe('createPromWorkerMetrics', () => {
   const NOTHING_YET = [
     'webhooks_delivery_attempt_duration_seconds_sum 0',
     'webhooks_delivery_attempt_duration_seconds_count 0',
+    'webhooks_deliveries_unsent_total 0',
     'webhooks_breakers_opened_total 0',
     'webhooks_delivery_lag_seconds_sum 0',
     'webhooks_delivery_lag_seconds_count 0',
@@ -57,6 +58,7 @@ describe('createPromWorkerMetrics', () => {
       'webhooks_delivery_attempts_total{outcome="tls_error"} 1',
       'webhooks_delivery_attempt_duration_seconds_sum 0.1',
       'webhooks_delivery_attempt_duration_seconds_count 2',
+      'webhooks_deliveries_unsent_total 0',
       'webhooks_breakers_opened_total 0',
       'webhooks_delivery_lag_seconds_sum 0',
       'webhooks_delivery_lag_seconds_count 0',
@@ -94,6 +96,18 @@ describe('createPromWorkerMetrics', () => {
     const samples = await scrape(createPromWorkerMetrics, [held, held, { ...held, reason: 'busy' }]);
     expect(samples).toContain('webhooks_deliveries_held_total{reason="disabled"} 2');
     expect(samples).toContain('webhooks_deliveries_held_total{reason="busy"} 1');
+  });
+
+  it('counts deliveries that go over to the slow lane, by reason', async () => {
+    const moved = signalSamples['delivery.moved'];
+    const samples = await scrape(createPromWorkerMetrics, [moved, moved, { ...moved, reason: 'stranger' }]);
+    expect(samples).toContain('webhooks_deliveries_moved_total{reason="slow"} 2');
+    expect(samples).toContain('webhooks_deliveries_moved_total{reason="stranger"} 1');
+  });
+
+  it('counts how often a delivery could not leave', async () => {
+    const samples = await scrape(createPromWorkerMetrics, [signalSamples['delivery.unsent']]);
+    expect(samples).toContain('webhooks_deliveries_unsent_total 1');
   });
 
   it('counts how often a breaker opens', async () => {

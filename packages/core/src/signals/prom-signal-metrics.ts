@@ -1,13 +1,12 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { attemptOutcomes } from '../deliveries/attempt';
+import { endStatuses } from '../deliveries/delivery-log';
 import type { Signal } from './signal';
 import type { SignalListener } from './signals';
 
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 21_600, 86_400];
-
-const endStatuses = ['delivered', 'exhausted', 'cancelled'] as const;
 
 /** What the API counts. */
 export function createPromApiMetrics(registry: Registry): SignalListener {
@@ -67,6 +66,17 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['reason'] as const,
     registers,
   });
+  const moved = new Counter({
+    name: 'webhooks_deliveries_moved_total',
+    help: 'Deliveries that went over to the slow lane, by reason.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
+  const unsent = new Counter({
+    name: 'webhooks_deliveries_unsent_total',
+    help: 'Times that a delivery could not leave because the proxy for deliveries was out of order.',
+    registers,
+  });
   const breakersOpened = new Counter({
     name: 'webhooks_breakers_opened_total',
     help: 'Times that the circuit breaker of an endpoint opened, or stayed open after a failed probe.',
@@ -89,6 +99,10 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       accepted.inc({ type: signal.type, source: signal.source });
     } else if (signal.name === 'delivery.held') {
       held.inc({ reason: signal.reason });
+    } else if (signal.name === 'delivery.moved') {
+      moved.inc({ reason: signal.reason });
+    } else if (signal.name === 'delivery.unsent') {
+      unsent.inc();
     } else if (signal.name === 'breaker.opened') {
       breakersOpened.inc();
     } else if (signal.name === 'event.rejected') {

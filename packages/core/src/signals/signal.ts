@@ -1,9 +1,11 @@
-import type { AttemptOutcome } from '../deliveries/attempt';
+import type { AttemptOutcome, AttemptTimings } from '../deliveries/attempt';
 import type { DeliveryId } from '../deliveries/delivery-id';
+import type { EndStatus } from '../deliveries/delivery-log';
 import type { RefusalReason } from '../egress/address-ranges';
 import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import type { WaitReason } from '../gates/admit';
+import type { MoveReason } from '../gates/lanes';
 
 /**
  * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
@@ -44,7 +46,7 @@ export type Signal =
       readonly deliveries: number;
       readonly durationMs: number;
     }
-  | {
+  | ({
       readonly name: 'delivery.attempted';
       readonly deliveryId: DeliveryId;
       readonly eventId: EventId;
@@ -55,6 +57,13 @@ export type Signal =
       readonly responseStatus?: number;
       readonly durationMs: number;
       readonly nextDelayMs?: number;
+    } & AttemptTimings)
+  | {
+      /** The proxy for deliveries was out of order: it is sent later, and this was no attempt. */
+      readonly name: 'delivery.unsent';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly error: string;
     }
   | {
       /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
@@ -69,7 +78,7 @@ export type Signal =
       readonly deliveryId: DeliveryId;
       readonly eventId: EventId;
       readonly endpointId: EndpointId;
-      readonly status: 'delivered' | 'exhausted' | 'cancelled';
+      readonly status: EndStatus;
       /** From the acceptance of the event until now. */
       readonly lagMs: number;
     }
@@ -78,6 +87,13 @@ export type Signal =
       readonly endpointId: EndpointId;
       readonly eventId: EventId;
       readonly reason: WaitReason;
+    }
+  | {
+      /** It goes on in the slow lane. */
+      readonly name: 'delivery.moved';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly reason: MoveReason;
     }
   | {
       readonly name: 'breaker.opened';

@@ -52,6 +52,8 @@ describe('createWinstonSignalLog', () => {
       outcome: 'delivered',
       response_status: 204,
       duration_ms: 30,
+      connect_ms: 4,
+      first_byte_ms: 25,
     });
   });
 

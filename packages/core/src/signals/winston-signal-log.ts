@@ -36,6 +36,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return 'error';
     case 'event.rejected':
     case 'delivery.blocked':
+    case 'delivery.unsent':
     case 'redis.error':
     case 'job.interrupted':
     case 'breaker.opened':
@@ -47,6 +48,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return signal.status === 'delivered' ? 'debug' : 'warn';
     case 'event.fanned_out':
     case 'delivery.held':
+    case 'delivery.moved':
       return 'debug';
     case 'request.completed':
     case 'breaker.closed':

@@ -1,5 +1,5 @@
 import { type AddressExceptions, createClassifyAddress } from '../egress/classify-address';
-import type { Guard } from '../egress/guarded-agents';
+import type { Guard } from '../egress/direct-route';
 import { createGuardedLookup } from '../egress/guarded-lookup';
 import { createJudgeTarget } from '../egress/judge-target';
 import type { ResolveName } from '../egress/resolve-name';

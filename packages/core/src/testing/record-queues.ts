@@ -1,6 +1,7 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
+import type { MoveInput, SlowLaneQueue } from '../gates/move';
 import type { ReleaseQueue } from '../gates/open-gate';
 import type { Parked } from '../gates/redis-gate-store';
 
@@ -36,4 +37,15 @@ export function recordReleases() {
     },
   };
   return { queue, released };
+}
+
+/** A slow lane's queue that remembers what it was given, in that order. */
+export function recordMoves() {
+  const moved: MoveInput[] = [];
+  const queue: SlowLaneQueue = {
+    async addSlow(input) {
+      moved.push(input);
+    },
+  };
+  return { queue, moved };
 }

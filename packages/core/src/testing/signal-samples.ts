@@ -35,12 +35,20 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     outcome: 'delivered',
     responseStatus: 204,
     durationMs: 30,
+    connectMs: 4,
+    firstByteMs: 25,
   },
   'delivery.blocked': {
     name: 'delivery.blocked',
     host: 'db.example.com',
     address: '10.0.0.1',
     reason: 'private',
+  },
+  'delivery.unsent': {
+    name: 'delivery.unsent',
+    eventId,
+    endpointId,
+    error: 'The proxy answered 407 instead of opening a tunnel.',
   },
   'delivery.ended': {
     name: 'delivery.ended',
@@ -51,6 +59,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     lagMs: 70,
   },
   'delivery.held': { name: 'delivery.held', eventId, endpointId, reason: 'disabled' },
+  'delivery.moved': { name: 'delivery.moved', eventId, endpointId, reason: 'slow' },
   'breaker.opened': { name: 'breaker.opened', endpointId, failures: 5, openForMs: 1_000 },
   'breaker.closed': { name: 'breaker.closed', endpointId },
   'endpoint.disabled': { name: 'endpoint.disabled', endpointId, reason: 'gone' },

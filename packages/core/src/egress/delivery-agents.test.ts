@@ -5,15 +5,17 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildGuard } from '../testing/build-guard';
-import { GuardedHttpAgent } from './guarded-agents';
+import { DeliveryHttpAgent } from './delivery-agents';
+import { directRoute } from './direct-route';
+import { IdleSockets } from './idle-sockets';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 });
 
-function openAgent(allowedCidrs: readonly string[], options: object = {}): GuardedHttpAgent {
-  const agent = new GuardedHttpAgent(buildGuard({ allowedCidrs }), options);
+function openAgent(allowedCidrs: readonly string[], options: object = {}): DeliveryHttpAgent {
+  const agent = new DeliveryHttpAgent(directRoute(buildGuard({ allowedCidrs })), new IdleSockets(8), options);
   cleanUps.push(() => agent.destroy());
   return agent;
 }
@@ -26,7 +28,7 @@ async function failureOf(options: ClientRequestArgs): Promise<unknown> {
 
 // The HTTP client of deliveries is told to refuse these by itself; this is for the next one.
 it('opens no socket in the file system, whatever the client asks for', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'guarded-agents-'));
+  const folder = await mkdtemp(join(tmpdir(), 'delivery-agents-'));
   cleanUps.push(() => rm(folder, { recursive: true }));
   const socketPath = join(folder, 'daemon.sock');
   let connections = 0;

@@ -1,0 +1,47 @@
+import type { RedisClient } from '@webhooks/core/redis/redis-connect';
+import type { Emit } from '@webhooks/core/signals/signals';
+import { type Processor, Worker } from 'bullmq';
+import { RetryLater } from './retry-later';
+
+export interface ConsumerOptions {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+  /** Jobs under way at the same time. */
+  readonly concurrency: number;
+  /** How long a dead worker's jobs wait until another one takes them over: about twice this. Milliseconds. */
+  readonly lockDurationMs: number;
+  readonly emit: Emit;
+}
+
+// A stall is no fault of the job: the second one must not fail it, as BullMQ's default would.
+const MAX_STALLS = 1_000_000;
+// What ends a job that kills each worker that takes it. Above what retries can add up to, and what a proxy that is out of
+// order for as long as events are kept (14 days, a start every 5 seconds) does.
+const MAX_STARTS = 300_000;
+
+/** What all our consumers ask of BullMQ. Takes no job before it is told to `run`. */
+export function openWorker<Data>(
+  queue: string,
+  process: Processor<Data>,
+  { redis, prefix, concurrency, lockDurationMs, emit }: ConsumerOptions,
+): Worker<Data> {
+  const worker = new Worker<Data>(queue, process, {
+    connection: redis,
+    prefix,
+    concurrency,
+    autorun: false,
+    lockDuration: lockDurationMs,
+    stalledInterval: lockDurationMs,
+    maxStalledCount: MAX_STALLS,
+    maxStartedAttempts: MAX_STARTS,
+    // What became of a job is on our own record; a job that failed nonetheless is kept, to be looked into.
+    removeOnComplete: { count: 0 },
+    settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
+  });
+  worker.on('error', (error) => emit({ name: 'redis.error', connection: queue, error }));
+  worker.on('failed', (job, error) => {
+    if (error instanceof RetryLater) return;
+    emit({ name: 'job.failed', queue, jobId: job?.id ?? '', error });
+  });
+  return worker;
+}

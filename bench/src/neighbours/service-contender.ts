@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import type { AccountId } from '@webhooks/core/events/event';
+import { createEventPublisher } from '@webhooks/core/queue/bullmq-publish-event';
+import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
+import { type Contender, dataOf, EVENT_TYPE } from './contender';
+
+/** An account for each endpoint, so that each event makes one delivery. */
+export const serviceContender: Contender = {
+  name: 'this service',
+  script: join(__dirname, '../../../apps/worker/dist/main.js'),
+
+  async prepare(redis, urls) {
+    const store = createRedisEndpointStore(redis);
+    for (const [i, url] of urls.entries())
+      await store.create(buildEndpoint({ accountId: accountOf(i), url }));
+    const publisher = createEventPublisher({ connection: redis });
+    return {
+      publish: (endpoint, event) =>
+        publisher.publishEvent({ accountId: accountOf(endpoint), type: EVENT_TYPE, data: dataOf(event) }),
+      close: () => publisher.close(),
+    };
+  },
+};
+
+function accountOf(endpoint: number): AccountId {
+  return `account-${endpoint}` as AccountId;
+}
