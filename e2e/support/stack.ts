@@ -5,6 +5,7 @@ import { ApiClient } from './api-client';
 import { ManagedProcess } from './managed-process';
 
 const ROOT = join(__dirname, '..', '..');
+const API = join(ROOT, 'apps/api/dist/main.js');
 
 export interface StackOptions {
   readonly workers?: number;
@@ -20,6 +21,7 @@ const ENCRYPTION_KEY = randomBytes(32).toString('base64');
 /** The whole service, from its build, as processes of their own, on a Redis database of its own. */
 export class Stack {
   readonly workers: ManagedProcess[] = [];
+  readonly #otherApis: ManagedProcess[] = [];
 
   private constructor(
     readonly redis: TestRedis,
@@ -43,12 +45,21 @@ export class Stack {
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
       ...environment,
     };
-    const api = new ManagedProcess(join(ROOT, 'apps/api/dist/main.js'), settings);
+    const api = new ManagedProcess(API, settings);
     const client = new ApiClient(await addressOf(api), apiKey);
     const stack = new Stack(redis, api, client, settings);
     await Promise.all(Array.from({ length: workers }, () => stack.startWorker()));
     await client.waitUntilReady();
     return stack;
+  }
+
+  /** One more API beside the first; resolves with its address once it is ready. */
+  async startApi(): Promise<string> {
+    const api = new ManagedProcess(API, this.environment);
+    this.#otherApis.push(api);
+    const address = await addressOf(api);
+    await new ApiClient(address, '').waitUntilReady();
+    return address;
   }
 
   async startWorker(environment: Readonly<Record<string, string>> = {}): Promise<ManagedProcess> {
@@ -62,7 +73,7 @@ export class Stack {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.api, ...this.workers].map((part) => part.end()));
+    await Promise.all([this.api, ...this.#otherApis, ...this.workers].map((part) => part.end()));
     await this.redis.close();
   }
 }

@@ -1,4 +1,10 @@
+import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { createActFor } from '@webhooks/core/accounts/act-for';
+import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
+import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -142,6 +148,8 @@ describe('when Redis falls silent after a key was found', () => {
     const newId = createNewId(clock);
     const emit = () => {};
     const endpointStore = createRedisEndpointStore(redis, testSealer);
+    const apiKeyStore = createRedisApiKeyStore(redis);
+    const accountStore = createRedisAccountStore(redis);
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
     const breakerStore = createRedisBreakerStore(redis);
@@ -173,9 +181,17 @@ describe('when Redis falls silent after a key was found', () => {
         }),
         acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
         urlRules: buildTargetUrlRules(),
+        apiKeys: createManageApiKeys({ apiKeyStore, newKey: newApiKey, clock }),
+        accounts: createManageAccounts({ accountStore, newId, clock }),
+        clock,
       }),
       probes: { registry: new Registry(), isReady: async () => true },
-      authenticate: createAuthenticate(createRedisApiKeyStore(keysRedis)),
+      authenticate: createAuthenticate({
+        apiKeyStore: createRedisApiKeyStore(keysRedis),
+        noteUse: () => {},
+        clock,
+      }),
+      actFor: createActFor(accountStore),
       maxBodyBytes: 8_192,
       newId,
       clock,
@@ -188,7 +204,7 @@ describe('when Redis falls silent after a key was found', () => {
     async () => {
       const redis = willClose(await openTestRedis());
       const proxy = await startProxy(redis);
-      const { key, record } = buildApiKey();
+      const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
       await createRedisApiKeyStore(redis.client).save(record);
       const ids = await saveBelongings(redis, record.accountId);
       const client = connectRedis({ url: proxy.url, role: 'answering', name: 'test', emit: () => {} });

@@ -1,3 +1,4 @@
+import type { ActFor } from '@webhooks/core/accounts/act-for';
 import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
@@ -15,6 +16,7 @@ export interface AppDeps {
   readonly routes: readonly Route[];
   readonly probes: ProbeOptions;
   readonly authenticate: Authenticate;
+  readonly actFor: ActFor;
   readonly maxBodyBytes: number;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -26,6 +28,7 @@ export function createApp({
   routes,
   probes,
   authenticate,
+  actFor,
   maxBodyBytes,
   newId,
   clock,
@@ -40,7 +43,7 @@ export function createApp({
   // Before the log: probes come every few seconds and say nothing about how the API is used.
   mountProbes(app, probes);
   app.use(announceRequests(emit, clock));
-  mountRoutes(app, routes, { authenticate, maxBodyBytes });
+  mountRoutes(app, routes, { authenticate, actFor, maxBodyBytes });
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));
   return app;

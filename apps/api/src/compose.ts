@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { createActFor } from '@webhooks/core/accounts/act-for';
+import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
+import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { ensureBootstrapKey } from '@webhooks/core/api-keys/ensure-bootstrap-key';
+import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
+import { createNoteUse } from '@webhooks/core/api-keys/note-use';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -66,6 +73,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     storeRedis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
+  const accountStore = createRedisAccountStore(storeRedis);
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
@@ -81,6 +89,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const wakeQueue = new BullmqWakeQueue(queues, clock);
 
   const bootstrap = repeatUntilDone(async () => {
+    await ensureDefaultAccount(accountStore, clock);
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
   });
@@ -113,13 +122,17 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
           deniedCidrs: config.DELIVERY_DENIED_CIDRS,
         }),
       },
+      apiKeys: createManageApiKeys({ apiKeyStore, newKey: newApiKey, clock }),
+      accounts: createManageAccounts({ accountStore, newId, clock }),
+      clock,
     }),
     probes: {
       registry,
       isReady: async () =>
         bootstrap.isDone() && (await Promise.all([isStoreReachable(), isQueueReachable()])).every(Boolean),
     },
-    authenticate: createAuthenticate(apiKeyStore),
+    authenticate: createAuthenticate({ apiKeyStore, noteUse: createNoteUse(apiKeyStore, clock), clock }),
+    actFor: createActFor(accountStore),
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,

@@ -1,14 +1,12 @@
-import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
 import { AppError } from '@webhooks/core/errors/app-error';
 import type { Express, RequestHandler, Response } from 'express';
-import { apiKeyOf, requireScope } from './authenticate';
+import { type AuthenticateOptions, apiKeyOf, requireKeyFor } from './authenticate';
 import { parseRequest } from './parse-request';
 import { readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import type { Route, RouteReply, RouteRequest } from './route';
 
-export interface MountOptions {
-  readonly authenticate: Authenticate;
+export interface MountOptions extends AuthenticateOptions {
   readonly maxBodyBytes: number;
 }
 
@@ -18,7 +16,7 @@ export function mountRoutes(app: Express, routes: readonly Route[], options: Mou
     app[route.method](
       route.path,
       nameRoute(route.path),
-      requireScope(options.authenticate, route.scope),
+      requireKeyFor(route, options),
       ...(route.request.body === undefined ? [] : readJsonBody(options.maxBodyBytes)),
       handleWith(route),
     );

@@ -8,6 +8,7 @@ const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly t
   malformed_json: { status: 400, title: 'The body is not JSON' },
   unauthenticated: { status: 401, title: 'No valid API key' },
   insufficient_scope: { status: 403, title: 'The API key lacks a scope' },
+  operator_only: { status: 403, title: 'Only for the operator' },
   not_found: { status: 404, title: 'Not found' },
   route_not_found: { status: 404, title: 'No such route' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },

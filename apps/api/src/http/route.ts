@@ -13,6 +13,7 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly params: Parsed<Shape['params']>;
   readonly query: Parsed<Shape['query']>;
   readonly body: Parsed<Shape['body']>;
+  /** Its account is the one that the request is for. */
   readonly apiKey: ApiKey;
   readonly requestId: string;
 }
@@ -30,6 +31,8 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly path: `/v1/${string}`;
   /** What the API key must be allowed to do. */
   readonly scope: Scope;
+  /** Only for keys of the operator's account. */
+  readonly operatorOnly?: true;
   readonly request: Shape;
   handle(request: RouteRequest<Shape>): Promise<RouteReply>;
 }

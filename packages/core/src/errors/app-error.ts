@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'invalid_request'
   | 'unauthenticated'
   | 'insufficient_scope'
+  | 'operator_only'
   | 'route_not_found'
   | 'method_not_allowed'
   | 'not_found'

@@ -7,7 +7,11 @@ import type { AccountId, EventId } from '../events/event';
  *
  * | Key | Kind | Holds | Kept |
  * |---|---|---|---|
+ * | `accounts:{all}` | hash | account id → record | for ever |
+ * | `account-ids:{all}` | sorted set | account ids, in order of creation | for ever |
  * | `api-key:{id}` | string | an API key's record | until revoked |
+ * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
+ * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
@@ -21,7 +25,11 @@ import type { AccountId, EventId } from '../events/event';
  * BullMQ owns the keys below its prefix.
  */
 export const keys = {
+  accounts: 'accounts:{all}',
+  accountIds: 'account-ids:{all}',
   apiKey: (id: string) => `api-key:{${id}}`,
+  apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
+  apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,

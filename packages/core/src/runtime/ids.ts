@@ -6,7 +6,7 @@ export type NewId = (prefix: string) => string;
 
 // Crockford's alphabet in lower case: sorts like the numbers it stands for, and has no look-alikes.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-const TIME_CHARACTERS = 10; // 50 bits of milliseconds: good for 35,000 years.
+export const TIME_CHARACTERS = 10; // 50 bits of milliseconds: good for 35,000 years.
 const RANDOM_CHARACTERS = 12; // 60 bits: two ids of one millisecond collide once in 10^18.
 const POOL_BYTES = 4096;
 

@@ -1,0 +1,19 @@
+import { newApiKeySchema } from '@webhooks/core/api-keys/api-key-input';
+import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import { presentApiKey } from '@webhooks/core/api-keys/present-api-key';
+import type { Clock } from '@webhooks/core/runtime/clock';
+import { defineRoute } from '../http/route';
+
+/** The only answer that shows the key. */
+export function createApiKey(apiKeys: ManageApiKeys, clock: Clock) {
+  return defineRoute({
+    method: 'post',
+    path: '/v1/api-keys',
+    scope: 'admin',
+    request: { body: newApiKeySchema(clock) },
+    async handle({ apiKey: { accountId }, body }) {
+      const { key, apiKey } = await apiKeys.issue(accountId, body);
+      return { status: 201, body: { ...presentApiKey(apiKey), key } };
+    },
+  });
+}
