@@ -1,6 +1,7 @@
 import { judgeResult } from './judge-result';
 
-const answered = (status: number) => ({ kind: 'answered', status, retryAfter: undefined, body: '' }) as const;
+const answered = (status: number) =>
+  ({ kind: 'answered', status, retryAfter: undefined, wish: undefined, body: '', timings: {} }) as const;
 
 describe('judgeResult', () => {
   it.each([
@@ -36,7 +37,7 @@ describe('judgeResult', () => {
   it.each(['dns_error', 'connect_refused', 'response_timeout', 'tls_error'] as const)(
     'takes the reason %s of a failure as it is',
     (reason) => {
-      expect(judgeResult({ kind: 'failed', reason, error: 'why' })).toBe(reason);
+      expect(judgeResult({ kind: 'failed', reason, error: 'why', timings: {} })).toBe(reason);
     },
   );
 });
