@@ -4,10 +4,13 @@ import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries'
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
-import { createAcceptEvent } from '@webhooks/core/events/accept-event';
+import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
@@ -153,11 +156,19 @@ describe('when Redis falls silent after a key was found', () => {
           clock,
         }),
         deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
-        acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
+        acceptEvents: createAcceptEvents({
+          eventQueue,
+          eventStore,
+          eventClaims: createRedisEventClaimStore(redis, 60_000),
+          requireEndpoints: createRequireEndpoints(endpointStore),
+          emit,
+          maxBytes: 1_024,
+        }),
         urlRules: buildTargetUrlRules(),
       }),
       probes: { registry: new Registry(), isReady: async () => true },
       authenticate: createAuthenticate(createRedisApiKeyStore(keysRedis)),
+      idempotencyStore: createRedisIdempotencyStore(redis),
       maxBodyBytes: 8_192,
       newId,
       clock,

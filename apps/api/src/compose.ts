@@ -8,10 +8,13 @@ import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delive
 import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
-import { createAcceptEvent } from '@webhooks/core/events/accept-event';
+import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisGateStore } from '@webhooks/core/gates/redis-gate-store';
+import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
@@ -84,7 +87,14 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         clock,
       }),
       deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),
-      acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
+      acceptEvents: createAcceptEvents({
+        eventQueue,
+        eventStore,
+        eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
+        requireEndpoints: createRequireEndpoints(endpointStore),
+        emit,
+        maxBytes: config.MAX_EVENT_BYTES,
+      }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,
         allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
@@ -100,6 +110,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         bootstrap.isDone() && (await Promise.all([isStoreReachable(), isQueueReachable()])).every(Boolean),
     },
     authenticate: createAuthenticate(apiKeyStore),
+    idempotencyStore: createRedisIdempotencyStore(storeRedis),
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,

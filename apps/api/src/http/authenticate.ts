@@ -1,7 +1,7 @@
 import type { ApiKey, Scope } from '@webhooks/core/api-keys/api-key';
 import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
 import { AppError } from '@webhooks/core/errors/app-error';
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 
 /** Lets only those pass whose API key has the scope. */
 export function requireScope(authenticate: Authenticate, scope: Scope): RequestHandler {
@@ -13,6 +13,11 @@ export function requireScope(authenticate: Authenticate, scope: Scope): RequestH
     response.locals.apiKey = apiKey;
     next();
   };
+}
+
+/** The key as the client sent it, which is kept nowhere. */
+export function presentedKeyOf(request: Request): string {
+  return /\S+$/.exec(request.get('authorization') ?? '')?.[0] ?? '';
 }
 
 export function apiKeyOf(response: Response): ApiKey {

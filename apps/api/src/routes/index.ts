@@ -1,7 +1,7 @@
 import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
-import type { AcceptEvent } from '@webhooks/core/events/accept-event';
+import type { AcceptEvents } from '@webhooks/core/events/accept-events';
 import type { Route } from '../http/route';
 import { createWebhook } from './create-webhook';
 import { deleteWebhook } from './delete-webhook';
@@ -9,6 +9,7 @@ import { disableWebhook } from './disable-webhook';
 import { enableWebhook } from './enable-webhook';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
+import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
 import { readDelivery } from './read-delivery';
 import { readWebhook } from './read-webhook';
@@ -17,12 +18,12 @@ import { updateWebhook } from './update-webhook';
 export interface RouteDeps {
   readonly endpoints: ManageEndpoints;
   readonly deliveries: ReadDeliveries;
-  readonly acceptEvent: AcceptEvent;
+  readonly acceptEvents: AcceptEvents;
   readonly urlRules: TargetUrlRules;
 }
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
-export function createRoutes({ endpoints, deliveries, acceptEvent, urlRules }: RouteDeps): readonly Route[] {
+export function createRoutes({ endpoints, deliveries, acceptEvents, urlRules }: RouteDeps): readonly Route[] {
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -33,6 +34,7 @@ export function createRoutes({ endpoints, deliveries, acceptEvent, urlRules }: R
     disableWebhook(endpoints), //            POST   /v1/webhooks/:id/disable
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
-    publishEvent(acceptEvent), //            POST   /v1/events
+    publishEvent(acceptEvents), //           POST   /v1/events
+    publishBatch(acceptEvents), //           POST   /v1/events/batch
   ];
 }

@@ -9,6 +9,9 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
+/** Which endpoints an event is aimed at. */
+export const endpointIdsSchema = z.array(endpointIdSchema).min(1).max(100).readonly();
+
 /** Who disabled an endpoint: its owner, or its receiver by answering 410. */
 export const disabledReasons = ['client', 'gone'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];

@@ -25,11 +25,16 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
   const { endpointStore, deliveryStore, gateStore, wakeQueue, newId, newSecret, clock } = deps;
 
   return {
-    async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
+    /** Creating one under the same id again gives the one that is there. */
+    async create(
+      accountId: AccountId,
+      input: NewEndpoint,
+      id = newId(ENDPOINT_ID_PREFIX) as EndpointId,
+    ): Promise<Endpoint> {
       const now = clock();
       const endpoint = mergeInto(
         {
-          id: newId(ENDPOINT_ID_PREFIX) as EndpointId,
+          id,
           accountId,
           secret: newSecret(),
           createdAt: now,
@@ -37,8 +42,8 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
         },
         input,
       );
-      await endpointStore.create(endpoint);
-      return endpoint;
+      const isNew = await endpointStore.create(endpoint);
+      return isNew ? endpoint : found(await endpointStore.find(accountId, id));
     },
 
     /** @throws AppError `not_found`, also for another account's endpoint. */

@@ -43,8 +43,9 @@ export function createRedisEndpointStore(redis: RedisClient) {
     /** Always read from Redis, so that a change is in force for whatever starts after it; parsed once per change. */
     find,
 
-    async create(endpoint: Endpoint): Promise<void> {
-      await redis.eval(
+    /** Whether it is new: an endpoint that is there already stays as it is. */
+    async create(endpoint: Endpoint): Promise<boolean> {
+      const created = await redis.eval(
         SAVE_IF_UNCHANGED,
         3,
         ...keysOf(endpoint.accountId),
@@ -52,6 +53,7 @@ export function createRedisEndpointStore(redis: RedisClient) {
         '',
         JSON.stringify(endpoint),
       );
+      return created === 1;
     },
 
     /**
@@ -95,6 +97,12 @@ export function createRedisEndpointStore(redis: RedisClient) {
         endpoints: raws.flatMap((raw) => (raw === null ? [] : [parseEndpoint(raw)])),
         nextCursor: ids.length > limit ? (pageIds.at(-1) as EndpointId) : undefined,
       };
+    },
+
+    /** Which of these the account does not have. */
+    async findMissing(accountId: AccountId, ids: readonly EndpointId[]): Promise<EndpointId[]> {
+      const raws = await redis.hmget(keys.endpoints(accountId), ...ids);
+      return ids.filter((_id, index) => raws[index] === null);
     },
 
     /** Grows with each change to the account's endpoints. */

@@ -1,12 +1,17 @@
 import { caughtFrom } from '../testing/caught-from';
 import { catalogue, eventTypeNames } from './catalogue/index';
-import { validateEvent } from './validate-event';
+import { type UncheckedEvent, validateEvent as validateUnchecked } from './validate-event';
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
 
 const examples: Readonly<Record<string, object>> = Object.fromEntries(
   catalogue.map(({ name, example }) => [name, example]),
 );
+
+/** As if it came in as JSON.stringify writes it. */
+function validateEvent(event: Omit<UncheckedEvent, 'dataText'>, maxBytes: number): string {
+  return validateUnchecked({ ...event, dataText: JSON.stringify(event.data) ?? '' }, maxBytes);
+}
 
 function faultPointers(type: string, data: unknown): string[] {
   const error = caughtFrom(() => validateEvent({ type, data }, NO_LIMIT));

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { depthOf, textOfMember, textsOfItems } from './json-text';
 
 /** What may stand in a JSON text that JSON.parse does not keep: spellings of numbers, of strings, and white space. */
@@ -11,14 +11,21 @@ const text = fc.oneof(
   fc.string({ unit: 'binary' }).map((string) => JSON.stringify(string)),
   fc.constantFrom('"\\u0061\\/"', '"\\\\"', '"\\""', '"\\\\\\""', '"{[,]}:"', '"\\ud800"', '"🚀"', '""'),
 );
-const name = fc.oneof(text, fc.constantFrom('"data"', '"d\\u0061ta"', '"__proto__"', '"constructor"', '"data "'));
+const name = fc.oneof(
+  text,
+  fc.constantFrom('"data"', '"d\\u0061ta"', '"__proto__"', '"constructor"', '"data "'),
+);
 
 const { json } = fc.letrec<{ json: string; array: string; object: string }>((tie) => ({
   json: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, text, tie('array'), tie('object')),
   array: fc.array(tie('json')).chain((items) => spaced('[', items, ']')),
-  object: fc
-    .array(fc.tuple(name, space, tie('json')))
-    .chain((members) => spaced('{', members.map(([key, gap, value]) => `${key}${gap}:${gap}${value}`), '}')),
+  object: fc.array(fc.tuple(name, space, tie('json'))).chain((members) =>
+    spaced(
+      '{',
+      members.map(([key, gap, value]) => `${key}${gap}:${gap}${value}`),
+      '}',
+    ),
+  ),
 }));
 
 function spaced(open: string, parts: readonly string[], close: string): fc.Arbitrary<string> {

@@ -6,6 +6,7 @@
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -77,15 +78,12 @@ function endsScalar(json: string, at: number): boolean {
 }
 
 function endOfString(json: string, start: number): number {
-  let quote = json.indexOf('"', start + 1);
-  while (isEscaped(json, quote)) quote = json.indexOf('"', quote + 1);
-  return quote + 1;
-}
-
-function isEscaped(json: string, quote: number): boolean {
-  let at = quote;
-  while (json[at - 1] === '\\') at -= 1;
-  return (quote - at) % 2 === 1;
+  for (let at = start + 1; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
+    if (code === BACKSLASH) at += 1;
+  }
+  return json.length;
 }
 
 // Names may be written with escapes: "d\u0061ta" is "data".
