@@ -8,6 +8,7 @@ import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
@@ -105,6 +106,7 @@ export async function composeWorker(
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
     maxEventBytes: config.MAX_EVENT_BYTES,
+    requireEndpoints: createRequireEndpoints(endpointStore),
     deadLetters,
     fanOutEvent: createFanOutEvent({
       eventStore,

@@ -25,6 +25,10 @@ export interface RouteCase {
   /** The answer to a request without a fault. */
   readonly status: number;
   readonly isList?: true;
+  /** Whether it takes an Idempotency-Key. */
+  readonly creates?: true;
+  /** How large a body may be, if not as large as that of one event. */
+  readonly maxBodyBytes?: number;
 }
 
 /** Every route of the API, in the order of `routes/index.ts`. */
@@ -35,6 +39,7 @@ export const routeCases: readonly RouteCase[] = [
     scope: 'webhooks:write',
     body: { url: 'https://receiver.example.com/hooks', events: ['*'] },
     status: 201,
+    creates: true,
   },
   { method: 'get', path: '/v1/webhooks', scope: 'webhooks:read', status: 200, isList: true },
   { method: 'get', path: '/v1/webhooks/:id', scope: 'webhooks:read', of: 'webhook', status: 200 },
@@ -64,6 +69,16 @@ export const routeCases: readonly RouteCase[] = [
     scope: 'events:write',
     body: { type: keywordQuickWin.name, data: keywordQuickWin.example },
     status: 202,
+    creates: true,
+  },
+  {
+    method: 'post',
+    path: '/v1/events/batch',
+    scope: 'events:write',
+    body: { events: [{ type: keywordQuickWin.name, data: keywordQuickWin.example }] },
+    status: 200,
+    creates: true,
+    maxBodyBytes: 5 * 1024 * 1024,
   },
 ];
 
