@@ -34,14 +34,21 @@ export class ApiClient {
     private readonly apiKey: string,
   ) {}
 
-  async request<Body>(method: string, path: string, body?: unknown): Promise<Answer<Body>> {
+  /** @param body sent as it is if it is a text, else as JSON. */
+  async request<Body>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer<Body>> {
     const response = await fetch(this.baseUrl + path, {
       method,
       headers: {
         authorization: `Bearer ${this.apiKey}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
     return {
