@@ -21,12 +21,13 @@ const ENCRYPTION_KEY = randomBytes(32).toString('base64');
 /** The whole service, from its build, as processes of their own, on a Redis database of its own. */
 export class Stack {
   readonly workers: ManagedProcess[] = [];
-  readonly #otherApis: ManagedProcess[] = [];
+  readonly #moreApis: ManagedProcess[] = [];
 
   private constructor(
     readonly redis: TestRedis,
     readonly api: ManagedProcess,
     readonly client: ApiClient,
+    private readonly apiKey: string,
     private readonly environment: Readonly<Record<string, string>>,
   ) {}
 
@@ -47,19 +48,19 @@ export class Stack {
     };
     const api = new ManagedProcess(API, settings);
     const client = new ApiClient(await addressOf(api), apiKey);
-    const stack = new Stack(redis, api, client, settings);
+    const stack = new Stack(redis, api, client, apiKey, settings);
     await Promise.all(Array.from({ length: workers }, () => stack.startWorker()));
     await client.waitUntilReady();
     return stack;
   }
 
-  /** One more API beside the first; resolves with its address once it is ready. */
-  async startApi(): Promise<string> {
-    const api = new ManagedProcess(API, this.environment);
-    this.#otherApis.push(api);
-    const address = await addressOf(api);
-    await new ApiClient(address, '').waitUntilReady();
-    return address;
+  /** One more API beside the first. */
+  async startApi(environment: Readonly<Record<string, string>> = {}) {
+    const api = new ManagedProcess(API, { ...this.environment, ...environment });
+    this.#moreApis.push(api);
+    const client = new ApiClient(await addressOf(api), this.apiKey);
+    await client.waitUntilReady();
+    return { api, client };
   }
 
   async startWorker(environment: Readonly<Record<string, string>> = {}): Promise<ManagedProcess> {
@@ -73,7 +74,7 @@ export class Stack {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.api, ...this.#otherApis, ...this.workers].map((part) => part.end()));
+    await Promise.all([this.api, ...this.#moreApis, ...this.workers].map((part) => part.end()));
     await this.redis.close();
   }
 }

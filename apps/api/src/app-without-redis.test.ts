@@ -13,12 +13,15 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
-import { createAcceptEvent } from '@webhooks/core/events/accept-event';
+import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
@@ -179,9 +182,16 @@ describe('when Redis falls silent after a key was found', () => {
           deliveryStore,
           parkedStore,
         }),
-        acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
+        acceptEvents: createAcceptEvents({
+          eventQueue,
+          eventStore,
+          eventClaims: createRedisEventClaimStore(redis, 60_000),
+          requireEndpoints: createRequireEndpoints(endpointStore),
+          emit,
+          maxBytes: 1_024,
+        }),
         urlRules: buildTargetUrlRules(),
-        apiKeys: createManageApiKeys({ apiKeyStore, newKey: newApiKey, clock }),
+        apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
         accounts: createManageAccounts({ accountStore, newId, clock }),
         clock,
       }),
@@ -192,6 +202,7 @@ describe('when Redis falls silent after a key was found', () => {
         clock,
       }),
       actFor: createActFor(accountStore),
+      idempotencyStore: createRedisIdempotencyStore(redis),
       maxBodyBytes: 8_192,
       newId,
       clock,

@@ -78,6 +78,7 @@ it('is tested with each of its routes', () => {
   // Those with a shape for a body or a query are those that take one.
   expect(routes.filter((route) => route.request.body).length).toBe(withBody.length);
   expect(routes.filter((route) => route.request.query).length).toBe(lists.length);
+  expect(routes.map(({ creates }) => creates)).toEqual(routeCases.map(({ creates }) => creates));
 });
 
 describe.each(named(routeCases))('%s', (_name, route) => {
@@ -215,6 +216,12 @@ describe.each(named(withBody))('%s', (_name, route) => {
     },
   );
 
+  it('refuses a body that is not UTF-8 with 400, instead of guessing what was meant', async () => {
+    const bytes = Buffer.from(JSON.stringify({ ...route.body, colour: '?' }));
+    bytes[bytes.lastIndexOf('?')] = 0xff;
+    expect(readProblem(await sendBytes(bytes))).toEqual(MALFORMED);
+  });
+
   it('refuses an empty body with 400, with a content type and without', async () => {
     expect(readProblem(await sendBytes(''))).toEqual(MALFORMED);
     expect(readProblem(await open(route))).toEqual(MALFORMED);
@@ -236,13 +243,17 @@ describe.each(named(withBody))('%s', (_name, route) => {
 
   it.each([
     ['in another character set', { 'content-type': 'application/json; charset=latin1' }],
+    ['in another form of Unicode', { 'content-type': 'application/json; charset="utf-16"' }],
     ['in another compression', { 'content-encoding': 'zstd' }],
   ])('refuses a body %s with 415', async (_what, headers) => {
     expect(readProblem(await sendBytes(json, headers))).toEqual(UNSUPPORTED);
   });
 
   it('refuses a body over the limit with 413, also one that is so only when it is unpacked', async () => {
-    const large = JSON.stringify({ ...route.body, padding: 'p'.repeat(MAX_EVENT_BYTES + 4_096) });
+    const large = JSON.stringify({
+      ...route.body,
+      padding: 'p'.repeat(route.maxBodyBytes ?? MAX_EVENT_BYTES + 4_096),
+    });
     expect(readProblem(await sendBytes(large))).toEqual(TOO_LARGE);
     expect(readProblem(await sendBytes(gzipSync(large), { 'content-encoding': 'gzip' }))).toEqual(TOO_LARGE);
   });
@@ -254,12 +265,22 @@ describe.each(named(withBody))('%s', (_name, route) => {
     },
   );
 
-  it('refuses unknown members with 422, and names each of them', async () => {
-    const response = await sendBytes(`{"colour":1,"a/b":2,"__proto__":3,${json.slice(1)}`);
+  it('refuses unknown members with 422, and names each of them, those that JavaScript inherits as well', async () => {
+    const strangers = '"colour":1,"a/b":2,"__proto__":{"url":"x"},"constructor":4,"toString":5';
+    const response = await sendBytes(`{${strangers},${json.slice(1)}`);
     expect(readProblem(response)).toEqual({
       status: 422,
       code: 'invalid_request',
-      pointers: ['/colour', '/a~1b', '/__proto__'],
+      pointers: ['/colour', '/a~1b', '/__proto__', '/constructor', '/toString'],
+    });
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+
+  it('does not take for a member what only __proto__ holds', async () => {
+    const response = await sendBytes(`{"__proto__":${json}}`);
+    expect(readProblem(response)).toMatchObject({
+      status: 422,
+      pointers: expect.arrayContaining(['/__proto__']),
     });
   });
 

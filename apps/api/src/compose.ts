@@ -18,13 +18,16 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
-import { createAcceptEvent } from '@webhooks/core/events/accept-event';
+import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
@@ -113,7 +116,14 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       }),
       readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
       deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore }),
-      acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
+      acceptEvents: createAcceptEvents({
+        eventQueue,
+        eventStore,
+        eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
+        requireEndpoints: createRequireEndpoints(endpointStore),
+        emit,
+        maxBytes: config.MAX_EVENT_BYTES,
+      }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,
         allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
@@ -122,7 +132,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
           deniedCidrs: config.DELIVERY_DENIED_CIDRS,
         }),
       },
-      apiKeys: createManageApiKeys({ apiKeyStore, newKey: newApiKey, clock }),
+      apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
       accounts: createManageAccounts({ accountStore, newId, clock }),
       clock,
     }),
@@ -133,6 +143,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     },
     authenticate: createAuthenticate({ apiKeyStore, noteUse: createNoteUse(apiKeyStore, clock), clock }),
     actFor: createActFor(accountStore),
+    idempotencyStore: createRedisIdempotencyStore(storeRedis),
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,

@@ -35,11 +35,16 @@ export async function openService({ REDIS_URL }: CliConfig): Promise<Service> {
 
 async function composeService(redis: RedisClient): Promise<Service> {
   const clock = systemClock;
+  const newId = createNewId(clock);
   const accountStore = createRedisAccountStore(redis);
   await ensureDefaultAccount(accountStore, clock);
   return {
-    apiKeys: createManageApiKeys({ apiKeyStore: createRedisApiKeyStore(redis), newKey: newApiKey, clock }),
-    accounts: createManageAccounts({ accountStore, newId: createNewId(clock), clock }),
+    apiKeys: createManageApiKeys({
+      apiKeyStore: createRedisApiKeyStore(redis),
+      newKey: () => newApiKey(newId),
+      clock,
+    }),
+    accounts: createManageAccounts({ accountStore, newId, clock }),
     clock,
     close: () => redis.disconnect(),
   };

@@ -15,6 +15,7 @@ import type { DisablePolicy } from '@webhooks/core/endpoints/disable-policy';
 import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
@@ -160,6 +161,7 @@ export async function composeWorker(
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
     maxEventBytes: config.MAX_EVENT_BYTES,
+    requireEndpoints: createRequireEndpoints(endpointStore),
     deadLetters,
     fanOutEvent: createFanOutEvent({
       eventStore,

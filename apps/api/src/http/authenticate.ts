@@ -3,7 +3,7 @@ import { requireOperator } from '@webhooks/core/accounts/require-operator';
 import type { ApiKey, Scope } from '@webhooks/core/api-keys/api-key';
 import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
 import { AppError } from '@webhooks/core/errors/app-error';
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Route } from './route';
 
 export interface AuthenticateOptions {
@@ -23,6 +23,11 @@ export function requireKeyFor(
     response.locals.apiKey = await actFor(apiKey, request.get('x-account-id'));
     next();
   };
+}
+
+/** The key as the client sent it, which is kept nowhere. */
+export function presentedKeyOf(request: Request): string {
+  return /\S+$/.exec(request.get('authorization') ?? '')?.[0] ?? '';
 }
 
 /** The key of the request; its account is the one that is acted for. */

@@ -39,7 +39,7 @@ describe('POST /v1/api-keys', () => {
     const issued = await create({ scopes: ['webhooks:read'] });
     expect(issued).toEqual({
       id: issued.key.slice(4, 20),
-      key: expect.stringMatching(/^whk_[0-9a-z]{16}_[0-9A-Za-z]{43}$/),
+      key: expect.stringMatching(/^whk_[0-9a-z]{16}_[0-9A-Za-z]{52}$/),
       name: 'ci',
       scopes: ['webhooks:read'],
       created_at: expect.stringMatching(TIME),

@@ -1,3 +1,4 @@
+import { ACCOUNT_ID_PREFIX } from '@webhooks/core/accounts/account';
 import { newAccountSchema } from '@webhooks/core/accounts/account-input';
 import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import { presentAccount } from '@webhooks/core/accounts/present-account';
@@ -10,8 +11,9 @@ export function createAccount(accounts: ManageAccounts) {
     scope: 'admin',
     operatorOnly: true,
     request: { body: newAccountSchema },
-    async handle({ body }) {
-      const account = await accounts.create(body);
+    creates: true,
+    async handle({ body, newId }) {
+      const account = await accounts.create(body, newId(ACCOUNT_ID_PREFIX));
       return {
         status: 201,
         headers: { location: `/v1/accounts/${account.id}` },

@@ -1,5 +1,6 @@
 import { newApiKeySchema } from '@webhooks/core/api-keys/api-key-input';
 import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { presentApiKey } from '@webhooks/core/api-keys/present-api-key';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import { defineRoute } from '../http/route';
@@ -11,8 +12,10 @@ export function createApiKey(apiKeys: ManageApiKeys, clock: Clock) {
     path: '/v1/api-keys',
     scope: 'admin',
     request: { body: newApiKeySchema(clock) },
-    async handle({ apiKey: { accountId }, body }) {
-      const { key, apiKey } = await apiKeys.issue(accountId, body);
+    creates: true,
+    async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt }) {
+      const issue = { key: newApiKey(newId, secretBytes), createdAt: receivedAt };
+      const { key, apiKey } = await apiKeys.issue(accountId, body, issue);
       return { status: 201, body: { ...presentApiKey(apiKey), key } };
     },
   });

@@ -1,4 +1,5 @@
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
+import { ENDPOINT_ID_PREFIX, type EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { newEndpointSchema } from '@webhooks/core/endpoints/endpoint-input';
 import { newestSecret } from '@webhooks/core/endpoints/endpoint-secrets';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
@@ -11,8 +12,10 @@ export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules)
     path: '/v1/webhooks',
     scope: 'webhooks:write',
     request: { body: newEndpointSchema(rules) },
-    async handle({ apiKey, body }) {
-      const endpoint = await endpoints.create(apiKey.accountId, body);
+    creates: true,
+    async handle({ apiKey, body, newId }) {
+      const id = newId(ENDPOINT_ID_PREFIX) as EndpointId;
+      const endpoint = await endpoints.create(apiKey.accountId, body, id);
       return {
         status: 201,
         headers: { location: `/v1/webhooks/${endpoint.id}` },

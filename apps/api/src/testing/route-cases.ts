@@ -31,6 +31,10 @@ export interface RouteCase {
   readonly isList?: true;
   /** Only for keys of the operator's account. */
   readonly operatorOnly?: true;
+  /** Whether it takes an Idempotency-Key. */
+  readonly creates?: true;
+  /** How large a body may be, if not as large as that of one event. */
+  readonly maxBodyBytes?: number;
 }
 
 /** Every route of the API, in the order of `routes/index.ts`. */
@@ -41,6 +45,7 @@ export const routeCases: readonly RouteCase[] = [
     scope: 'webhooks:write',
     body: { url: 'https://receiver.example.com/hooks', events: ['*'] },
     status: 201,
+    creates: true,
   },
   { method: 'get', path: '/v1/webhooks', scope: 'webhooks:read', status: 200, isList: true },
   { method: 'get', path: '/v1/webhooks/:id', scope: 'webhooks:read', of: 'webhook', status: 200 },
@@ -63,6 +68,7 @@ export const routeCases: readonly RouteCase[] = [
     of: 'webhook',
     body: { overlap_seconds: 60 },
     status: 200,
+    creates: true,
   },
   {
     method: 'get',
@@ -79,6 +85,16 @@ export const routeCases: readonly RouteCase[] = [
     scope: 'events:write',
     body: { type: keywordQuickWin.name, data: keywordQuickWin.example },
     status: 202,
+    creates: true,
+  },
+  {
+    method: 'post',
+    path: '/v1/events/batch',
+    scope: 'events:write',
+    body: { events: [{ type: keywordQuickWin.name, data: keywordQuickWin.example }] },
+    status: 200,
+    creates: true,
+    maxBodyBytes: 5 * 1024 * 1024,
   },
   {
     method: 'post',
@@ -86,6 +102,7 @@ export const routeCases: readonly RouteCase[] = [
     scope: 'admin',
     body: { name: 'ci', scopes: ['events:write'] },
     status: 201,
+    creates: true,
   },
   { method: 'get', path: '/v1/api-keys', scope: 'admin', status: 200, isList: true },
   { method: 'delete', path: '/v1/api-keys/:id', scope: 'admin', of: 'apiKey', status: 204 },
@@ -96,6 +113,7 @@ export const routeCases: readonly RouteCase[] = [
     operatorOnly: true,
     body: { name: 'Acme' },
     status: 201,
+    creates: true,
   },
   { method: 'get', path: '/v1/accounts', scope: 'admin', operatorOnly: true, status: 200, isList: true },
   {

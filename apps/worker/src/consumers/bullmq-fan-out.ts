@@ -1,4 +1,5 @@
 import type { FanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
+import type { RequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
 import { AppError } from '@webhooks/core/errors/app-error';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
@@ -10,6 +11,7 @@ import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly fanOutEvent: FanOutEvent;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
+  readonly requireEndpoints: RequireEndpoints;
   readonly maxEventBytes: number;
 }
 
@@ -33,9 +35,28 @@ export class BullmqFanOutConsumer {
   async #process(job: Job, token: string | undefined): Promise<void> {
     const { id = '', name, timestamp, data } = job;
     const eventJob = { id, name, timestamp, data };
-    const read = readOrFault(eventJob, this.options.maxEventBytes);
-    const work = () => (read instanceof AppError ? this.#reject(eventJob, read) : this.#fanOut(read));
+    const work = async () => {
+      const read = await this.#readOrFault(eventJob);
+      await (read instanceof AppError ? this.#reject(eventJob, read) : this.#fanOut(read));
+    };
     await orTryAgainSoon(work, job, token, this.options.emit);
+  }
+
+  async #readOrFault(job: EventJob): Promise<ReadEvent | AppError> {
+    try {
+      const read = readEventJob(job, this.options.maxEventBytes);
+      await this.#requireEndpoints(read);
+      return read;
+    } catch (error) {
+      if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
+      throw error;
+    }
+  }
+
+  // The API has looked. Whatever was deleted since then gets nothing, as at any other time.
+  async #requireEndpoints({ event, source }: ReadEvent): Promise<void> {
+    if (source === 'http' || event.endpointIds === undefined) return;
+    await this.options.requireEndpoints(event.accountId, event.endpointIds);
   }
 
   async #fanOut(read: ReadEvent): Promise<void> {
@@ -59,15 +80,6 @@ export class BullmqFanOutConsumer {
       type: event.type,
       bytes: Buffer.byteLength(event.body),
     });
-  }
-}
-
-function readOrFault(job: EventJob, maxBytes: number): ReadEvent | AppError {
-  try {
-    return readEventJob(job, maxBytes);
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
   }
 }
 

@@ -10,6 +10,8 @@ export const ACCOUNT_ID_PREFIX = 'acct';
 export const accountSchema = z.object({
   id: accountIdSchema,
   name: z.string().optional(),
+  /** Tells the request that created it from any other; old ones lack it. */
+  creation: z.string().optional(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
 });

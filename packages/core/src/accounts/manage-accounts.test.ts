@@ -40,6 +40,18 @@ describe('create', () => {
   });
 });
 
+describe('repeating a creation', () => {
+  it('gives the account that it made, be its id chosen or not', async () => {
+    const { accounts } = create();
+    for (const input of [{}, { id: 'acme' as AccountId }]) {
+      const creation = `acct_of_${input.id}`;
+      const account = await accounts.create(input, creation);
+      expect(await accounts.create(input, creation)).toEqual(account);
+    }
+    expect((await accounts.list(10)).accounts).toHaveLength(2);
+  });
+});
+
 describe('list', () => {
   it('gives page by page, newest first', async () => {
     const { accounts } = create();

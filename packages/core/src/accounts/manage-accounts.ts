@@ -15,14 +15,22 @@ export interface ManageAccountsDeps {
 /** What an operator can do with accounts. */
 export function createManageAccounts({ accountStore, newId, clock }: ManageAccountsDeps) {
   return {
-    /** @throws AppError `conflict` when there is an account with this id. */
-    async create({ id, name }: NewAccount): Promise<Account> {
+    /**
+     * Repeating a creation gives the account that it made.
+     *
+     * @param creation the account's id, if the client has chosen none.
+     * @throws AppError `conflict` when there is an account with this id.
+     */
+    async create({ id, name }: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)): Promise<Account> {
       const account: Account = {
-        id: id ?? (newId(ACCOUNT_ID_PREFIX) as AccountId),
+        id: id ?? (creation as AccountId),
+        creation,
         ...(name === undefined ? {} : { name }),
         createdAt: clock(),
       };
       if (await accountStore.create(account)) return account;
+      const existing = await accountStore.find(account.id);
+      if (existing?.creation === creation) return existing;
       throw new AppError('conflict', 'There is already an account with this id.');
     },
 

@@ -1,3 +1,4 @@
+import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { createAuthenticate } from './authenticate';
@@ -7,6 +8,7 @@ import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store'
 
 const NOW = 1_700_000_000_000;
 const clock = () => NOW;
+const newId = createNewId(clock);
 
 let redis: TestRedis;
 let apiKeyStore: ApiKeyStore;
@@ -14,7 +16,7 @@ let apiKeys: ManageApiKeys;
 beforeAll(async () => {
   redis = await openTestRedis();
   apiKeyStore = createRedisApiKeyStore(redis.client);
-  apiKeys = createManageApiKeys({ apiKeyStore, newKey: newApiKey, clock });
+  apiKeys = createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock });
 });
 afterAll(() => redis.close());
 
@@ -37,6 +39,30 @@ describe('issue', () => {
       createdAt: NOW,
       expiresAt: NOW + 1,
     });
+  });
+});
+
+describe('issuing from the same again', () => {
+  it('gives the same key, which is listed once', async () => {
+    const accountId = uniqueAccountId();
+    const input = { name: 'ci', scopes: ['admin' as const] };
+    const issue = { key: newApiKey(newId), createdAt: NOW - 1 };
+    const first = await apiKeys.issue(accountId, input, issue);
+    expect(await apiKeys.issue(accountId, input, issue)).toEqual(first);
+    expect((await apiKeys.list(accountId, 10)).apiKeys).toEqual([first.apiKey]);
+  });
+
+  it('leaves a key of the same id but another secret part without use', async () => {
+    const accountId = uniqueAccountId();
+    const input = { name: 'ci', scopes: ['admin' as const] };
+    const never = newApiKey(newId);
+    await apiKeys.issue(accountId, input, { key: never, createdAt: NOW });
+    const shown = `${never.slice(0, 21)}${newApiKey(newId).slice(21)}`;
+    await apiKeys.issue(accountId, input, { key: shown, createdAt: NOW });
+    const authenticate = createAuthenticate({ apiKeyStore, noteUse: () => {}, clock });
+    await expect(authenticate(`Bearer ${never}`)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(await authenticate(`Bearer ${shown}`)).toMatchObject({ accountId });
+    expect((await apiKeys.list(accountId, 10)).apiKeys).toHaveLength(1);
   });
 });
 

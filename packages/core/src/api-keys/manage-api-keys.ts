@@ -11,6 +11,12 @@ export interface ManageApiKeysDeps {
   readonly clock: Clock;
 }
 
+/** What a new key is made of. From the same again the same key comes, once. */
+export interface Issue {
+  readonly key: string;
+  readonly createdAt: number;
+}
+
 export interface IssuedApiKey {
   /** What the client sends. It is not stored: this is the only time that it can be shown. */
   readonly key: string;
@@ -20,12 +26,15 @@ export interface IssuedApiKey {
 /** What an account can do with its keys. Every change is in force once its promise has resolved. */
 export function createManageApiKeys({ apiKeyStore, newKey, clock }: ManageApiKeysDeps) {
   return {
-    async issue(accountId: AccountId, input: NewApiKey): Promise<IssuedApiKey> {
-      const key = newKey();
+    async issue(
+      accountId: AccountId,
+      input: NewApiKey,
+      { key, createdAt }: Issue = { key: newKey(), createdAt: clock() },
+    ): Promise<IssuedApiKey> {
       const id = idOfKey(key);
       if (id === undefined)
         throw new AppError('internal_error', 'A new API key does not have the form of one.');
-      const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt: clock() };
+      const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
       await apiKeyStore.save(apiKey);
       return { key, apiKey };
     },

@@ -1,16 +1,11 @@
-import { randomInt } from 'node:crypto';
+import { encodeBytes, type NewId } from '../runtime/ids';
+import { newSecretBytes, type SecretBytes } from '../runtime/secret-bytes';
 
-const DIGITS_AND_LOWER_CASE = '0123456789abcdefghijklmnopqrstuvwxyz';
-const UPPER_CASE = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const ID_CHARACTERS = 16;
-const SECRET_CHARACTERS = 43; // 256 bits.
+const SECRET_CHARACTERS = 52; // 260 bits.
 
-/** A new key, which nobody can guess. */
-export function newApiKey(): string {
-  const id = randomText(ID_CHARACTERS, DIGITS_AND_LOWER_CASE);
-  return `whk_${id}_${randomText(SECRET_CHARACTERS, DIGITS_AND_LOWER_CASE + UPPER_CASE)}`;
-}
-
-function randomText(length: number, alphabet: string): string {
-  return Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join('');
+/** A new key, which nobody can guess. Of the same ids and bytes it is the same key. */
+export function newApiKey(newId: NewId, secretBytes: SecretBytes = newSecretBytes): string {
+  const id = newId('key').slice(-ID_CHARACTERS);
+  return `whk_${id}_${encodeBytes(secretBytes(SECRET_CHARACTERS), SECRET_CHARACTERS)}`;
 }

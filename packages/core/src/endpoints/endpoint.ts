@@ -10,6 +10,9 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
+/** Which endpoints an event is aimed at. */
+export const endpointIdsSchema = z.array(endpointIdSchema).min(1).max(100).readonly();
+
 /** Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, or because it failed for too long. */
 export const disabledReasons = ['client', 'gone', 'receiver', 'failing'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];

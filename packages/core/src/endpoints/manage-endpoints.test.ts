@@ -93,6 +93,13 @@ describe('create', () => {
     expect(await read(accountId, endpoint.id)).toEqual(endpoint);
   });
 
+  it('gives the endpoint that is there when it is told to make one under the same id again', async () => {
+    const { create, accountId } = build();
+    const id = uniqueEndpointId();
+    const first = await create(accountId, input, id);
+    expect(await create(accountId, input, id)).toEqual(first);
+  });
+
   it('keeps the secret that the client brought along', async () => {
     const { create, accountId } = build();
     const secret = newSecret();

@@ -17,7 +17,7 @@ import { newestSecret } from './endpoint-secrets';
 import { mergePatch } from './merge-patch';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
 import type { HealthStore } from './redis-health-store';
-import { rotateSecret, type SecretRotation } from './rotate-secret';
+import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 
 export interface ManageEndpointsDeps {
   readonly endpointStore: EndpointStore;
@@ -44,13 +44,21 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
   const { newId, newSecret, clock, disable, raise } = deps;
 
   return {
-    /** @throws AppError `invalid_request` for TLS material that doesn't go together. */
-    async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
+    /**
+     * Creating one under the same id again gives the one that is there.
+     *
+     * @throws AppError `invalid_request` for TLS material that doesn't go together.
+     */
+    async create(
+      accountId: AccountId,
+      input: NewEndpoint,
+      id = newId(ENDPOINT_ID_PREFIX) as EndpointId,
+    ): Promise<Endpoint> {
       const now = clock();
       const { secret = newSecret(), ...rest } = input;
       const endpoint = mergeInto(
         {
-          id: newId(ENDPOINT_ID_PREFIX) as EndpointId,
+          id,
           accountId,
           enabledAt: now,
           secrets: [{ secret, createdAt: now }],
@@ -60,8 +68,8 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
         rest,
         now,
       );
-      await endpointStore.create(endpoint);
-      return endpoint;
+      const isNew = await endpointStore.create(endpoint);
+      return isNew ? endpoint : found(await endpointStore.find(accountId, id));
     },
 
     /** @throws AppError `not_found`, also for another account's endpoint. */
@@ -81,18 +89,24 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     },
 
     /**
-     * Gives it a new secret; until the time that is returned, the ones so far sign as well.
+     * Gives it a new secret; until the time that is returned, the ones so far sign as well. Repeating a rotation gives
+     * the secret that it made.
      *
      * @throws AppError `not_found`, `invalid_request` for a secret that signs already, `conflict` when too many do.
      */
-    async rotateSecret(accountId: AccountId, id: EndpointId, rotation: SecretRotation): Promise<Rotated> {
-      const { secret = newSecret(), overlapMs } = rotation;
+    async rotateSecret(
+      accountId: AccountId,
+      id: EndpointId,
+      { secret = newSecret(), overlapMs }: SecretRotation,
+      rotation = newId(ROTATION_ID_PREFIX),
+    ): Promise<Rotated> {
       const rotated = found(
         await endpointStore.update(accountId, id, (endpoint) =>
-          rotateSecret(endpoint, { secret, overlapMs }, clock()),
+          rotateSecret(endpoint, { secret, overlapMs, rotation }, clock()),
         ),
       );
-      return { secret, previousExpiresAt: newestSecret(rotated).createdAt + overlapMs };
+      const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
+      return { secret: made.secret, previousExpiresAt: made.createdAt + overlapMs };
     },
 
     /** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */

@@ -49,8 +49,9 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
     /** Always read from Redis, so that a change is in force for whatever starts after it; parsed once per change. */
     find,
 
-    async create(endpoint: Endpoint): Promise<void> {
-      await redis.eval(
+    /** Whether it is new: an endpoint that is there already stays as it is. */
+    async create(endpoint: Endpoint): Promise<boolean> {
+      const created = await redis.eval(
         SAVE_IF_UNCHANGED,
         3,
         ...keysOf(endpoint.accountId),
@@ -58,6 +59,7 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
         '',
         encode(endpoint),
       );
+      return created === 1;
     },
 
     /**
@@ -94,6 +96,12 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
         endpoints: raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, decode(raw))])),
         nextCursor: ids.length > limit ? (pageIds.at(-1) as EndpointId) : undefined,
       };
+    },
+
+    /** Which of these the account does not have. */
+    async findMissing(accountId: AccountId, ids: readonly EndpointId[]): Promise<EndpointId[]> {
+      const raws = await redis.hmget(keys.endpoints(accountId), ...ids);
+      return ids.filter((_id, index) => raws[index] === null);
     },
 
     /** Grows with each change to the account's endpoints. */

@@ -41,7 +41,14 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     return snapshot;
   }
 
-  return { subscribersOf };
+  /** Those of the given endpoints that the account has. */
+  async function presentOf(accountId: AccountId, ids: readonly EndpointId[]): Promise<readonly EndpointId[]> {
+    const wanted = new Set(ids);
+    const { subscribers } = await currentSnapshot(accountId);
+    return subscribers.filter(({ id }) => wanted.has(id)).map(({ id }) => id);
+  }
+
+  return { subscribersOf, presentOf };
 }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>;

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { AppError } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../events/event';
-import { validateEvent } from '../events/validate-event';
-import { encodeBytes, encodeTime } from '../runtime/ids';
+import { tooDeep, validateEvent } from '../events/validate-event';
+import { derivedId } from '../runtime/ids';
 import { acceptedEventSchema, publishedEventSchema } from './event-job';
 
 /** What is needed of a job on the events queue. */
@@ -31,9 +30,16 @@ export interface ReadEvent {
 export function readEventJob(job: EventJob, maxBytes: number): ReadEvent {
   const accepted = acceptedEventSchema.safeParse(job.data);
   if (!accepted.success) return { event: readPublished(job, maxBytes), source: 'queue' };
-  const { id, account_id, body, accepted_at } = accepted.data;
+  const { id, account_id, body, accepted_at, webhook_ids } = accepted.data;
   return {
-    event: { id, accountId: account_id, type: job.name, body, acceptedAt: accepted_at },
+    event: {
+      id,
+      accountId: account_id,
+      type: job.name,
+      body,
+      acceptedAt: accepted_at,
+      ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
+    },
     source: 'http',
   };
 }
@@ -45,18 +51,28 @@ function readPublished(job: EventJob, maxBytes: number): AcceptedEvent {
       faults: faultsOf(parsed.error),
     });
   }
-  const { id, account_id, type, data } = parsed.data;
+  const { id, account_id, type, data, webhook_ids } = parsed.data;
   return {
     id: id ?? idOfJob(job),
     accountId: account_id,
     type,
-    body: validateEvent({ type, data }, maxBytes),
+    body: validateEvent({ type, data, dataText: textOf(data) }, maxBytes),
     acceptedAt: job.timestamp,
+    ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
   };
+}
+
+// BullMQ has parsed it, so this is as close to what the producer wrote as there is.
+function textOf(data: unknown): string {
+  try {
+    return JSON.stringify(data) ?? '';
+  } catch (error) {
+    // What was parsed from JSON can't be written again for one reason only: the stack is too short for its depth.
+    throw tooDeep(error);
+  }
 }
 
 // A job that is processed twice must give the same event, so its id comes from what the job has for itself.
 function idOfJob({ id, timestamp }: EventJob): EventId {
-  const digest = createHash('sha256').update(`${id}:${timestamp}`).digest();
-  return `${EVENT_ID_PREFIX}_${encodeTime(timestamp)}${encodeBytes(digest, 12)}` as EventId;
+  return derivedId(EVENT_ID_PREFIX, timestamp, `${id}:${timestamp}`) as EventId;
 }

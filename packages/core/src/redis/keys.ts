@@ -16,6 +16,8 @@ import type { AccountId, EventId } from '../events/event';
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
+ * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
+ * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
@@ -34,6 +36,8 @@ export const keys = {
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
+  idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from './clock';
 
 /** Gives `<prefix>_<22 characters>`; later ids sort after earlier ones. */
@@ -14,6 +14,18 @@ const POOL_BYTES = 4096;
 export function createNewId(clock: Clock): NewId {
   const nextRandom = createRandomCharacters();
   return (prefix) => `${prefix}_${encodeTime(clock())}${nextRandom(RANDOM_CHARACTERS)}`;
+}
+
+/** Ids that look the same, and are the same ones each time they are made from the same seed, in the same order. */
+export function createSeededNewId(epochMs: number, seed: string): NewId {
+  let count = 0;
+  return (prefix) => derivedId(prefix, epochMs, `${seed}:${count++}`);
+}
+
+/** The id of what the source stands for: the same each time. */
+export function derivedId(prefix: string, epochMs: number, source: string): string {
+  const digest = createHash('sha256').update(source).digest();
+  return `${prefix}_${encodeTime(epochMs)}${encodeBytes(digest, RANDOM_CHARACTERS)}`;
 }
 
 export function encodeTime(epochMs: number): string {
