@@ -150,6 +150,7 @@ describe('when Redis falls silent after a key was found', () => {
           wakeQueue,
           newId,
           newSecret,
+          maxEndpoints: 500,
           clock,
         }),
         deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),

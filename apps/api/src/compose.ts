@@ -81,6 +81,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         wakeQueue,
         newId,
         newSecret,
+        maxEndpoints: config.MAX_WEBHOOKS,
         clock,
       }),
       deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, gateStore }),

@@ -17,6 +17,7 @@ describe('readApiConfig', () => {
       DELIVERY_ALLOWED_CIDRS: [],
       DELIVERY_DENIED_CIDRS: [],
       MAX_EVENT_BYTES: 256 * 1024,
+      MAX_WEBHOOKS: 500,
     });
   });
 
@@ -52,6 +53,7 @@ describe('readApiConfig', () => {
       DELIVERY_ALLOWED_CIDRS: ['10.1.0.0/16', '::1/128'],
       DELIVERY_DENIED_CIDRS: ['10.1.2.0/24'],
       MAX_EVENT_BYTES: 2_048,
+      MAX_WEBHOOKS: 500,
     });
   });
 

@@ -37,6 +37,7 @@ export const serviceContender: Contender = {
       deliveryStore,
       newId,
       newSecret,
+      maxEndpoints: ENDPOINTS,
       clock: systemClock,
     });
     const subscribers = new Map<AccountId, Awaited<ReturnType<typeof endpoints.create>>['id']>();

@@ -38,6 +38,7 @@ function handleWith(route: Route): RequestHandler {
     const reply = await route.handle({
       ...(parseRequest(request, route.request) as Pick<RouteRequest, 'params' | 'query' | 'body'>),
       apiKey: apiKeyOf(response),
+      header: (name) => request.get(name),
       requestId: requestIdOf(response),
     });
     send(response, reply);

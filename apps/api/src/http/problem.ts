@@ -12,6 +12,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly t
   route_not_found: { status: 404, title: 'No such route' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   conflict: { status: 409, title: 'Conflict' },
+  limit_reached: { status: 409, title: 'A limit is reached' },
+  precondition_failed: { status: 412, title: 'It was changed meanwhile' },
   payload_too_large: { status: 413, title: 'Too large' },
   unsupported_media_type: { status: 415, title: 'Not JSON' },
   invalid_request: { status: 422, title: 'The request is not valid' },

@@ -14,6 +14,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly query: Parsed<Shape['query']>;
   readonly body: Parsed<Shape['body']>;
   readonly apiKey: ApiKey;
+  /** A header of the request, by its name in lower case. */
+  readonly header: (name: string) => string | undefined;
   readonly requestId: string;
 }
 

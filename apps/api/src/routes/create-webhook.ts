@@ -2,7 +2,7 @@ import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import { newEndpointSchema } from '@webhooks/core/endpoints/endpoint-input';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { defineRoute } from '../http/route';
-import { presentWebhook } from './present-webhook';
+import { presentWebhook, tagOf } from './present-webhook';
 
 export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules) {
   return defineRoute({
@@ -14,7 +14,7 @@ export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules)
       const endpoint = await endpoints.create(apiKey.accountId, body);
       return {
         status: 201,
-        headers: { location: `/v1/webhooks/${endpoint.id}` },
+        headers: { location: `/v1/webhooks/${endpoint.id}`, ...tagOf(endpoint) },
         body: { ...presentWebhook(endpoint), secret: endpoint.secret },
       };
     },

@@ -1,11 +1,14 @@
 import { formatDuration } from '@webhooks/core/config/duration';
+import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
 import type { Endpoint } from '@webhooks/core/endpoints/endpoint';
+import { versionOf } from '@webhooks/core/endpoints/endpoint-version';
 import { formatTime } from '@webhooks/core/runtime/clock';
+import { etagOf } from '../http/etag';
 
 /** An endpoint as clients see it. Its secret is not part of it. */
 export function presentWebhook(endpoint: Endpoint) {
   const { id, url, events, status, disabledReason, description, ordering, createdAt, updatedAt } = endpoint;
-  const { rateLimit, timeoutMs, retrySchedule } = endpoint;
+  const { uid, metadata, headers, rateLimit, timeoutMs, retrySchedule } = endpoint;
   return {
     id,
     url,
@@ -17,7 +20,20 @@ export function presentWebhook(endpoint: Endpoint) {
     ...(rateLimit === undefined ? {} : { rate_limit: rateLimit }),
     ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
     ...(retrySchedule === undefined ? {} : { retry_schedule: retrySchedule.map(formatDuration) }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(headers === undefined ? {} : { headers: masked(headers) }),
     created_at: formatTime(createdAt),
     updated_at: formatTime(updatedAt),
   };
+}
+
+/** By it a client can say which state of the endpoint its change is meant for. */
+export function tagOf(endpoint: Endpoint) {
+  return { etag: etagOf(versionOf(endpoint)) };
+}
+
+// They may well be credentials of the receiver.
+function masked(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.keys(headers).map((name) => [name, MASKED_VALUE]));
 }

@@ -9,11 +9,31 @@ export const endpointIdSchema = z
   .brand<'EndpointId'>();
 export type EndpointId = z.infer<typeof endpointIdSchema>;
 
+/** A name that the client gave its endpoint, unique in the account: usable wherever its id is. */
+export const endpointUidSchema = z
+  .string()
+  .regex(
+    /^(?!wh_)[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/,
+    'must be 1 to 128 of A-Z a-z 0-9 _ . - and begin with a letter or digit, but not with "wh_"',
+  )
+  .brand<'EndpointUid'>();
+export type EndpointUid = z.infer<typeof endpointUidSchema>;
+
+/** What a client names an endpoint by. */
+export const endpointRefSchema = z.union([endpointIdSchema, endpointUidSchema]);
+export type EndpointRef = z.infer<typeof endpointRefSchema>;
+
+export function isEndpointId(ref: EndpointRef): ref is EndpointId {
+  return endpointIdSchema.safeParse(ref).success;
+}
+
 /** Who disabled an endpoint: its owner, or its receiver by answering 410. */
 export const disabledReasons = ['client', 'gone'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 export const orderings = ['none', 'strict'] as const;
+
+export const endpointStatusSchema = z.enum(['enabled', 'disabled']);
 
 /** An endpoint as it is stored: JSON in one field of its account's hash. The API calls it a webhook. */
 export const endpointSchema = z.object({
@@ -23,9 +43,14 @@ export const endpointSchema = z.object({
   /** Event type names, prefixes such as `keyword.*`, or `*`. */
   events: z.array(z.string()).readonly(),
   /** A disabled endpoint gets nothing; its deliveries are held until it is enabled. */
-  status: z.enum(['enabled', 'disabled']).default('enabled'),
+  status: endpointStatusSchema.default('enabled'),
   disabledReason: z.enum(disabledReasons).optional(),
   description: z.string().optional(),
+  uid: endpointUidSchema.optional(),
+  /** The client's own notes. */
+  metadata: z.record(z.string(), z.string()).optional(),
+  /** Sent with each delivery beside our own. Names are in lower case. */
+  headers: z.record(z.string(), z.string()).optional(),
   /** The most attempts that may reach it within any second. */
   rateLimit: z.number().optional(),
   /** `strict`: its deliveries leave one at a time, in the order in which their events were accepted. */

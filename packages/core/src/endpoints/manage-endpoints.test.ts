@@ -10,6 +10,7 @@ import { createManageEndpoints } from './manage-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
 import { newSecret } from './secret';
 
+const MAX_ENDPOINTS = 5;
 const NOW = 1_700_000_000_000;
 const NOT_FOUND = { code: 'not_found', message: 'There is no webhook with this id.' };
 
@@ -30,6 +31,7 @@ function build(clock: Clock = () => NOW) {
     wakeQueue: wakes.queue,
     newId: createNewId(clock),
     newSecret,
+    maxEndpoints: MAX_ENDPOINTS,
     clock,
   });
   return { ...manage, deliveryStore, gateStore, wakes, accountId: uniqueAccountId() };
@@ -173,4 +175,12 @@ it("answers for another account's endpoint as for one that is not there", async 
   }
   expect(wakes.asked).toEqual([]);
   expect(await gateStore.readBreaker(id)).toMatchObject({ failures: 1 });
+});
+
+it('makes no more endpoints than an account may have, however many are asked for at the same time', async () => {
+  const { create, list, accountId } = build();
+  const results = await Promise.allSettled(Array.from({ length: 12 }, () => create(accountId, input)));
+  const refused = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code);
+  expect(refused).toEqual(Array(12 - MAX_ENDPOINTS).fill('limit_reached'));
+  expect((await list(accountId, {}, 50)).endpoints).toHaveLength(MAX_ENDPOINTS);
 });

@@ -11,6 +11,8 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'not_found'
   | 'conflict'
+  | 'limit_reached'
+  | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'storage_unavailable'

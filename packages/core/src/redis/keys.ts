@@ -10,6 +10,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
+ * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
@@ -23,6 +24,7 @@ export const keys = {
   apiKey: (id: string) => `api-key:{${id}}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
+  endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,

@@ -32,7 +32,7 @@ function isUnavailable(error: unknown): boolean {
   if (error instanceof ReplyError) return UNAVAILABLE_REPLIES.test((error as Error).message);
   return (
     error instanceof Error &&
-    !(error instanceof TypeError || error instanceof SyntaxError) &&
+    !(error instanceof AppError || error instanceof TypeError || error instanceof SyntaxError) &&
     error.name !== 'ZodError'
   );
 }
