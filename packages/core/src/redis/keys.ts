@@ -12,6 +12,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
+ * | `{event-types}` | hash | name → an event type that an operator added | for ever |
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
@@ -26,6 +27,7 @@ export const keys = {
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
   endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
+  eventTypes: () => '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
