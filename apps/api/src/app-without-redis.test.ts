@@ -13,7 +13,7 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import { createRequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
+import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
@@ -171,6 +171,7 @@ describe('when Redis falls silent after a key was found', () => {
           wakeQueue,
           newId,
           newSecret,
+          maxEndpoints: 500,
           clock,
           disable: createDisable({ endpointStore, clock, emit }),
           raise: () => {},
@@ -186,7 +187,7 @@ describe('when Redis falls silent after a key was found', () => {
           eventQueue,
           eventStore,
           eventClaims: createRedisEventClaimStore(redis, 60_000),
-          requireEndpoints: createRequireEndpoints(endpointStore),
+          resolveEndpoints: createResolveEndpoints(endpointStore),
           emit,
           maxBytes: 1_024,
         }),

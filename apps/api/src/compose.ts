@@ -18,7 +18,7 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import { createRequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
+import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
@@ -110,6 +110,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         wakeQueue,
         newId,
         newSecret,
+        maxEndpoints: config.MAX_WEBHOOKS,
         clock,
         disable: createDisable({ endpointStore, clock, emit }),
         raise: operationalEvents.raise,
@@ -120,7 +121,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         eventQueue,
         eventStore,
         eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
-        requireEndpoints: createRequireEndpoints(endpointStore),
+        resolveEndpoints: createResolveEndpoints(endpointStore),
         emit,
         maxBytes: config.MAX_EVENT_BYTES,
       }),

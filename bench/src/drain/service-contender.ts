@@ -43,6 +43,7 @@ export const serviceContender: Contender = {
       deliveryStore,
       newId,
       newSecret,
+      maxEndpoints: ENDPOINTS,
       clock: systemClock,
       disable: createDisable({ endpointStore, clock: systemClock, emit: () => {} }),
       raise: () => {},

@@ -46,6 +46,7 @@ function handleWith(route: Route, { answerOnce, newId, clock }: MountOptions): R
         ...origin,
         bodyText: bodyTextOf(response),
         apiKey: apiKeyOf(response),
+        header: (name) => request.get(name),
         requestId: requestIdOf(response),
       });
     const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;

@@ -15,6 +15,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly t
   conflict: { status: 409, title: 'Conflict' },
   event_id_conflict: { status: 409, title: 'The id belongs to another event' },
   request_in_progress: { status: 409, title: 'The same request is being worked on' },
+  limit_reached: { status: 409, title: 'A limit is reached' },
+  precondition_failed: { status: 412, title: 'It was changed meanwhile' },
   payload_too_large: { status: 413, title: 'Too large' },
   unsupported_media_type: { status: 415, title: 'Not JSON' },
   invalid_request: { status: 422, title: 'The request is not valid' },

@@ -19,6 +19,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly bodyText: string;
   /** Its account is the one that the request is for. */
   readonly apiKey: ApiKey;
+  /** A header of the request, by its name in lower case. */
+  readonly header: (name: string) => string | undefined;
   readonly requestId: string;
   /** For what the request makes: gives the same ids when a request with an Idempotency-Key is worked on again. */
   readonly newId: NewId;

@@ -4,7 +4,7 @@ import { newEndpointSchema } from '@webhooks/core/endpoints/endpoint-input';
 import { newestSecret } from '@webhooks/core/endpoints/endpoint-secrets';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { defineRoute } from '../http/route';
-import { presentWebhook } from './present-webhook';
+import { presentWebhook, tagOf } from './present-webhook';
 
 export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules) {
   return defineRoute({
@@ -18,7 +18,7 @@ export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules)
       const endpoint = await endpoints.create(apiKey.accountId, body, id);
       return {
         status: 201,
-        headers: { location: `/v1/webhooks/${endpoint.id}` },
+        headers: { location: `/v1/webhooks/${endpoint.id}`, ...tagOf(endpoint) },
         body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
       };
     },

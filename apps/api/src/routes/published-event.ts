@@ -1,4 +1,4 @@
-import { endpointIdsSchema } from '@webhooks/core/endpoints/endpoint';
+import { endpointRefsSchema } from '@webhooks/core/endpoints/endpoint';
 import type { PublishedEvent } from '@webhooks/core/events/accept-events';
 import { type AcceptedEvent, eventIdSchema } from '@webhooks/core/events/event';
 import { formatTime } from '@webhooks/core/runtime/clock';
@@ -10,7 +10,7 @@ export const publishedEventSchema = z.strictObject({
   type: z.string(),
   data: z.unknown(),
   id: eventIdSchema.optional(),
-  webhook_ids: endpointIdsSchema.optional(),
+  webhook_ids: endpointRefsSchema.optional(),
 });
 
 /** @param text the JSON that it was parsed from. */
@@ -23,7 +23,7 @@ export function toPublishedEvent(
     data,
     dataText: textOfMember(text, 'data') ?? '',
     ...(id === undefined ? {} : { id }),
-    ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
+    ...(webhook_ids === undefined ? {} : { endpointRefs: webhook_ids }),
   };
 }
 

@@ -1,9 +1,8 @@
 import type { FanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
-import type { RequireEndpoints } from '@webhooks/core/endpoints/require-endpoints';
 import { AppError } from '@webhooks/core/errors/app-error';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { type EventJob, type ReadEvent, readEventJob } from '@webhooks/core/queue/read-event-job';
+import type { EventJob, ReadEvent, ReadEventJob } from '@webhooks/core/queue/read-event-job';
 import type { Job, Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
@@ -11,8 +10,7 @@ import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly fanOutEvent: FanOutEvent;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
-  readonly requireEndpoints: RequireEndpoints;
-  readonly maxEventBytes: number;
+  readonly readEventJob: ReadEventJob;
 }
 
 /** Takes events off the queue: to the dead letters with what is invalid, to the fan-out with all else. */
@@ -44,19 +42,11 @@ export class BullmqFanOutConsumer {
 
   async #readOrFault(job: EventJob): Promise<ReadEvent | AppError> {
     try {
-      const read = readEventJob(job, this.options.maxEventBytes);
-      await this.#requireEndpoints(read);
-      return read;
+      return await this.options.readEventJob(job);
     } catch (error) {
       if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
       throw error;
     }
-  }
-
-  // The API has looked. Whatever was deleted since then gets nothing, as at any other time.
-  async #requireEndpoints({ event, source }: ReadEvent): Promise<void> {
-    if (source === 'http' || event.endpointIds === undefined) return;
-    await this.options.requireEndpoints(event.accountId, event.endpointIds);
   }
 
   async #fanOut(read: ReadEvent): Promise<void> {

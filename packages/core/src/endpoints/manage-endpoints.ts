@@ -10,12 +10,22 @@ import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
 import { enableEndpoint, updateTime } from './change-status';
 import { checkTls } from './check-tls';
+import { MAX_HEADERS } from './custom-headers';
 import type { Disable } from './disable';
-import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId, endpointSchema } from './endpoint';
+import {
+  ENDPOINT_ID_PREFIX,
+  type Endpoint,
+  type EndpointId,
+  type EndpointRef,
+  endpointSchema,
+} from './endpoint';
 import type { EndpointPatch, NewEndpoint } from './endpoint-input';
 import { newestSecret } from './endpoint-secrets';
+import { requireVersion } from './endpoint-version';
+import { type EndpointFilter, listMatching } from './list-matching';
 import { mergePatch } from './merge-patch';
-import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
+import { MAX_METADATA } from './metadata';
+import type { EndpointStore } from './redis-endpoint-store';
 import type { HealthStore } from './redis-health-store';
 import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 
@@ -28,6 +38,8 @@ export interface ManageEndpointsDeps {
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
+  /** Endpoints that an account may have. */
+  readonly maxEndpoints: number;
   readonly clock: Clock;
   readonly disable: Disable;
   readonly raise: RaiseEvents;
@@ -41,13 +53,24 @@ export interface Rotated {
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
   const { endpointStore, deliveryStore, breakerStore, healthStore, removeGate, wakeQueue } = deps;
-  const { newId, newSecret, clock, disable, raise } = deps;
+  const { newId, newSecret, maxEndpoints, clock, disable, raise } = deps;
+
+  async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
+    const id = await endpointStore.idOf(accountId, ref);
+    if (id === undefined) throw endpointNotFound();
+    return id;
+  }
+
+  async function change(accountId: AccountId, ref: EndpointRef, how: (endpoint: Endpoint) => Endpoint) {
+    return found(await endpointStore.update(accountId, await idOf(accountId, ref), how));
+  }
 
   return {
     /**
      * Creating one under the same id again gives the one that is there.
      *
-     * @throws AppError `invalid_request` for TLS material that doesn't go together.
+     * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for TLS material that
+     *   doesn't go together.
      */
     async create(
       accountId: AccountId,
@@ -68,23 +91,32 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
         rest,
         now,
       );
-      const isNew = await endpointStore.create(endpoint);
+      const isNew = await endpointStore.create(endpoint, maxEndpoints);
       return isNew ? endpoint : found(await endpointStore.find(accountId, id));
     },
 
     /** @throws AppError `not_found`, also for another account's endpoint. */
-    async read(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
-      return found(await endpointStore.find(accountId, id));
+    async read(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      return found(await endpointStore.find(accountId, await idOf(accountId, ref)));
     },
 
-    list(accountId: AccountId, limit: number, before?: EndpointId): Promise<EndpointPage> {
-      return endpointStore.list(accountId, limit, before);
+    /** Newest first. */
+    list(accountId: AccountId, filter: EndpointFilter, limit: number, before?: EndpointId) {
+      return listMatching(endpointStore, accountId, filter, limit, before);
     },
 
-    /** @throws AppError `not_found`, `invalid_request` as above. */
-    async update(accountId: AccountId, id: EndpointId, patch: EndpointPatch): Promise<Endpoint> {
-      return found(
-        await endpointStore.update(accountId, id, (endpoint) => applyPatch(endpoint, patch, clock())),
+    /**
+     * @param versions those that the change is meant for, as `versionOf` gives them; left out: whichever there is.
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above.
+     */
+    update(
+      accountId: AccountId,
+      ref: EndpointRef,
+      patch: EndpointPatch,
+      versions?: readonly string[],
+    ): Promise<Endpoint> {
+      return change(accountId, ref, (endpoint) =>
+        applyPatch(requireVersion(endpoint, versions), patch, clock()),
       );
     },
 
@@ -96,39 +128,36 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
      */
     async rotateSecret(
       accountId: AccountId,
-      id: EndpointId,
+      ref: EndpointRef,
       { secret = newSecret(), overlapMs }: SecretRotation,
       rotation = newId(ROTATION_ID_PREFIX),
     ): Promise<Rotated> {
-      const rotated = found(
-        await endpointStore.update(accountId, id, (endpoint) =>
-          rotateSecret(endpoint, { secret, overlapMs, rotation }, clock()),
-        ),
+      const rotated = await change(accountId, ref, (endpoint) =>
+        rotateSecret(endpoint, { secret, overlapMs, rotation }, clock()),
       );
       const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
       return { secret: made.secret, previousExpiresAt: made.createdAt + overlapMs };
     },
 
     /** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
-    async disable(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
-      const { endpoint, hasChanged } = await disable(accountId, id, 'client');
+    async disable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      const { endpoint, hasChanged } = await disable(accountId, await idOf(accountId, ref), 'client');
       const disabled = found(endpoint);
       if (hasChanged) raise(accountId, [webhookDisabledEvent(disabled, 'client', clock())]);
       return disabled;
     },
 
     /** What was held flows at once, whatever the breaker thought of the receiver. @throws AppError `not_found`. */
-    async enable(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
-      const enabled = found(
-        await endpointStore.update(accountId, id, (endpoint) => enableEndpoint(endpoint, clock())),
-      );
-      await breakerStore.closeBreaker(id);
-      await wakeQueue.wake(accountId, id, clock());
+    async enable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      const enabled = await change(accountId, ref, (endpoint) => enableEndpoint(endpoint, clock()));
+      await breakerStore.closeBreaker(enabled.id);
+      await wakeQueue.wake(accountId, enabled.id, clock());
       return enabled;
     },
 
     /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
-    async remove(accountId: AccountId, id: EndpointId): Promise<void> {
+    async remove(accountId: AccountId, ref: EndpointRef): Promise<void> {
+      const id = await idOf(accountId, ref);
       if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
       await Promise.all([deliveryStore.removeAll(id), removeGate(id), healthStore.remove(id)]);
     },
@@ -151,9 +180,19 @@ function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endp
 }
 
 function mergeInto(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {
-  const { tls, ...merged } = endpointSchema.parse(mergePatch(base, patch));
+  const { tls, ...merged } = requireBounds(endpointSchema.parse(mergePatch(base, patch)));
   if (tls === undefined || Object.keys(tls).length === 0) return merged;
   // Only what is changed: a certificate that expires later must not stand in the way of other changes.
   if (patch.tls) checkTls(tls, now);
   return { ...merged, tls };
+}
+
+// What a patch adds to can only be counted once it is merged.
+function requireBounds(endpoint: Endpoint): Endpoint {
+  const bounds = { metadata: MAX_METADATA, headers: MAX_HEADERS };
+  const faults = Object.entries(bounds)
+    .filter(([member, most]) => Object.keys(endpoint[member as keyof typeof bounds] ?? {}).length > most)
+    .map(([member, most]) => ({ pointer: `/${member}`, detail: `must have at most ${most} members` }));
+  if (faults.length === 0) return endpoint;
+  throw new AppError('invalid_request', 'The request is not valid: see "errors".', { faults });
 }

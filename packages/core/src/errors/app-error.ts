@@ -15,6 +15,8 @@ export type ErrorCode =
   | 'event_id_conflict'
   | 'idempotency_key_reused'
   | 'request_in_progress'
+  | 'limit_reached'
+  | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'storage_unavailable'

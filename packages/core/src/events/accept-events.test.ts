@@ -1,4 +1,5 @@
-import { createRequireEndpoints } from '../endpoints/require-endpoints';
+import { isEndpointId } from '../endpoints/endpoint';
+import { createResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { createNewId } from '../runtime/ids';
 import { recordSignals } from '../testing/record-signals';
@@ -34,8 +35,9 @@ function build(add: () => Promise<void> = async () => {}) {
     eventStore,
     eventClaims: createRedisEventClaimStore(redis.client, RETENTION_MS),
     // The account's endpoints are none of this test's business, but for one that it does not have.
-    requireEndpoints: createRequireEndpoints({
-      findMissing: async (_accountId, ids) => ids.filter((id) => id === MISSING_ENDPOINT),
+    resolveEndpoints: createResolveEndpoints({
+      findIds: async (_accountId, refs) =>
+        refs.map((ref) => (isEndpointId(ref) && ref !== MISSING_ENDPOINT ? ref : undefined)),
     }),
     emit: signals.listen,
     maxBytes: 1_024,
@@ -97,7 +99,7 @@ describe('acceptEvents', () => {
       published(),
       unreadable,
       published({ dataText: tooLarge }),
-      published({ endpointIds: [uniqueEndpointId(), MISSING_ENDPOINT] }),
+      published({ endpointRefs: [uniqueEndpointId(), MISSING_ENDPOINT] }),
     );
     expect(isNewOf(outcomes)).toEqual([
       'invalid_request',
@@ -151,7 +153,7 @@ describe('an event under an id that the client chose', () => {
   it.each<[string, Partial<PublishedEvent>]>([
     ['other data', { dataText: JSON.stringify({ ...data, position: 99 }) }],
     ['the same data in another spelling', { dataText: ` ${JSON.stringify(data)}` }],
-    ['other webhooks', { endpointIds: [uniqueEndpointId()] }],
+    ['other webhooks', { endpointRefs: [uniqueEndpointId()] }],
   ])('is refused with %s', async (_what, change) => {
     const { accept, added } = build();
     const event = published({ id: uniqueEventId() });

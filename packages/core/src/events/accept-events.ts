@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { EndpointId } from '../endpoints/endpoint';
-import type { RequireEndpoints } from '../endpoints/require-endpoints';
+import type { EndpointRef } from '../endpoints/endpoint';
+import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import type { NewId } from '../runtime/ids';
 import type { Emit } from '../signals/signals';
@@ -22,7 +22,7 @@ export interface AcceptEventsDeps {
   readonly eventQueue: EventQueue;
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly eventClaims: EventClaimStore;
-  readonly requireEndpoints: RequireEndpoints;
+  readonly resolveEndpoints: ResolveEndpoints;
   readonly emit: Emit;
   readonly maxBytes: number;
 }
@@ -31,7 +31,7 @@ export interface PublishedEvent extends UncheckedEvent {
   /** Chosen by the client: the same id again is the same event. */
   readonly id?: EventId;
   /** Only these endpoints get it, whichever types they asked for. */
-  readonly endpointIds?: readonly EndpointId[];
+  readonly endpointRefs?: readonly EndpointRef[];
 }
 
 export interface AcceptEventsInput {
@@ -77,16 +77,19 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
   };
 
   async function prepare(published: PublishedEvent, input: AcceptEventsInput): Promise<Candidate> {
-    const { endpointIds } = published;
+    const { type, endpointRefs } = published;
+    const { accountId, receivedAt: acceptedAt } = input;
+    const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
+    const body = validateEvent(published, deps.maxBytes);
+    const endpointIds = endpointRefs && (await deps.resolveEndpoints(accountId, endpointRefs));
     const event: AcceptedEvent = {
-      id: published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId),
-      accountId: input.accountId,
-      type: published.type,
-      body: validateEvent(published, deps.maxBytes),
-      acceptedAt: input.receivedAt,
+      id,
+      accountId,
+      type,
+      body,
+      acceptedAt,
       ...(endpointIds === undefined ? {} : { endpointIds }),
     };
-    if (endpointIds !== undefined) await deps.requireEndpoints(event.accountId, endpointIds);
     return published.id === undefined ? { event } : await claimId(event);
   }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endpointIdsSchema } from '../endpoints/endpoint';
+import { endpointIdsSchema, endpointRefsSchema } from '../endpoints/endpoint';
 import { accountIdSchema, eventIdSchema } from '../events/event';
 
 /** What a producer pushes onto the events queue; the job's name is the event's type. Public contract. */
@@ -9,8 +9,8 @@ export const publishedEventSchema = z.strictObject({
   data: z.unknown(),
   /** Unique in the account; the same id again is the same event. Left out, the job's own identity is used. */
   id: eventIdSchema.optional(),
-  /** Only these endpoints get it, whichever types they asked for. */
-  webhook_ids: endpointIdsSchema.optional(),
+  /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
+  webhook_ids: endpointRefsSchema.optional(),
 });
 export type PublishedEventJob = z.input<typeof publishedEventSchema>;
 

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../events/event';
@@ -21,45 +23,65 @@ export interface ReadEvent {
   readonly source: 'http' | 'queue';
 }
 
+export interface ReadEventJobDeps {
+  readonly resolveEndpoints: ResolveEndpoints;
+  readonly maxBytes: number;
+}
+
 /**
  * The event in a job: as the API sealed it, or as a producer pushed it, in which case it is checked just as the
  * API would have done.
  *
  * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event.
  */
-export function readEventJob(job: EventJob, maxBytes: number): ReadEvent {
-  const accepted = acceptedEventSchema.safeParse(job.data);
-  if (!accepted.success) return { event: readPublished(job, maxBytes), source: 'queue' };
-  const { id, account_id, body, accepted_at, webhook_ids } = accepted.data;
-  return {
-    event: {
+export function createReadEventJob({ resolveEndpoints, maxBytes }: ReadEventJobDeps) {
+  return async function readEventJob(job: EventJob): Promise<ReadEvent> {
+    const accepted = acceptedEventSchema.safeParse(job.data);
+    return accepted.success
+      ? { event: readAccepted(job, accepted.data), source: 'http' }
+      : { event: await readPublished(job), source: 'queue' };
+  };
+
+  async function readPublished(job: EventJob): Promise<AcceptedEvent> {
+    const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids } = parsePublished(job);
+    const body = validateEvent({ type, data, dataText: textOf(data) }, maxBytes);
+    const endpointIds = webhook_ids && (await resolveEndpoints(accountId, webhook_ids));
+    return {
       id,
-      accountId: account_id,
-      type: job.name,
+      accountId,
+      type,
       body,
-      acceptedAt: accepted_at,
-      ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
-    },
-    source: 'http',
+      acceptedAt: job.timestamp,
+      ...(endpointIds === undefined ? {} : { endpointIds }),
+    };
+  }
+}
+
+export type ReadEventJob = ReturnType<typeof createReadEventJob>;
+
+// The API has looked for the endpoints. Whatever was deleted since then gets nothing, as at any other time.
+function readAccepted(
+  { name }: EventJob,
+  { id, account_id, body, accepted_at, webhook_ids }: z.output<typeof acceptedEventSchema>,
+): AcceptedEvent {
+  return {
+    id,
+    accountId: account_id,
+    type: name,
+    body,
+    acceptedAt: accepted_at,
+    ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
   };
 }
 
-function readPublished(job: EventJob, maxBytes: number): AcceptedEvent {
+function parsePublished(job: EventJob): z.output<typeof publishedEventSchema> {
   const parsed = publishedEventSchema.safeParse(job.data);
   if (!parsed.success) {
     throw new AppError('invalid_request', 'The job is not an event: see "errors".', {
       faults: faultsOf(parsed.error),
     });
   }
-  const { id, account_id, type, data, webhook_ids } = parsed.data;
-  return {
-    id: id ?? idOfJob(job),
-    accountId: account_id,
-    type,
-    body: validateEvent({ type, data, dataText: textOf(data) }, maxBytes),
-    acceptedAt: job.timestamp,
-    ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
-  };
+  return parsed.data;
 }
 
 // BullMQ has parsed it, so this is as close to what the producer wrote as there is.

@@ -14,7 +14,9 @@ import type { AccountId, EventId } from '../events/event';
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
+ * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
+ * | `{event-types}` | hash | name → an event type that an operator added | for ever |
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
  * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
@@ -34,7 +36,9 @@ export const keys = {
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
+  endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
+  eventTypes: () => '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
