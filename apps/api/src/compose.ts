@@ -18,12 +18,16 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createEventTypes } from '@webhooks/core/events/event-types';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
@@ -77,6 +81,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
   const accountStore = createRedisAccountStore(storeRedis);
+  const eventTypeStore = createRedisEventTypeStore(storeRedis);
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
@@ -106,6 +111,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         deliveryStore,
         healthStore,
         breakerStore,
+        requireKnownFilters: createRequireKnownFilters(eventTypeStore),
         removeGate: createRedisRemoveGate(storeRedis),
         wakeQueue,
         newId,
@@ -122,8 +128,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         eventStore,
         eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
         resolveEndpoints: createResolveEndpoints(endpointStore),
+        validateEvent: createValidateEvent({ eventTypeStore, maxBytes: config.MAX_EVENT_BYTES }),
         emit,
-        maxBytes: config.MAX_EVENT_BYTES,
       }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,
@@ -135,6 +141,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       },
       apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
       accounts: createManageAccounts({ accountStore, newId, clock }),
+      eventTypes: createEventTypes({ eventTypeStore, clock }),
       clock,
     }),
     probes: {

@@ -18,6 +18,8 @@ import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-st
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
 import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
 import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
@@ -162,8 +164,11 @@ export async function composeWorker(
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
     readEventJob: createReadEventJob({
+      validateEvent: createValidateEvent({
+        eventTypeStore: createRedisEventTypeStore(storeRedis),
+        maxBytes: config.MAX_EVENT_BYTES,
+      }),
       resolveEndpoints: createResolveEndpoints(endpointStore),
-      maxBytes: config.MAX_EVENT_BYTES,
     }),
     deadLetters,
     fanOutEvent: createFanOutEvent({

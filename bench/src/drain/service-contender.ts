@@ -38,6 +38,7 @@ export const serviceContender: Contender = {
       healthStore: createRedisHealthStore(storeRedis, RETENTION.ageMs),
       breakerStore: createRedisBreakerStore(storeRedis),
       removeGate: createRedisRemoveGate(storeRedis),
+      requireKnownFilters: async () => {},
       wakeQueue: { wake: async () => {} },
       endpointStore,
       deliveryStore,

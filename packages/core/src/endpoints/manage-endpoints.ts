@@ -27,6 +27,7 @@ import { mergePatch } from './merge-patch';
 import { MAX_METADATA } from './metadata';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { HealthStore } from './redis-health-store';
+import type { RequireKnownFilters } from './require-known-filters';
 import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 
 export interface ManageEndpointsDeps {
@@ -35,6 +36,7 @@ export interface ManageEndpointsDeps {
   readonly healthStore: Pick<HealthStore, 'remove'>;
   readonly breakerStore: Pick<BreakerStore, 'closeBreaker'>;
   readonly removeGate: RemoveGate;
+  readonly requireKnownFilters: RequireKnownFilters;
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
@@ -53,7 +55,7 @@ export interface Rotated {
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
   const { endpointStore, deliveryStore, breakerStore, healthStore, removeGate, wakeQueue } = deps;
-  const { newId, newSecret, maxEndpoints, clock, disable, raise } = deps;
+  const { requireKnownFilters, newId, newSecret, maxEndpoints, clock, disable, raise } = deps;
 
   async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
     const id = await endpointStore.idOf(accountId, ref);
@@ -69,14 +71,15 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     /**
      * Creating one under the same id again gives the one that is there.
      *
-     * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for TLS material that
-     *   doesn't go together.
+     * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for events that there
+     *   are none of, and for TLS material that doesn't go together.
      */
     async create(
       accountId: AccountId,
       input: NewEndpoint,
       id = newId(ENDPOINT_ID_PREFIX) as EndpointId,
     ): Promise<Endpoint> {
+      await requireKnownFilters(input.events);
       const now = clock();
       const { secret = newSecret(), ...rest } = input;
       const endpoint = mergeInto(
@@ -109,13 +112,14 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
      * @param versions those that the change is meant for, as `versionOf` gives them; left out: whichever there is.
      * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above.
      */
-    update(
+    async update(
       accountId: AccountId,
       ref: EndpointRef,
       patch: EndpointPatch,
       versions?: readonly string[],
     ): Promise<Endpoint> {
-      return change(accountId, ref, (endpoint) =>
+      if (patch.events) await requireKnownFilters(patch.events);
+      return await change(accountId, ref, (endpoint) =>
         applyPatch(requireVersion(endpoint, versions), patch, clock()),
       );
     },
