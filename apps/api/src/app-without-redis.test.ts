@@ -174,6 +174,8 @@ describe('when Redis falls silent after a key was found', () => {
         clock,
       }),
       actFor: createActFor(accountStore),
+      rateLimit: undefined,
+      trustProxy: 0,
       maxBodyBytes: 8_192,
       newId,
       clock,

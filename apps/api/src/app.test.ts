@@ -254,6 +254,21 @@ describe.each(named(withBody))('%s', (_name, route) => {
     },
   );
 
+  it.each(['__proto__', 'constructor', 'prototype', 'toString'])(
+    'takes a member "%s" for what it is, one more unknown member',
+    async (name) => {
+      const response = await sendBytes(`{"${name}":{"isAdmin":true,"scopes":["admin"]},${json.slice(1)}`);
+      expect(readProblem(response)).toMatchObject({ status: 422, pointers: [`/${name}`] });
+      expect({}).not.toHaveProperty('isAdmin');
+    },
+  );
+
+  it('does not take the members of "__proto__" for members of the body', async () => {
+    const response = await sendBytes(`{"__proto__":${json}}`);
+    expect(readProblem(response)).toMatchObject({ status: 422 });
+    expect(readProblem(response).pointers).toContain('/__proto__');
+  });
+
   it('refuses unknown members with 422, and names each of them', async () => {
     const response = await sendBytes(`{"colour":1,"a/b":2,"__proto__":3,${json.slice(1)}`);
     expect(readProblem(response)).toEqual({
@@ -369,10 +384,15 @@ describe('every answer', () => {
     }
   });
 
-  it('tells browsers to be careful with it, and nobody what it was made with', async () => {
+  it('lets browsers do nothing with it, and tells nobody what it was made with', async () => {
     const { headers } = await get('/v1/webhooks');
-    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff' });
-    expect(headers['content-security-policy']).toContain("default-src 'self'");
+    expect(headers).toMatchObject({
+      'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'strict-transport-security': 'max-age=31536000',
+    });
     expect(headers).not.toHaveProperty('x-powered-by');
     expect(headers).not.toHaveProperty('etag');
   });
@@ -388,6 +408,7 @@ describe('every answer', () => {
       route: '/v1/webhooks/:id',
       status: 404,
       durationMs: expect.any(Number),
+      clientAddress: '127.0.0.1',
       accountId: account,
     });
   });
