@@ -9,7 +9,7 @@ import { mountRoutes } from './http/mount-route';
 import { mountProbes, type ProbeOptions } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
 import type { RateLimit } from './http/rate-limit';
-import { refuseOversizedHead } from './http/refuse-oversized-head';
+import { refuseBadHead } from './http/refuse-bad-head';
 import { requestId } from './http/request-id';
 import type { Route } from './http/route';
 import { securityHeaders } from './http/security-headers';
@@ -48,7 +48,7 @@ export function createApp({
   app.set('trust proxy', trustProxy);
   app.use(requestId(newId));
   app.use(securityHeaders);
-  app.use(refuseOversizedHead);
+  app.use(refuseBadHead);
   // Before the log: probes come every few seconds and say nothing about how the API is used.
   mountProbes(app, probes);
   app.use(announceRequests(emit, clock));

@@ -1,5 +1,5 @@
 import { Agent, type IncomingHttpHeaders, request as sendHttp } from 'node:http';
-import { json as readJson } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
@@ -7,7 +7,7 @@ import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-st
 import type { Signal } from '@webhooks/core/signals/signal';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { type Api, composeApi } from './compose';
 import { readApiConfig } from './config';
 import { readProblem } from './testing/read-problem';
@@ -31,7 +31,7 @@ interface Bad {
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: unknown;
+  readonly text: string;
 }
 
 let redis: TestRedis;
@@ -178,9 +178,10 @@ const queries = fc.oneof(
   ),
 );
 
+// Without HEAD, which has no body to look at.
 const methods = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('POST', 'PATCH') },
-  fc.constantFrom('GET', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND'),
+  fc.constantFrom('GET', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND'),
 );
 
 function badRequests(): fc.Arbitrary<Bad> {
@@ -201,14 +202,16 @@ function badRequests(): fc.Arbitrary<Bad> {
 
 function send({ method, path, headers, body }: Bad): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = sendHttp({ port: api.port, host: '127.0.0.1', agent, method, path, headers });
+    // Or Node would send the body of a GET without saying that it does, and so as a request of its own.
+    const framed = { ...headers, 'content-length': Buffer.byteLength(body) };
+    const sent = sendHttp({ port: api.port, host: '127.0.0.1', agent, method, path, headers: framed });
     sent.once('error', reject);
     sent.once('response', (response) => {
-      const status = response.statusCode ?? 0;
-      const answer = { status, headers: textsOf(response.headers) };
-      const isProblem = status >= 400 && method !== 'HEAD';
-      if (isProblem) readJson(response).then((problem) => resolve({ ...answer, body: problem }), reject);
-      else response.resume().once('end', () => resolve({ ...answer, body: undefined }));
+      const { statusCode: status = 0 } = response;
+      readText(response).then(
+        (text) => resolve({ status, headers: textsOf(response.headers), text }),
+        reject,
+      );
     });
     sent.end(body);
   });
@@ -222,12 +225,12 @@ function textsOf(headers: IncomingHttpHeaders): Record<string, string> {
 async function faultIn(bad: Bad): Promise<string | undefined> {
   const answer = await send(bad);
   if (answer.status >= 500) return `status ${answer.status}`;
-  if (answer.status < 400 || bad.method === 'HEAD') return undefined;
+  if (answer.status < 400) return undefined;
   try {
-    readProblem(answer);
+    readProblem({ ...answer, body: JSON.parse(answer.text) });
     return undefined;
   } catch (error) {
-    return String(error);
+    return `${answer.status} ${answer.text}: ${String(error)}`;
   }
 }
 

@@ -144,6 +144,7 @@ describe('a client that does not speak HTTP', () => {
     const [held] = await accepted;
     socket.pause().write('nonsense\r\n\r\n');
     await once(held, 'close');
+    expect(held.destroyed).toBe(true);
   });
 
   it('takes nothing from the others', async () => {
@@ -162,6 +163,13 @@ it('answers headers of over 16 KiB with 431', async () => {
   socket.write(`GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(17 * 1024)}\r\n\r\n`);
   expect(readProblem(await readAnswer(socket))).toEqual({ status: 431, code: 'headers_too_large' });
   expect(signals.named('connection.refused')).toMatchObject([{ reason: 'headers_too_large' }]);
+});
+
+it('passes over expectations that it does not know', async () => {
+  const { open: openOne } = await start();
+  const socket = await openOne();
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\nexpect: a-miracle\r\nconnection: close\r\n\r\n');
+  expect(await text(socket)).toContain('served');
 });
 
 describe('a connection too many', () => {

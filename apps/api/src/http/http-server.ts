@@ -36,10 +36,16 @@ export function createHttpServer(
   { maxConnections, timeouts, newId, emit }: HttpServerOptions,
 ): Server {
   const { keepAliveTimeout, timeout, ...checked } = { ...TIMEOUTS, ...timeouts };
-  const server = createServer({ ...checked, keepAliveTimeout, maxHeaderSize: MAX_HEADER_BYTES }, listener);
+  const server = createServer(
+    // A request without Host is refused further on, where every error gets its form.
+    { ...checked, keepAliveTimeout, maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false },
+    listener,
+  );
   server.timeout = timeout;
   server.maxConnections = maxConnections;
   server.on('clientError', answerBrokenRequest({ newId, emit }));
+  // Without a listener Node answers 417 with no body to expectations that it doesn't know. They may be passed over.
+  server.on('checkExpectation', listener);
   server.on('drop', () => emit({ name: 'connection.refused', reason: 'too_many' }));
   return server;
 }
