@@ -211,6 +211,8 @@ describe('when Redis falls silent after a key was found', () => {
       }),
       actFor: createActFor(accountStore),
       idempotencyStore: createRedisIdempotencyStore(redis),
+      rateLimit: undefined,
+      trustProxy: 0,
       maxBodyBytes: 8_192,
       newId,
       clock,

@@ -42,6 +42,8 @@ function call(method: 'get' | 'post' | 'put' | 'patch', path: string, body?: obj
   return body === undefined ? test : test.send(body);
 }
 
+const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
+
 async function put(name: string, change: object = {}): Promise<Response> {
   return await call('put', `/v1/event-types/${name}`, { ...paid, ...change }, operatorKey);
 }
@@ -68,6 +70,9 @@ describe('PUT /v1/event-types/{name}', () => {
     ['a schema that is a list', 'invoice.paid', { schema: [] }, ['/schema']],
     ['a schema that is too long', 'invoice.paid', { schema: { title: 't'.repeat(40_000) } }, ['/schema']],
     ['an example that does not fit', 'invoice.paid', { example: { amount: 1 } }, ['/example/id']],
+    ['no example', 'invoice.paid', { example: undefined }, ['/example']],
+    ['an example that is too deep', 'invoice.paid', { example: deep(200) }, ['/example']],
+    ['a schema that is too deep', 'invoice.paid', { schema: { default: deep(200) } }, ['/schema']],
     ['no description', 'invoice.paid', { description: undefined }, ['/description']],
   ])('refuses %s, and points there', async (_what, name, change, pointers) => {
     expect(readProblem(await put(name, change))).toEqual({ status: 422, code: 'invalid_request', pointers });
