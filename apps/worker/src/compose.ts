@@ -15,8 +15,11 @@ import type { DisablePolicy } from '@webhooks/core/endpoints/disable-policy';
 import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
 import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHandBack } from '@webhooks/core/gates/hand-back';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
@@ -39,6 +42,7 @@ import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
+import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -175,7 +179,13 @@ export async function composeWorker(
   const fanOut = new BullmqFanOutConsumer({
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
-    maxEventBytes: config.MAX_EVENT_BYTES,
+    readEventJob: createReadEventJob({
+      validateEvent: createValidateEvent({
+        eventTypeStore: createRedisEventTypeStore(storeRedis),
+        maxBytes: config.MAX_EVENT_BYTES,
+      }),
+      resolveEndpoints: createResolveEndpoints(endpointStore),
+    }),
     deadLetters,
     eventHorizon,
     fanOutEvent: createFanOutEvent({

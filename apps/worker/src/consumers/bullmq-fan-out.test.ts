@@ -37,7 +37,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     emit: () => {},
     eventHorizon,
     deadLetters: { keep: async () => {} },
-    maxEventBytes: 1_024,
+    readEventJob: async () => ({ event, source: 'http' }),
     async fanOutEvent() {
       runs += 1;
       if (runs === 1) throw new Error('OOM');

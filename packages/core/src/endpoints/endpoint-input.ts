@@ -1,22 +1,17 @@
 import { z } from 'zod';
 import { durationSchema } from '../config/duration';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
-import { eventTypeNames } from '../events/catalogue/index';
-import { orderings } from './endpoint';
-import { isKnownFilter } from './event-filter';
+import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
+import { endpointUidSchema, orderings } from './endpoint';
+import { metadataPatchSchema, metadataSchema } from './metadata';
 import { secretSchema } from './secret';
 import { newTlsSchema, tlsPatchSchema } from './tls-input';
 
 const MAX_FILTERS = 100;
 
+// Which types there are is looked up: see `requireKnownFilters`.
 const eventsSchema = z
-  .array(
-    z.string().refine((filter) => isKnownFilter(filter, eventTypeNames), {
-      error: ({ input }) =>
-        `"${String(input)}" is not a known event type; known are ${eventTypeNames.join(', ')}, ` +
-        'a prefix of them such as keyword.*, or * for all',
-    }),
-  )
+  .array(z.string())
   .min(1, 'must name at least one event type')
   .max(MAX_FILTERS, `must name at most ${MAX_FILTERS} event types`)
   .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice');
@@ -29,6 +24,7 @@ const optionSchemas = {
   description: z.string().max(500, 'must have at most 500 characters'),
   rate_limit: z.int().min(1).max(10_000),
   ordering: z.enum(orderings),
+  uid: endpointUidSchema,
   timeout_ms: z.int().min(1_000).max(60_000),
   retry_schedule: z
     .array(
@@ -49,6 +45,8 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       secret: secretSchema.optional(),
       tls: newTlsSchema.optional(),
       ...z.object(optionSchemas).partial().shape,
+      metadata: metadataSchema.optional(),
+      headers: customHeadersSchema.optional(),
     })
     .transform(renameMembers);
 }
@@ -63,9 +61,12 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       description: optionSchemas.description.nullish(),
       rate_limit: optionSchemas.rate_limit.nullish(),
       ordering: optionSchemas.ordering.nullish(),
+      uid: optionSchemas.uid.nullish(),
       timeout_ms: optionSchemas.timeout_ms.nullish(),
       retry_schedule: optionSchemas.retry_schedule.nullish(),
       tls: tlsPatchSchema.nullish(),
+      metadata: metadataPatchSchema.nullish(),
+      headers: customHeadersPatchSchema.nullish(),
     })
     .transform(renameMembers);
 }

@@ -39,13 +39,25 @@ type MapText = (text: string, owner: string) => string;
 // Each is bound to its account, its endpoint and its place, so that it opens nowhere else.
 function mapSecrets(endpoint: Endpoint, map: MapText): Endpoint {
   const owner = `${endpoint.accountId}/${endpoint.id}`;
-  const secrets = endpoint.secrets.map((each) => ({ ...each, secret: map(each.secret, `${owner}/secret`) }));
-  if (endpoint.tls === undefined) return { ...endpoint, secrets };
-  const { ca, certificate, key } = endpoint.tls;
-  const tls = {
+  const { secrets, headers, tls } = endpoint;
+  return {
+    ...endpoint,
+    secrets: secrets.map((each) => ({ ...each, secret: map(each.secret, `${owner}/secret`) })),
+    ...(headers === undefined ? {} : { headers: mapHeaders(headers, map, owner) }),
+    ...(tls === undefined ? {} : { tls: mapTls(tls, map, owner) }),
+  };
+}
+
+function mapHeaders(headers: NonNullable<Endpoint['headers']>, map: MapText, owner: string) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, map(value, `${owner}/headers.${name}`)]),
+  );
+}
+
+function mapTls({ ca, certificate, key }: NonNullable<Endpoint['tls']>, map: MapText, owner: string) {
+  return {
     ...(ca === undefined ? {} : { ca: map(ca, `${owner}/tls.ca`) }),
     ...(certificate === undefined ? {} : { certificate: map(certificate, `${owner}/tls.certificate`) }),
     ...(key === undefined ? {} : { key: map(key, `${owner}/tls.key`) }),
   };
-  return { ...endpoint, secrets, tls };
 }

@@ -32,8 +32,9 @@ export class BullmqWakeQueue implements WakeQueue {
     const moment = Math.ceil(Math.max(at, now) / grainMs) * grainMs;
     // Each of many that are held asks for the same: that it is on the queue already need not be asked of Redis.
     if (this.#asked.get(endpointId) === moment && moment > now) return;
-    const job: WakeJob = { account_id: accountId, endpoint_id: endpointId };
-    await this.#queue.add('wake', job, { jobId: `${endpointId}.${moment}`, delay: moment - now });
+    const data: WakeJob = { account_id: accountId, endpoint_id: endpointId };
+    const opts = { jobId: `${endpointId}.${moment}`, delay: moment - now };
+    await this.#queue.add({ name: 'wake', data, opts });
     this.#asked.set(endpointId, moment);
   }
 
