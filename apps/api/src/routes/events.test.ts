@@ -209,7 +209,7 @@ describe('POST /v1/events', () => {
       pointers: ['/webhook_ids/1'],
     });
     expect(refused.body.errors[0].detail).toContain(foreign.id);
-    expect(await queuedEvents()).toHaveLength(1);
+    expect(await queuedEvents()).toHaveLength(2);
   });
 
   it('is announced, and counted by its type', async () => {
