@@ -1,41 +1,32 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { freePort } from '../support/free-port';
-import { newApiKey, Stack } from '../support/stack';
 import { until } from '../support/until';
 import { blocksOf, readPage } from './read-page';
-import { Terminal } from './terminal';
-
-const API_ON_PAGE = 'http://127.0.0.1:3000';
-const RECEIVER_PORT_ON_PAGE = '4000';
-const ROOT = join(__dirname, '..', '..');
+import { Reader } from './reader';
 
 describe('the page Getting started', () => {
-  const apiKey = newApiKey();
-  let folder: string;
-  let receiverPort: number;
-  let stack: Stack;
-  let terminal: Terminal;
+  let reader: Reader;
 
   beforeAll(async () => {
-    receiverPort = await freePort();
-    stack = await Stack.start({ environment: { BOOTSTRAP_API_KEY: apiKey, RETRY_SCHEDULE: '1s,1s' } });
-    folder = await mkdtemp(join(tmpdir(), 'webhooks-getting-started-'));
-    await mkdir(join(folder, '.data'));
-    await writeFile(join(folder, '.data', 'api-key'), apiKey);
-    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    terminal = new Terminal(folder);
+    reader = await Reader.start({ RETRY_SCHEDULE: '1s,1s' });
   });
-  afterAll(async () => {
-    await terminal.close();
-    await stack.stop();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => reader.stop());
 
   it('leads to verified deliveries, a retry and a rotated secret by what can be pasted from it', async () => {
-    const [start, talk, register, receive, publish, fail, look, rotate, restart, publishAgain, cleanUp, ...rest] =
-      await commands();
+    const { terminal } = reader;
+    const blocks = blocksOf(await readPage('getting-started.md'), 'sh').map((block) => reader.adapt(block));
+    const [
+      start,
+      talk,
+      register,
+      receive,
+      publish,
+      fail,
+      look,
+      rotate,
+      restart,
+      publishAgain,
+      cleanUp,
+      ...rest
+    ] = blocks;
     expect(start).toBe('npm start');
     expect(rest).toEqual([]);
 
@@ -61,16 +52,7 @@ describe('the page Getting started', () => {
     expect(await terminal.paste('api webhooks')).toContain('"data":[]');
   });
 
-  /** Those of the page, with the ports of this test. */
-  async function commands(): Promise<string[]> {
-    const page = await readPage('getting-started.md');
-    return blocksOf(page, 'sh').map((block) =>
-      block.replace(API_ON_PAGE, stack.client.baseUrl).replaceAll(RECEIVER_PORT_ON_PAGE, String(receiverPort)),
-    );
-  }
-
   async function receiverListens(): Promise<void> {
-    const look = async () => await fetch(`http://127.0.0.1:${receiverPort}`).catch(() => undefined);
-    await until(look);
+    await until(async () => await fetch(`http://127.0.0.1:${reader.receiverPort}`).catch(() => undefined));
   }
 });
