@@ -92,3 +92,14 @@ async function publishUntil(isEnough: () => boolean, accepted: string[]): Promis
     if (status === 202) accepted.push(body.id);
   }
 }
+
+it('ends a worker that is told to stop while Redis is silent, and does not wait for ever', async () => {
+  const worker = await stack.startWorker({ SHUTDOWN_TIMEOUT: '100ms' });
+  redis.freeze();
+  const exitCode = await worker.end('SIGTERM');
+  redis.thaw();
+  expect(exitCode).toBe(1);
+  expect(worker.log).toContainEqual(
+    expect.objectContaining({ message: 'process.fault', detail: expect.stringContaining('without waiting') }),
+  );
+});

@@ -4,6 +4,7 @@ import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
+import { startConnectProxy } from '@webhooks/core/testing/connect-proxy';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 
@@ -94,5 +95,38 @@ describeTls('a delivery over TLS', () => {
     ]);
     expect(receiver.requests).toEqual([]);
     await receiver.stop();
+  });
+});
+
+describeTls('a delivery by a proxy that is reached over TLS', () => {
+  it('goes through it, with TLS from end to end inside', async () => {
+    const authority = new CertificateAuthority();
+    const proxy = await startConnectProxy({ tls: authority.issue({ subject: 'DNS:localhost' }) });
+    const receiver = createServer(
+      authority.issue({ subject: 'DNS:hooks.example.com' }),
+      (_request, response) => response.writeHead(204).end(),
+    );
+    receiver.listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    const { port } = receiver.address() as AddressInfo;
+    const stack = await Stack.start({
+      environment: {
+        NODE_EXTRA_CA_CERTS: authority.certFile,
+        DELIVERY_PROXY_URL: `https://localhost:${proxy.port}`,
+      },
+    });
+    try {
+      const webhook = await stack.client.register(`https://hooks.example.com:${port}/hook`);
+      const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+      const { attempts } = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+      expect(attempts).toMatchObject([{ outcome: 'delivered' }]);
+      expect(proxy.asked).toEqual([`hooks.example.com:${port}`]);
+    } finally {
+      await stack.stop();
+      receiver.close();
+      receiver.closeAllConnections();
+      await proxy.close();
+      authority.remove();
+    }
   });
 });

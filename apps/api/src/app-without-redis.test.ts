@@ -13,6 +13,7 @@ import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
@@ -145,7 +146,7 @@ describe('when Redis falls silent after a key was found', () => {
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
     const breakerStore = createRedisBreakerStore(redis);
-    const parkedStore = createRedisParkedStore(redis);
+    const parkedStore = createRedisParkedStore(redis, { retentionMs: 60_000, clock });
     const healthStore = createRedisHealthStore(redis, 60_000);
     const wakeQueue = willClose(new BullmqWakeQueue({ redis, prefix: 'bull' }, clock));
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
@@ -156,6 +157,7 @@ describe('when Redis falls silent after a key was found', () => {
           deliveryStore,
           healthStore,
           breakerStore,
+          turnStore: createRedisTurnStore(redis),
           removeGate: createRedisRemoveGate(redis),
           wakeQueue,
           newId,

@@ -18,6 +18,7 @@ import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
@@ -73,7 +74,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   });
   const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
   const breakerStore = createRedisBreakerStore(storeRedis);
-  const parkedStore = createRedisParkedStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
   const eventQueue = new BullmqEventQueue(queues);
   const subscriptions = createSubscriptions(endpointStore);
@@ -94,6 +95,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         deliveryStore,
         healthStore,
         breakerStore,
+        turnStore: createRedisTurnStore(storeRedis),
         removeGate: createRedisRemoveGate(storeRedis),
         wakeQueue,
         newId,

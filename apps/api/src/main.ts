@@ -11,5 +11,10 @@ void runProcess(async () => {
     service: 'api',
   });
   const { emit, port, parts } = await composeApi(config, [log]);
-  return { emit, parts, detail: `API on http://${config.API_HOST}:${port}` };
+  return {
+    emit,
+    parts,
+    detail: `API on http://${config.API_HOST}:${port}`,
+    stopWithinMs: config.SHUTDOWN_TIMEOUT,
+  };
 });

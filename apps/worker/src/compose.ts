@@ -18,18 +18,24 @@ import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-st
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
+import { createHandBack } from '@webhooks/core/gates/hand-back';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
 import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
 import { Lanes } from '@webhooks/core/gates/lanes';
+import { createLookAtGate } from '@webhooks/core/gates/look-at-gate';
 import { createMove } from '@webhooks/core/gates/move';
 import { createOpenGate } from '@webhooks/core/gates/open-gate';
+import { createPassTurn } from '@webhooks/core/gates/pass-turn';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisPermitStore } from '@webhooks/core/gates/redis-permit-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createSettle } from '@webhooks/core/gates/settle';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
@@ -96,11 +102,14 @@ export async function composeWorker(
   const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
   const breakerStore = createRedisBreakerStore(storeRedis);
-  const parkedStore = createRedisParkedStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
+  const permitStore = createRedisPermitStore(storeRedis);
+  const turnStore = createRedisTurnStore(storeRedis);
   const removeGate = createRedisRemoveGate(storeRedis);
   const deliveryQueue = new BullmqDeliveryQueue(queues);
   const eventQueue = new BullmqEventQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
+  const eventHorizon = new BullmqEventHorizon(queues);
   const deadLetters = new BullmqDeadLetters(queues);
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
@@ -131,18 +140,26 @@ export async function composeWorker(
   });
   const lanes = new Lanes(Math.max(Math.floor(config.WORKER_CONCURRENCY / STRANGERS_SHARE), 1));
   const waitingHere: WaitingHere = new Set();
-  const gate = {
+  const gateParts = {
     endpointStore,
     breakerStore,
     parkedStore,
+    permitStore,
+    turnStore,
+    eventHorizon,
     removeGate,
     windows,
     lanes,
+    releaseQueue: deliveryQueue,
+    slowLaneQueue: deliveryQueue,
     wakeQueue,
     waitingHere,
+    attemptTimeoutMs: config.DELIVERY_TIMEOUT,
     clock,
     emit,
   };
+  const gate = { ...gateParts, openGate: createOpenGate(gateParts) };
+  const hold = createHold(gate);
   const disable = createDisable(gate);
   const disableFailing = createDisableFailing({
     healthStore,
@@ -150,7 +167,6 @@ export async function composeWorker(
     policy: disablePolicyOf(config),
     clock,
   });
-  const openGate = createOpenGate({ ...gate, releaseQueue: deliveryQueue });
 
   const subscriptions = createSubscriptions(endpointStore);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
@@ -161,11 +177,13 @@ export async function composeWorker(
     concurrency: FAN_OUT_CONCURRENCY,
     maxEventBytes: config.MAX_EVENT_BYTES,
     deadLetters,
+    eventHorizon,
     fanOutEvent: createFanOutEvent({
       eventStore,
       subscriptions,
       deliveryStore,
       deliveryQueue,
+      hold,
       clock,
       emit,
     }),
@@ -178,9 +196,11 @@ export async function composeWorker(
     windows,
     lanes,
     admit: createAdmit(gate),
-    hold: createHold(gate),
-    move: createMove({ slowLaneQueue: deliveryQueue, emit }),
-    settle: createSettle({ ...gate, disable, disableFailing, openGate }),
+    hold,
+    move: createMove(gate),
+    handBack: createHandBack(gate),
+    settle: createSettle({ ...gate, disable, disableFailing }),
+    passTurn: createPassTurn(gate),
     raise: operationalEvents.raise,
     healthRecorder,
     transport: transport.send,
@@ -204,7 +224,11 @@ export async function composeWorker(
     lane: 'slow',
     concurrency: config.SLOW_LANE_CONCURRENCY ?? config.WORKER_CONCURRENCY,
   });
-  const gates = new BullmqOpenGateConsumer({ ...consumer, concurrency: OPEN_GATE_CONCURRENCY, openGate });
+  const gates = new BullmqOpenGateConsumer({
+    ...consumer,
+    concurrency: OPEN_GATE_CONCURRENCY,
+    lookAtGate: createLookAtGate(gate),
+  });
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,

@@ -11,5 +11,10 @@ void runProcess(async () => {
     service: 'worker',
   });
   const { emit, port, parts } = await composeWorker(config, [log]);
-  return { emit, parts, detail: `worker, with its metrics on http://${config.WORKER_HOST}:${port}/metrics` };
+  return {
+    emit,
+    parts,
+    detail: `worker, with its metrics on http://${config.WORKER_HOST}:${port}/metrics`,
+    stopWithinMs: config.SHUTDOWN_TIMEOUT,
+  };
 });

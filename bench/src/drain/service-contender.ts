@@ -6,10 +6,12 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
+import type { Subscriber } from '@webhooks/core/endpoints/stored-endpoint';
 import type { AccountId, EventId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -37,6 +39,7 @@ export const serviceContender: Contender = {
     const endpoints = createManageEndpoints({
       healthStore: createRedisHealthStore(storeRedis, RETENTION.ageMs),
       breakerStore: createRedisBreakerStore(storeRedis),
+      turnStore: createRedisTurnStore(storeRedis),
       removeGate: createRedisRemoveGate(storeRedis),
       wakeQueue: { wake: async () => {} },
       endpointStore,
@@ -47,19 +50,21 @@ export const serviceContender: Contender = {
       disable: createDisable({ endpointStore, clock: systemClock, emit: () => {} }),
       raise: () => {},
     });
-    const subscribers = new Map<AccountId, Awaited<ReturnType<typeof endpoints.create>>['id']>();
+    const subscribers = new Map<AccountId, Subscriber>();
     for (let i = 0; i < ENDPOINTS; i += 1) {
       const accountId = accountOf(i);
-      subscribers.set(accountId, (await endpoints.create(accountId, { url: receiverUrl, events: ['*'] })).id);
+      subscribers.set(accountId, await endpoints.create(accountId, { url: receiverUrl, events: ['*'] }));
     }
     const fanOutEvent = createFanOutEvent({
       eventStore: createRedisEventStore(storeRedis, RETENTION.ageMs),
       // Known from above: reading them 20,000 times is not what is measured here.
       subscriptions: {
-        subscribersOf: async (accountId) => [subscribers.get(accountId)].filter((id) => id !== undefined),
+        subscribersOf: async (accountId) => [subscribers.get(accountId)].filter((each) => each !== undefined),
       },
       deliveryStore,
       deliveryQueue,
+      // None of these endpoints asks for its deliveries in order.
+      hold: async () => {},
       clock: systemClock,
       emit: () => {},
     });

@@ -43,7 +43,10 @@ export class HealthyReceiver {
     for (let i = 0; i < count; i += 1) {
       const keyword = `red shoes ${i} ${Math.random()}`;
       this.#sentAt.set(keyword, performance.now());
-      publishing.push(service.publish(EVENT_TYPE, { keyword, position: 11, volume: 2400 }));
+      const published = service.publish(EVENT_TYPE, { keyword, position: 11, volume: 2400 });
+      // A failure is told below; by itself it would end the process, and leave the service behind.
+      published.catch(() => {});
+      publishing.push(published);
       await wait(everyMs);
     }
     await Promise.all(publishing);

@@ -43,10 +43,10 @@ export async function measureNeighbours(options: NeighbourOptions): Promise<Neig
     const quiet = await healthy.receive(service, events, HEALTHY_EVERY_MS);
     await registerZoo(service, options);
     const stop = new AbortController();
-    const publishing = publishToZoo(service, stop.signal);
-    const besideTheZoo = await healthy.receive(service, events, HEALTHY_EVERY_MS);
-    stop.abort();
-    await publishing;
+    const [besideTheZoo] = await Promise.all([
+      healthy.receive(service, events, HEALTHY_EVERY_MS).finally(() => stop.abort()),
+      publishToZoo(service, stop.signal),
+    ]);
     return { quiet, besideTheZoo };
   } finally {
     await service.stop();

@@ -20,7 +20,7 @@ beforeAll(async () => {
   api = await startTestApi();
   healthStore = createRedisHealthStore(api.redis.client, 60_000);
   breakerStore = createRedisBreakerStore(api.redis.client);
-  parkedStore = createRedisParkedStore(api.redis.client);
+  parkedStore = createRedisParkedStore(api.redis.client, { retentionMs: 60_000, clock: Date.now });
 });
 beforeEach(async () => {
   ({ key } = await api.issueKey());

@@ -1,11 +1,13 @@
-import type { Deliver, DeliverInput, DeliverResult } from '@webhooks/core/deliveries/deliver';
+import type { Deliver, DeliverResult } from '@webhooks/core/deliveries/deliver';
+import type { DeliveryRun } from '@webhooks/core/deliveries/delivery-run';
 import type { Lane } from '@webhooks/core/gates/lanes';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { isUnreadableSecret } from '@webhooks/core/secrets/seal';
 import { DelayedError, type Job, UnrecoverableError, WaitingError, type Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { RetryLater } from './retry-later';
-import { isUnreadableSecret, UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
+import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 export interface DeliverConsumerOptions extends ConsumerOptions {
   /** Whose queue it takes from. */
@@ -64,7 +66,7 @@ export class BullmqDeliverConsumer {
     }
   }
 
-  // Nothing was sent and nothing is on record: the delivery waits for the key, and uses no attempt.
+  // Either nothing was sent, or what was is on record: the delivery waits for the key, and uses no further attempt.
   async #deliver(job: Job<DeliveryJob>, signal: AbortSignal): Promise<DeliverResult> {
     try {
       return await this.options.deliver({ ...readJob(job), lane: this.options.lane }, signal);
@@ -77,7 +79,7 @@ export class BullmqDeliverConsumer {
 }
 
 // Only our own fan-out adds such jobs, so one that can't be read is kept among the failed, for people to look at.
-function readJob(job: Job<DeliveryJob>): Omit<DeliverInput, 'lane'> {
+function readJob(job: Job<DeliveryJob>): Omit<DeliveryRun, 'lane'> {
   const parts = parseDeliveryJobId(job.id ?? '');
   const data = deliveryJobSchema.safeParse(job.data);
   if (!parts || !data.success) throw new UnrecoverableError('Not a delivery job.');

@@ -1,6 +1,7 @@
 import type { FanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { AppError } from '@webhooks/core/errors/app-error';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
+import type { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { type EventJob, type ReadEvent, readEventJob } from '@webhooks/core/queue/read-event-job';
 import type { Job, Worker } from 'bullmq';
@@ -10,6 +11,7 @@ import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly fanOutEvent: FanOutEvent;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
+  readonly eventHorizon: Pick<BullmqEventHorizon, 'notePutBack' | 'forgetPutBack'>;
   readonly maxEventBytes: number;
 }
 
@@ -35,7 +37,19 @@ export class BullmqFanOutConsumer {
     const eventJob = { id, name, timestamp, data };
     const read = readOrFault(eventJob, this.options.maxEventBytes);
     const work = () => (read instanceof AppError ? this.#reject(eventJob, read) : this.#fanOut(read));
-    await orTryAgainSoon(work, job, token, this.options.emit);
+    await orTryAgainSoon(() => this.#noted(work, job), job, token, this.options.emit);
+  }
+
+  // An event that is put back is behind younger ones on the queue: who delivers in order has to know of it.
+  async #noted(work: () => Promise<void>, { id = '', timestamp, attemptsStarted }: Job): Promise<void> {
+    const { eventHorizon } = this.options;
+    try {
+      await work();
+    } catch (error) {
+      await eventHorizon.notePutBack(id, timestamp);
+      throw error;
+    }
+    if (attemptsStarted > 1) await eventHorizon.forgetPutBack(id);
   }
 
   async #fanOut(read: ReadEvent): Promise<void> {

@@ -1,4 +1,4 @@
-import type { OpenGate } from '@webhooks/core/gates/open-gate';
+import type { LookAtGate } from '@webhooks/core/gates/look-at-gate';
 import { GATES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { type WakeJob, wakeJobSchema } from '@webhooks/core/queue/wake-job';
 import { type Job, UnrecoverableError, type Worker } from 'bullmq';
@@ -6,11 +6,8 @@ import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 
 export interface OpenGateConsumerOptions extends ConsumerOptions {
-  readonly openGate: OpenGate;
+  readonly lookAtGate: LookAtGate;
 }
-
-// How many deliveries a gate lets through at once; each that ends well lets more of them through.
-const PLACES = 2;
 
 /** Looks at gates when their time has come. */
 export class BullmqOpenGateConsumer {
@@ -33,7 +30,7 @@ export class BullmqOpenGateConsumer {
     const data = wakeJobSchema.safeParse(job.data);
     if (!data.success) throw new UnrecoverableError('Not a wake job.');
     const { account_id, endpoint_id } = data.data;
-    const open = () => this.options.openGate(account_id, endpoint_id, PLACES);
-    await orTryAgainSoon(open, job, token, this.options.emit);
+    const look = () => this.options.lookAtGate(account_id, endpoint_id);
+    await orTryAgainSoon(look, job, token, this.options.emit);
   }
 }

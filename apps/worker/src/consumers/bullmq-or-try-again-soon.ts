@@ -1,6 +1,7 @@
+import { isUnreadableSecret } from '@webhooks/core/secrets/seal';
 import type { Emit } from '@webhooks/core/signals/signals';
 import { DelayedError, type Job } from 'bullmq';
-import { isUnreadableSecret, UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
+import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 const SOON_MS = 1_000;
 

@@ -8,6 +8,7 @@ import { createRedisEventStore, type EventStore } from '../events/redis-event-st
 import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS } from '../gates/breaker';
 import { SLOW_MS } from '../gates/lanes';
 import { keys } from '../redis/keys';
+import { secretUnreadable } from '../secrets/seal';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -17,16 +18,17 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { createDeliver, type DeliverInput } from './deliver';
+import { createDeliver } from './deliver';
 import { deliveryIdOf } from './delivery-id';
 import type { DeliveryFact } from './delivery-log';
+import type { DeliveryRun } from './delivery-run';
 import { judgeResult } from './judge-result';
 import { createRedisDeliveryStore, type DeliveryStore } from './redis-delivery-store';
 import type { DeliveryRequest, SendResult, SentResult } from './transport';
 
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;
-const SCHEDULE = [5_000, 300_000];
+const SCHEDULE = [5_000, 300_000] as const;
 
 let redis: TestRedis;
 let endpointStore: EndpointStore;
@@ -61,6 +63,11 @@ const refused: SendResult = {
   timings: {},
 };
 
+const unsent: Extract<SendResult, { kind: 'unsent' }> = {
+  kind: 'unsent',
+  error: 'The proxy could not be used (ECONNREFUSED).',
+};
+
 interface Arrangement {
   /** What the receiver gives to one request after the other. */
   readonly results?: SendResult[];
@@ -70,10 +77,13 @@ interface Arrangement {
   readonly type?: string;
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
-  readonly job?: Partial<Pick<DeliverInput, 'side' | 'wasReleased' | 'lane'>>;
+  readonly job?: Partial<Pick<DeliveryRun, 'side' | 'wasReleased' | 'lane'>>;
   readonly random?: number;
+  /** How often what follows from an attempt is refused. */
+  readonly refusals?: number;
+  readonly refusal?: Error;
   /** Happens while a request is under way. */
-  readonly whileSending?: (input: DeliverInput) => unknown;
+  readonly whileSending?: (input: DeliveryRun) => unknown;
 }
 
 /** A delivery that is ready to go, and a receiver that remembers its requests. */
@@ -83,13 +93,15 @@ async function arrange({
   random = 0,
   job = {},
   type = 'keyword.quick_win',
+  refusals = 0,
+  refusal = new Error('OOM'),
   whileSending,
   ...given
 }: Arrangement = {}) {
   const endpoint =
     given.endpoint === undefined || given.endpoint === 'deleted' ? buildEndpoint() : given.endpoint;
   const event: AcceptedEvent = buildEvent({ accountId: endpoint.accountId, acceptedAt: NOW - 1_000, type });
-  const input: DeliverInput = {
+  const input: DeliveryRun = {
     accountId: event.accountId,
     eventId: event.id,
     endpointId: endpoint.id,
@@ -110,8 +122,14 @@ async function arrange({
   const recorded: [EndpointId, EndedAttempt][] = [];
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
+  let settled = 0;
   const deliver = createDeliver({
     ...gate,
+    async settle(outcome) {
+      settled += 1;
+      if (settled <= refusals) throw refusal;
+      return await gate.settle(outcome);
+    },
     eventStore,
     endpointStore,
     deliveryStore,
@@ -303,11 +321,12 @@ describe('a receiver that asks to be disabled', () => {
   const DISABLED = { status: 'disabled', disabledReason: 'receiver' };
 
   it('gets nothing any more, and what it did not accept is held', async () => {
-    const { deliver, endpoint, input, gate } = await arrange({
+    const { deliver, endpoint, input, gate, moveClock } = await arrange({
       results: [answered(500, { wish: 'disable' })],
     });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject(DISABLED);
+    moveClock(SCHEDULE[0]);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
   });
@@ -323,8 +342,6 @@ describe('a receiver that asks to be disabled', () => {
 });
 
 describe('a delivery that could not leave us', () => {
-  const unsent: SendResult = { kind: 'unsent', error: 'The proxy could not be used (ECONNREFUSED).' };
-
   it('comes again soon: it was no attempt, and no failure of the endpoint', async () => {
     const { deliver, readRecord, gate, input, signals } = await arrange({ results: [unsent, answered(204)] });
     expect(await deliver()).toEqual({ kind: 'again', delayMs: 5_000 });
@@ -345,15 +362,28 @@ describe('a delivery that could not leave us', () => {
     await deliver();
     expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
   });
+
+  it("lets another one have its endpoint's probe at once", async () => {
+    const { deliver, gate, input, moveClock } = await arrange({ results: [unsent], job: { lane: 'slow' } });
+    for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
+      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
+    }
+    moveClock(FIRST_OPEN_MS);
+    const before = await gate.breakerStore.readBreaker(input.endpointId);
+    expect(await deliver()).toMatchObject({ kind: 'again' });
+    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(before);
+  });
 });
 
 describe('further attempts', () => {
   it('count on, wait longer, and keep what happened before', async () => {
-    const { deliver, requests, readRecord, event } = await arrange({
+    const { deliver, requests, readRecord, event, moveClock } = await arrange({
       results: [answered(500), refused, answered(204)],
     });
     expect(await deliver()).toMatchObject({ delayMs: 5_000 });
+    moveClock(5_000);
     expect(await deliver()).toMatchObject({ delayMs: 300_000 });
+    moveClock(300_000);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests.map(({ headers }) => [headers['x-service-attempt'], headers['webhook-id']])).toEqual([
       ['1', event.id],
@@ -366,30 +396,50 @@ describe('further attempts', () => {
     });
   });
 
-  it('end with the schedule: then the delivery is exhausted, and kept', async () => {
-    const { deliver, readRecord, signals } = await arrange({
-      results: [answered(500), answered(500), answered(500, { retryAfter: '60' })],
+  it('are not made before their time, should the job run again after a crash or an error', async () => {
+    const { deliver, requests, readRecord, moveClock } = await arrange({
+      results: [answered(500), answered(204)],
     });
     await deliver();
-    await deliver();
+    moveClock(1_000);
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 4_000, reason: 'not_due' });
+    expect(requests).toHaveLength(1);
+    expect(await readRecord()).toMatchObject({ attempts: [{ number: 1 }] });
+
+    moveClock(4_000);
+    expect(await deliver()).toEqual({ kind: 'done' });
+  });
+
+  it('end with the schedule: then the delivery is exhausted, and kept', async () => {
+    const { deliver, readRecord, signals, moveClock } = await arrange({
+      results: [answered(500), answered(500), answered(500, { retryAfter: '60' })],
+    });
+    for (const delayMs of SCHEDULE) {
+      await deliver();
+      moveClock(delayMs);
+    }
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'exhausted', nextAttemptAt: undefined });
     expect(signals.named('delivery.ended')).toMatchObject([{ status: 'exhausted' }]);
   });
 
   it("follow the endpoint's own schedule, if it has one", async () => {
-    const { deliver, readRecord } = await arrange({
+    const { deliver, readRecord, moveClock } = await arrange({
       endpoint: buildEndpoint({ retrySchedule: [7_000] }),
       results: [answered(500), answered(500)],
     });
     expect(await deliver()).toMatchObject({ kind: 'retry', delayMs: 7_000 });
+    moveClock(7_000);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'exhausted' });
   });
 
   it('go to where the endpoint is by then, signed with the secret that it has by then', async () => {
-    const { deliver, requests, endpoint } = await arrange({ results: [answered(500), answered(204)] });
+    const { deliver, requests, endpoint, moveClock } = await arrange({
+      results: [answered(500), answered(204)],
+    });
     await deliver();
+    moveClock(SCHEDULE[0]);
     const moved = {
       ...buildEndpoint(),
       id: endpoint.id,
@@ -550,10 +600,12 @@ describe('a delivery that has to wait', () => {
 
 async function takeEveryPlace(
   { admit, windows }: ReturnType<typeof buildGate>,
-  { accountId, endpointId }: DeliverInput,
+  { accountId, endpointId }: DeliveryRun,
 ): Promise<void> {
   const endpoint = buildEndpoint({ id: endpointId, accountId });
-  while (windows.freePlaces(endpointId) > 0) await admit(endpoint, CLOSED, 'slow');
+  while (windows.freePlaces(endpointId) > 0) {
+    await admit({ endpoint, breaker: CLOSED, eventId: buildEvent().id, wasReleased: false, lane: 'slow' });
+  }
 }
 
 describe("its endpoint's gate", () => {
@@ -586,12 +638,15 @@ describe("its endpoint's gate", () => {
   });
 
   it('closes for good, until somebody opens it, when the receiver says that it is gone', async () => {
-    const { deliver, endpoint, input, gate, readRecord } = await arrange({ results: [answered(410)] });
+    const { deliver, endpoint, input, gate, readRecord, moveClock } = await arrange({
+      results: [answered(410)],
+    });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject({
       status: 'disabled',
       disabledReason: 'gone',
     });
+    moveClock(SCHEDULE[0]);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
@@ -621,6 +676,7 @@ describe('a delivery on the fast lane', () => {
       whileSending: () => moveClock(SLOW_MS),
     });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
+    moveClock(SCHEDULE[0]);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(gate.moves.moved).toHaveLength(1);
     expect(requests).toHaveLength(1);
@@ -683,6 +739,137 @@ describe('a delivery on the slow lane', () => {
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toHaveLength(1);
     expect(gate.lanes.enter('fast', input.endpointId, false)).toMatchObject({ kind: 'admitted' });
+  });
+});
+
+describe('where deliveries go one at a time', () => {
+  const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
+
+  /** Gives the delivery its turn, and has another one wait behind it. */
+  async function giveTurn({ gate, input, event }: Awaited<ReturnType<typeof arrange>>) {
+    const { parkedStore, turnStore } = gate;
+    const own = { eventId: input.eventId, side: 'first' } as const;
+    const next = { eventId: buildEvent().id, side: 'first' } as const;
+    await parkedStore.park(input.endpointId, own, event.acceptedAt);
+    await turnStore.give(input.endpointId, own);
+    await parkedStore.forget(input.endpointId, [own]);
+    await parkedStore.park(input.endpointId, next, event.acceptedAt + 1);
+    return {
+      isNextReleased: () => gate.releases.released.some(({ parked }) => parked.eventId === next.eventId),
+    };
+  }
+
+  it('one waits until it is its turn', async () => {
+    const endpoint = strictEndpoint();
+    await giveTurn(await arrange({ endpoint }));
+    const { deliver, requests, gate, input, signals } = await arrange({ endpoint });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'out_of_turn' }]);
+  });
+
+  it('the next one goes once this one is delivered', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint(), results: [answered(204)] });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one waits through the retries of this one, and goes once it is exhausted', async () => {
+    const arranged = await arrange({
+      endpoint: strictEndpoint(),
+      results: [answered(500), answered(500), answered(500)],
+    });
+    const { isNextReleased } = await giveTurn(arranged);
+    for (const delayMs of SCHEDULE) {
+      await arranged.deliver();
+      expect(isNextReleased()).toBe(false);
+      arranged.moveClock(delayMs);
+    }
+    await arranged.deliver();
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one goes when this one was over before its worker died', async () => {
+    const log = [{ kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }] as const;
+    const arranged = await arrange({ endpoint: strictEndpoint(), log });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(arranged.requests).toEqual([]);
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one goes when the event of this one is no longer kept', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint(), event: 'expired' });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(await arranged.readRecord()).toMatchObject({ status: 'cancelled' });
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the next one goes when the receiver asks for the end of this one', async () => {
+    const results = [answered(422, { wish: 'abort' })];
+    const arranged = await arrange({ endpoint: strictEndpoint(), results });
+    const { isNextReleased } = await giveTurn(arranged);
+    await arranged.deliver();
+    expect(await arranged.readRecord()).toMatchObject({ status: 'aborted' });
+    expect(isNextReleased()).toBe(true);
+  });
+
+  it('the turn is kept when the request could not leave us', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint(), results: [unsent] });
+    const { isNextReleased } = await giveTurn(arranged);
+    expect(await arranged.deliver()).toMatchObject({ kind: 'again' });
+    expect(isNextReleased()).toBe(false);
+    const { gate, input } = arranged;
+    expect(await gate.turnStore.isTurnOf(input.endpointId, input.eventId)).toBe(true);
+  });
+
+  it('the turn is kept when the delivery goes over to the slow lane', async () => {
+    const arranged = await arrange({ endpoint: strictEndpoint() });
+    const { isNextReleased } = await giveTurn(arranged);
+    const { gate, input } = arranged;
+    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+    await arranged.deliver();
+    expect(gate.moves.moved).toEqual([input]);
+    expect(isNextReleased()).toBe(false);
+    expect(await gate.turnStore.isTurnOf(input.endpointId, input.eventId)).toBe(true);
+  });
+
+  it('the turn is kept when the attempt is interrupted', async () => {
+    const stop = new AbortController();
+    const arranged = await arrange({
+      endpoint: strictEndpoint(),
+      results: [refused],
+      whileSending: () => stop.abort(),
+    });
+    const { isNextReleased } = await giveTurn(arranged);
+    expect(await arranged.deliver(stop.signal)).toEqual({ kind: 'interrupted' });
+    expect(isNextReleased()).toBe(false);
+    expect(await arranged.gate.turnStore.isTurnOf(arranged.input.endpointId, arranged.input.eventId)).toBe(
+      true,
+    );
+  });
+});
+
+describe('what follows from an attempt on record', () => {
+  it('keeps no slot waiting for secrets that can not be read, and the attempt is not made again', async () => {
+    const { deliver, requests } = await arrange({
+      results: [answered(500)],
+      refusals: 1,
+      refusal: secretUnreadable(),
+    });
+    await expect(deliver()).rejects.toMatchObject({ code: 'secret_unreadable' });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'not_due' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is done all the same when it is refused at first, and does not change when the next attempt is due', async () => {
+    const { deliver, gate, endpoint, signals } = await arrange({ results: [answered(500)], refusals: 1 });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'http_5xx' });
+    expect(signals.named('delivery.follow_up_failed')).toHaveLength(1);
+    expect(await gate.breakerStore.readBreaker(endpoint.id)).toMatchObject({ failures: 1 });
   });
 });
 

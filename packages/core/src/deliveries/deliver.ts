@@ -1,64 +1,37 @@
-import type { Endpoint, EndpointId } from '../endpoints/endpoint';
-import type { HealthRecorder } from '../endpoints/health-recorder';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { AcceptedEvent, AccountId, EventId } from '../events/event';
-import type { EventStore } from '../events/redis-event-store';
-import type { Admission, Admit } from '../gates/admit';
-import type { BreakerState } from '../gates/breaker';
+import type { Admit, Ticket } from '../gates/admit';
+import type { HandBack } from '../gates/hand-back';
 import type { Hold } from '../gates/hold';
-import type { InFlightWindows } from '../gates/in-flight-windows';
-import type { Lane, Lanes } from '../gates/lanes';
 import type { Move } from '../gates/move';
-import type { JobSide } from '../gates/parked';
-import type { BreakerStore } from '../gates/redis-breaker-store';
-import type { Settle, Settled } from '../gates/settle';
-import { eventsOfAttempt, tellsOfFailing } from '../operational-events/events-of-attempt';
+import { otherSide } from '../gates/parked';
+import type { Settled } from '../gates/settle';
+import { eventsOfAttempt } from '../operational-events/events-of-attempt';
 import type { RaiseEvents } from '../operational-events/operational-events';
-import type { Clock } from '../runtime/clock';
-import type { Emit } from '../signals/signals';
-import type { Attempt, AttemptOutcome } from './attempt';
-import { deliveryIdOf } from './delivery-id';
-import type { DeliveryState, EndStatus } from './delivery-log';
-import { judgeResult } from './judge-result';
-import { prepareRequest, type RequestStyle } from './prepare-request';
-import { type ReceiverWish, readReceiverWish } from './receiver-wish';
-import type { DeliveryStore } from './redis-delivery-store';
-import { parseRetryAfter } from './retry-after';
-import { decideRetry, type RetryDecision, type RetrySchedule } from './retry-policy';
-import type { SendResult, SentResult, Transport } from './transport';
+import { createAnnounceAttempt } from './announce-attempt';
+import { type AnnounceEndDeps, createAnnounceEnd } from './announce-end';
+import type { Attempt } from './attempt';
+import { type Decision, decideNext } from './decide-next';
+import type { DeliveryRun } from './delivery-run';
+import { createFollowUp, type FollowUpDeps } from './follow-up';
+import { createLoadDelivery, type LoadDeliveryDeps, type ReadyDelivery } from './load-delivery';
+import { createRecordAttempt, type RecordAttemptDeps } from './record-attempt';
+import type { RetrySchedule } from './retry-policy';
+import { createSendAttempt, type SendAttemptDeps, type SendOutcome } from './send-attempt';
 
-export interface DeliverDeps {
-  readonly eventStore: Pick<EventStore, 'find'>;
-  readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readState' | 'append'>;
-  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
-  readonly windows: Pick<InFlightWindows, 'leave'>;
+type StepDeps = Omit<LoadDeliveryDeps, 'announceEnd'> &
+  SendAttemptDeps &
+  RecordAttemptDeps &
+  FollowUpDeps &
+  AnnounceEndDeps;
+
+export interface DeliverDeps extends StepDeps {
   readonly admit: Admit;
-  readonly lanes: Pick<Lanes, 'leave' | 'learn'>;
   readonly hold: Hold;
   readonly move: Move;
-  readonly settle: Settle;
+  readonly handBack: HandBack;
   readonly raise: RaiseEvents;
-  readonly healthRecorder: Pick<HealthRecorder, 'record'>;
-  readonly transport: Transport;
   readonly retrySchedule: RetrySchedule;
-  readonly requestStyle: RequestStyle;
-  readonly clock: Clock;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
-  readonly emit: Emit;
-}
-
-export interface DeliverInput {
-  readonly accountId: AccountId;
-  readonly eventId: EventId;
-  readonly endpointId: EndpointId;
-  /** Which of the delivery's two jobs this is. */
-  readonly side: JobSide;
-  /** Whether it waited at its endpoint's gate. */
-  readonly wasReleased: boolean;
-  /** Which of the two queues the job is on. */
-  readonly lane: Lane;
 }
 
 /** What is to become of the job. */
@@ -75,209 +48,76 @@ const DONE: DeliverResult = { kind: 'done' };
 // Soon enough for a proxy that was restarted, and seldom enough for one that stays away.
 const UNSENT_DELAY_MS = 5_000;
 
-/** A delivery that can be tried now, with all that its attempt needs. */
-interface Ready {
-  readonly input: DeliverInput;
-  readonly event: AcceptedEvent;
-  readonly endpoint: Endpoint;
-  readonly breaker: BreakerState;
-  readonly attemptNumber: number;
-}
-
-type Admitted = Extract<Admission, { kind: 'admitted' }>;
-
-/** A request that was sent, and what came of it. */
-interface Sent {
-  readonly kind: 'sent';
-  readonly startedAt: number;
-  readonly result: SentResult;
-  readonly outcome: AttemptOutcome;
-  readonly wish: ReceiverWish;
-}
-
-type Unsent = Extract<SendResult, { readonly kind: 'unsent' }>;
-
-type Decision = RetryDecision | { readonly kind: 'delivered' } | { readonly kind: 'aborted' };
-
 /**
- * One attempt of one delivery: load → admit → prepare → send → judge → decide → record → settle → announce → tell.
+ * One attempt of one delivery: load → admit → send → decide → record → follow up → announce → tell.
  *
- * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`; after it,
- * to none, since a delivery that has come to its end is not sent again.
+ * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`; after it, to none,
+ * since the record says whether there is to be another one, and when.
  */
 export function createDeliver(deps: DeliverDeps) {
-  return async function deliver(input: DeliverInput, signal: AbortSignal): Promise<DeliverResult> {
-    const ready = await load(input);
-    if (!ready) return DONE;
+  const announceEnd = createAnnounceEnd(deps);
+  const load = createLoadDelivery({ ...deps, announceEnd });
+  const send = createSendAttempt(deps);
+  const record = createRecordAttempt(deps);
+  const followUp = createFollowUp(deps);
+  const announce = createAnnounceAttempt({ ...deps, announceEnd });
 
-    const admission = await deps.admit(ready.endpoint, ready.breaker, input.lane);
+  return async function deliver(run: DeliveryRun, signal: AbortSignal): Promise<DeliverResult> {
+    const ready = await load(run);
+    if (ready.kind === 'over') return DONE;
+    if (ready.kind === 'not_due') return retryAt(ready.dueAt, 'not_due');
+
+    const admission = await deps.admit({ ...run, ...ready });
     if (admission.kind === 'wait') {
-      await deps.hold({ ...input, acceptedAt: ready.event.acceptedAt }, admission);
+      const { acceptedAt } = ready.event;
+      await deps.hold({ ...run, acceptedAt, side: otherSide(run.side) }, admission);
       return DONE;
     }
     if (admission.kind === 'move') {
-      await deps.move(input, admission);
+      await deps.move(run, admission);
       return DONE;
     }
 
+    const { ticket } = admission;
     const sent = await send(ready, admission, signal);
-    if (signal.aborted && !wasAnswered(sent)) return { kind: 'interrupted' };
-    if (sent.kind === 'unsent') return tryAgain(input, sent);
+    if (sent.kind !== 'sent') return await letGo(ready, ticket, sent);
 
-    const attempt = toAttempt(ready, sent);
-    deps.lanes.learn(input.endpointId, attempt);
-    const decision = decide(ready.endpoint, attempt, sent);
-    await record(input, attempt, decision);
-    const settled = await settle(ready, attempt, sent.wish);
+    const { attempt } = sent;
+    const schedule = ready.endpoint.retrySchedule ?? deps.retrySchedule;
+    const decision = decideNext({ sent, schedule, now: deps.clock(), random: deps.random() });
+    const nextAttemptAt = await record(run, attempt, decision);
+    const settled = await followUp({ ready, ticket, sent, decision }, signal);
     announce(ready, attempt, decision);
     tellAccount(ready, attempt, decision, settled);
-    return decision.kind === 'retry' ? { ...decision, reason: attempt.outcome } : DONE;
+    return nextAttemptAt === undefined ? DONE : retryAt(nextAttemptAt, attempt.outcome);
   };
 
-  async function load(input: DeliverInput): Promise<Ready | undefined> {
-    const [state, endpoint, event, breaker] = await Promise.all([
-      deps.deliveryStore.readState(input.endpointId, input.eventId),
-      deps.endpointStore.find(input.accountId, input.endpointId),
-      deps.eventStore.find(input.accountId, input.eventId),
-      deps.breakerStore.readBreaker(input.endpointId),
-    ]);
-    if (hasEnded(state)) return undefined;
-    if (!endpoint) return cancel(input, 'endpoint_deleted', event);
-    if (!event) return cancel(input, 'event_expired', event);
-    return { input, event, endpoint, breaker, attemptNumber: state.attempts.length + 1 };
-  }
-
-  async function cancel(
-    input: DeliverInput,
-    reason: string,
-    event: AcceptedEvent | undefined,
-  ): Promise<undefined> {
-    await deps.deliveryStore.append(input, { kind: 'cancelled', reason });
-    announceEnd(input, 'cancelled', event);
-  }
-
-  // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
-  async function send(ready: Ready, admission: Admitted, signal: AbortSignal): Promise<Sent | Unsent> {
-    const startedAt = deps.clock();
-    let outcome: AttemptOutcome | undefined;
-    try {
-      const request = prepareRequest(
-        { ...ready, attempt: ready.attemptNumber, now: startedAt },
-        deps.requestStyle,
-      );
-      const result = await deps.transport(request, signal);
-      if (result.kind === 'unsent') return result;
-      outcome = judgeResult(result);
-      const wish = readReceiverWish(result, outcome === 'delivered');
-      return { kind: 'sent', startedAt, result, outcome, wish };
-    } finally {
-      deps.windows.leave(ready.endpoint.id, outcome === 'delivered');
-      deps.lanes.leave(admission);
-    }
-  }
-
-  function tryAgain({ eventId, endpointId }: DeliverInput, { error }: Unsent): DeliverResult {
-    deps.emit({ name: 'delivery.unsent', eventId, endpointId, error });
+  // It was no attempt: others may have at once what it was admitted with, and if it goes in order, its turn stays its own.
+  async function letGo(
+    ready: ReadyDelivery,
+    ticket: Ticket,
+    outcome: Exclude<SendOutcome, { kind: 'sent' }>,
+  ): Promise<DeliverResult> {
+    await deps.handBack({ ...ready, ticket, wasInterrupted: true });
+    if (outcome.kind === 'interrupted') return outcome;
+    const { eventId, endpointId } = ready.run;
+    deps.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error });
     return { kind: 'again', delayMs: UNSENT_DELAY_MS };
   }
 
-  function toAttempt({ attemptNumber }: Ready, { startedAt, result, outcome }: Sent): Attempt {
-    return {
-      number: attemptNumber,
-      startedAt,
-      durationMs: deps.clock() - startedAt,
-      timings: result.timings,
-      outcome,
-      ...(result.kind === 'failed' ? { error: result.error } : { responseStatus: result.status }),
-      ...(result.kind === 'answered' && result.body !== '' ? { responseBody: result.body } : {}),
-    };
-  }
-
-  function decide(endpoint: Endpoint, attempt: Attempt, { result, wish }: Sent): Decision {
-    if (attempt.outcome === 'delivered') return { kind: 'delivered' };
-    if (wish.aborts) return { kind: 'aborted' };
-    const retryAfter = result.kind === 'answered' ? result.retryAfter : undefined;
-    return decideRetry({
-      schedule: endpoint.retrySchedule ?? deps.retrySchedule,
-      attempt: attempt.number,
-      retryAfterMs: parseRetryAfter(retryAfter, deps.clock()),
-      random: deps.random(),
-    });
-  }
-
-  async function record(input: DeliverInput, attempt: Attempt, decision: Decision): Promise<void> {
-    const nextAttemptAt = decision.kind === 'retry' ? deps.clock() + decision.delayMs : undefined;
-    await deps.deliveryStore.append(input, {
-      kind: 'attempted',
-      attempt,
-      nextAttemptAt,
-      isAborted: decision.kind === 'aborted',
-    });
-    const endedAt = attempt.startedAt + attempt.durationMs;
-    deps.healthRecorder.record(input.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
-  }
-
-  async function settle(
-    { input, event, endpoint, breaker }: Ready,
-    attempt: Attempt,
-    { disabledBy }: ReceiverWish,
-  ): Promise<Settled> {
-    return await deps.settle({
-      endpoint,
-      breaker,
-      delivered: attempt.outcome === 'delivered',
-      disabledBy,
-      tellsOfFailing: tellsOfFailing(event.type, attempt),
-      wasReleased: input.wasReleased,
-    });
-  }
-
-  function announce({ input, event }: Ready, attempt: Attempt, decision: Decision): void {
-    deps.emit({
-      name: 'delivery.attempted',
-      deliveryId: deliveryIdOf(input),
-      eventId: input.eventId,
-      endpointId: input.endpointId,
-      type: event.type,
-      attempt: attempt.number,
-      outcome: attempt.outcome,
-      durationMs: attempt.durationMs,
-      ...attempt.timings,
-      ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
-      ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
-    });
-    if (decision.kind !== 'retry') announceEnd(input, decision.kind, event);
-  }
-
   function tellAccount(
-    { input, event, endpoint }: Ready,
+    { run, event, endpoint }: ReadyDelivery,
     attempt: Attempt,
     decision: Decision,
     settled: Settled,
   ): void {
     const isExhausted = decision.kind === 'exhausted';
-    deps.raise(input.accountId, eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...settled }));
+    deps.raise(run.accountId, eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...settled }));
   }
 
-  function announceEnd(input: DeliverInput, status: EndStatus, event: AcceptedEvent | undefined): void {
-    deps.emit({
-      name: 'delivery.ended',
-      deliveryId: deliveryIdOf(input),
-      eventId: input.eventId,
-      endpointId: input.endpointId,
-      status,
-      lagMs: event === undefined ? 0 : deps.clock() - event.acceptedAt,
-    });
+  function retryAt(time: number, reason: string): DeliverResult {
+    return { kind: 'retry', delayMs: Math.max(time - deps.clock(), 0), reason };
   }
 }
 
 export type Deliver = ReturnType<typeof createDeliver>;
-
-// A delivery whose worker died after `record` and before the job's end, or one fanned out twice.
-function hasEnded(state: DeliveryState): boolean {
-  return state.status !== 'pending';
-}
-
-function wasAnswered(sent: Sent | Unsent): boolean {
-  return sent.kind === 'sent' && sent.result.kind === 'answered';
-}

@@ -7,6 +7,7 @@ import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { DELIVERIES_QUEUE } from '../queue/queue-names';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildGate } from '../testing/build-gate';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
@@ -14,6 +15,8 @@ import { uniqueAccountId } from '../testing/unique-ids';
 import { deliveryIdOf } from './delivery-id';
 import { createFanOutEvent } from './fan-out-event';
 import { createRedisDeliveryStore } from './redis-delivery-store';
+
+const NOW = 1_700_000_000_500;
 
 let redis: TestRedis;
 let endpointStore: EndpointStore;
@@ -35,15 +38,17 @@ function build() {
   const eventStore = createRedisEventStore(redis.client, 60_000);
   const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
   const signals = recordSignals();
+  const gate = buildGate({ redis: redis.client, clock: () => NOW, signals });
   const fanOutEvent = createFanOutEvent({
     eventStore,
     subscriptions: createSubscriptions(endpointStore),
     deliveryStore,
     deliveryQueue,
-    clock: () => 1_700_000_000_500,
+    hold: gate.hold,
+    clock: () => NOW,
     emit: signals.listen,
   });
-  return { fanOutEvent, eventStore, deliveryStore, signals };
+  return { fanOutEvent, eventStore, deliveryStore, signals, gate };
 }
 
 /** An event and, in its account, an endpoint for each of the lists of filters. */
@@ -103,6 +108,26 @@ describe('fanOutEvent', () => {
     for (const endpointId of endpointIds) {
       expect((await first.deliveryStore.list(endpointId, 10)).deliveries).toHaveLength(1);
     }
+  });
+
+  it('sends the deliveries of those who want them in order to their gates, to be let through there', async () => {
+    const { event, endpointIds } = await arrange(['*']);
+    const strict = buildEndpoint({ accountId: event.accountId, ordering: 'strict' });
+    await endpointStore.create(strict);
+    const { fanOutEvent, gate } = build();
+    await fanOutEvent(event);
+    expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
+    expect(gate.releases.released).toEqual([
+      {
+        accountId: event.accountId,
+        endpointId: strict.id,
+        parked: { eventId: event.id, side: 'first' },
+      },
+    ]);
+
+    const next = buildEvent({ accountId: event.accountId });
+    await fanOutEvent(next);
+    expect(await gate.parkedStore.isParked(strict.id, next.id)).toBe(true);
   });
 
   it('makes every delivery of an event that goes to more endpoints than one chunk', async () => {

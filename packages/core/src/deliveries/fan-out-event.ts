@@ -1,7 +1,9 @@
 import type { EndpointId } from '../endpoints/endpoint';
+import type { Subscriber } from '../endpoints/stored-endpoint';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent, AccountId, EventId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
+import type { Hold } from '../gates/hold';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import type { DeliveryStore } from './redis-delivery-store';
@@ -16,6 +18,7 @@ export interface FanOutEventDeps {
   readonly subscriptions: Pick<Subscriptions, 'subscribersOf'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly deliveryQueue: DeliveryQueue;
+  readonly hold: Hold;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -30,28 +33,47 @@ const CHUNK = 250;
 export function createFanOutEvent(deps: FanOutEventDeps) {
   return async function fanOutEvent(event: AcceptedEvent): Promise<void> {
     const startedAt = deps.clock();
-    const [endpointIds] = await Promise.all([
+    const [subscribers] = await Promise.all([
       deps.subscriptions.subscribersOf(event.accountId, event.type),
       deps.eventStore.save(event),
     ]);
-    for (let start = 0; start < endpointIds.length; start += CHUNK) {
-      await addDeliveries(event, endpointIds.slice(start, start + CHUNK));
+    for (let start = 0; start < subscribers.length; start += CHUNK) {
+      await addDeliveries(event, subscribers.slice(start, start + CHUNK));
     }
     deps.emit({
       name: 'event.fanned_out',
       accountId: event.accountId,
       eventId: event.id,
       type: event.type,
-      deliveries: endpointIds.length,
+      deliveries: subscribers.length,
       durationMs: deps.clock() - startedAt,
     });
   };
 
   // First into the lists: a delivery may be listed a moment before it is queued, but is never sent unlisted.
-  async function addDeliveries(event: AcceptedEvent, endpointIds: readonly EndpointId[]): Promise<void> {
-    await deps.deliveryStore.enlist(event.id, endpointIds, event.acceptedAt);
-    await deps.deliveryQueue.addAll(event.accountId, event.id, endpointIds);
+  async function addDeliveries(event: AcceptedEvent, subscribers: readonly Subscriber[]): Promise<void> {
+    await deps.deliveryStore.enlist(event.id, idsOf(subscribers), event.acceptedAt);
+    const inOrder = subscribers.filter(({ ordering }) => ordering === 'strict');
+    const inAnyOrder = subscribers.filter(({ ordering }) => ordering === 'none');
+    await deps.deliveryQueue.addAll(event.accountId, event.id, idsOf(inAnyOrder));
+    await Promise.all(inOrder.map(({ id }) => lineUp(event, id)));
+  }
+
+  // Straight to the gate, so that an event whose fan-out is complete is in its line: on the queue it could be overtaken
+  // on its way there.
+  async function lineUp(
+    { accountId, id: eventId, acceptedAt }: AcceptedEvent,
+    endpointId: EndpointId,
+  ): Promise<void> {
+    await deps.hold(
+      { accountId, endpointId, eventId, acceptedAt, side: 'first' },
+      { reason: 'out_of_turn', wakeAt: undefined },
+    );
   }
 }
 
 export type FanOutEvent = ReturnType<typeof createFanOutEvent>;
+
+function idsOf(subscribers: readonly Subscriber[]): EndpointId[] {
+  return subscribers.map(({ id }) => id);
+}

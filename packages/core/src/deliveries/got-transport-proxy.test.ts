@@ -271,8 +271,24 @@ describeTls('TLS by a proxy', () => {
     });
   });
 
+  it('with the proxy itself asks for the name of the proxy', async () => {
+    const names: string[] = [];
+    const proxy = await startProxy({
+      tls: {
+        ...authority.issue({ subject: 'DNS:localhost' }),
+        SNICallback(name, done) {
+          names.push(name);
+          done(null);
+        },
+      },
+    });
+    const send = sender(proxyUrlSchema.parse(`https://localhost:${proxy.port}`));
+    await send('https://hooks.example.com/');
+    expect(names).toEqual(['localhost']);
+  });
+
   it('with the proxy itself leaves the delivery unsent when its certificate is not good', async () => {
-    const proxy = await startProxy({ certificate: authority.issue({ subject: 'DNS:localhost' }) });
+    const proxy = await startProxy({ tls: authority.issue({ subject: 'DNS:localhost' }) });
     const url = proxyUrlSchema.parse(`https://localhost:${proxy.port}`);
     expect(await sender(url)('http://hooks.example.com/')).toMatchObject({ kind: 'unsent' });
     expect(proxy.asked).toEqual([]);

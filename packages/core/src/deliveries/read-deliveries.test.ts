@@ -23,7 +23,7 @@ async function arrange() {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, 60_000),
     deliveryStore: createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 }),
-    parkedStore: createRedisParkedStore(redis.client),
+    parkedStore: createRedisParkedStore(redis.client, { retentionMs: 60_000, clock: () => 0 }),
   };
   const endpoint = buildEndpoint();
   const event = buildEvent({ accountId: endpoint.accountId });

@@ -1,6 +1,6 @@
 import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { JudgeTarget } from './judge-target';
 import { ProxyFaultError, TunnelError } from './proxy-errors';
@@ -64,8 +64,10 @@ function askForTunnel(
     ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
   };
   const request = protocol === 'https:' ? requestHttps : requestHttp;
+  // Or Node would take the name in the Host header, which is the receiver's, for the proxy's.
+  const servername = isIP(host) === 0 ? host : '';
   // Said here, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment can't switch it off.
-  const options = { host, port, agent: false, rejectUnauthorized: true } as const;
+  const options = { host, port, servername, agent: false, rejectUnauthorized: true } as const;
   return request({ ...options, method: 'CONNECT', path: authority, headers }).end();
 }
 

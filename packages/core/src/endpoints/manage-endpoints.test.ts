@@ -3,6 +3,7 @@ import { CLOSED } from '../gates/breaker';
 import { createRedisBreakerStore } from '../gates/redis-breaker-store';
 import { createRedisParkedStore } from '../gates/redis-parked-store';
 import { createRedisRemoveGate } from '../gates/redis-remove-gate';
+import { createRedisTurnStore } from '../gates/redis-turn-store';
 import type { Clock } from '../runtime/clock';
 import { createNewId } from '../runtime/ids';
 import {
@@ -41,7 +42,8 @@ function build(clock: Clock = () => NOW) {
   const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 10 });
   const healthStore = createRedisHealthStore(redis.client, 60_000);
   const breakerStore = createRedisBreakerStore(redis.client);
-  const parkedStore = createRedisParkedStore(redis.client);
+  const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock });
+  const turnStore = createRedisTurnStore(redis.client);
   const wakes = recordWakes();
   const raised = recordRaised();
   const signals = recordSignals();
@@ -51,6 +53,7 @@ function build(clock: Clock = () => NOW) {
     deliveryStore,
     healthStore,
     breakerStore,
+    turnStore,
     removeGate: createRedisRemoveGate(redis.client),
     wakeQueue: wakes.queue,
     newId: createNewId(clock),
@@ -64,6 +67,7 @@ function build(clock: Clock = () => NOW) {
     deliveryStore,
     breakerStore,
     parkedStore,
+    turnStore,
     healthStore,
     wakes,
     raised,
@@ -190,6 +194,38 @@ describe('rotateSecret', () => {
       made.secret,
       secrets[0]?.secret,
     ]);
+  });
+});
+
+describe("a change of what an endpoint's gate goes by", () => {
+  it.each([{ rateLimit: 5 }, { ordering: 'strict' }] as const)(
+    'has the gate looked at now: %j',
+    async (patch) => {
+      const { create, update, accountId, wakes } = build();
+      const { id } = await create(accountId, input);
+      await update(accountId, id, patch);
+      expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
+    },
+  );
+
+  it('wakes nobody when it is none', async () => {
+    const { create, update, accountId, wakes } = build();
+    const { id } = await create(accountId, { ...input, rateLimit: 5, ordering: 'strict' });
+    await update(accountId, id, { rateLimit: 5, ordering: 'strict', description: 'mine' });
+    expect(wakes.asked).toEqual([]);
+  });
+
+  it.each([
+    ['ends', null, false],
+    ['keeps, when the ordering stays as it is,', 'strict', true],
+  ] as const)('%s the turn', async (_what, ordering, isKept) => {
+    const { create, update, accountId, turnStore, parkedStore } = build();
+    const { id } = await create(accountId, { ...input, ordering: 'strict' });
+    const parked = { eventId: uniqueEventId(), side: 'first' } as const;
+    await parkedStore.park(id, parked, NOW);
+    await turnStore.give(id, parked);
+    await update(accountId, id, { ordering });
+    expect(await turnStore.isTurnOf(id, parked.eventId)).toBe(isKept);
   });
 });
 

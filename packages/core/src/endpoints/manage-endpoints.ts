@@ -4,6 +4,7 @@ import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
 import type { BreakerStore } from '../gates/redis-breaker-store';
 import type { RemoveGate } from '../gates/redis-remove-gate';
+import type { TurnStore } from '../gates/redis-turn-store';
 import { webhookDisabledEvent } from '../operational-events/events-of-attempt';
 import type { RaiseEvents } from '../operational-events/operational-events';
 import type { Clock } from '../runtime/clock';
@@ -24,6 +25,7 @@ export interface ManageEndpointsDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
   readonly healthStore: Pick<HealthStore, 'remove'>;
   readonly breakerStore: Pick<BreakerStore, 'closeBreaker'>;
+  readonly turnStore: Pick<TurnStore, 'clear'>;
   readonly removeGate: RemoveGate;
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
@@ -40,8 +42,14 @@ export interface Rotated {
 
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
-  const { endpointStore, deliveryStore, breakerStore, healthStore, removeGate, wakeQueue } = deps;
-  const { newId, newSecret, clock, disable, raise } = deps;
+  const { endpointStore, deliveryStore, breakerStore, turnStore, healthStore } = deps;
+  const { removeGate, wakeQueue, newId, newSecret, clock, disable, raise } = deps;
+
+  // A turn from before has no meaning any more, and those that wait may go by other rules now.
+  async function reopenGate(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
+    if (before.ordering !== ordering) await turnStore.clear(id);
+    await wakeQueue.wake(accountId, id, clock());
+  }
 
   return {
     /** @throws AppError `invalid_request` for TLS material that doesn't go together. */
@@ -75,9 +83,15 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 
     /** @throws AppError `not_found`, `invalid_request` as above. */
     async update(accountId: AccountId, id: EndpointId, patch: EndpointPatch): Promise<Endpoint> {
-      return found(
-        await endpointStore.update(accountId, id, (endpoint) => applyPatch(endpoint, patch, clock())),
+      let before: Endpoint | undefined;
+      const after = found(
+        await endpointStore.update(accountId, id, (endpoint) => {
+          before = endpoint;
+          return applyPatch(endpoint, patch, clock());
+        }),
       );
+      if (before && !hasSameGate(before, after)) await reopenGate(before, after);
+      return after;
     },
 
     /**
@@ -134,6 +148,10 @@ function found(endpoint: Endpoint | undefined): Endpoint {
 
 function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endpoint {
   return mergeInto({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch, now);
+}
+
+function hasSameGate(one: Endpoint, other: Endpoint): boolean {
+  return one.ordering === other.ordering && one.rateLimit === other.rateLimit;
 }
 
 function mergeInto(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {

@@ -168,8 +168,8 @@ describe('list', () => {
     const endpoint = await saved();
     await saved();
     expect(await store.list(endpoint.accountId, 10)).toMatchObject({ endpoints: [endpoint] });
-    const { id, events } = endpoint;
-    expect(await store.listSubscribers(endpoint.accountId)).toEqual([{ id, events }]);
+    const { id, events, ordering } = endpoint;
+    expect(await store.listSubscribers(endpoint.accountId)).toEqual([{ id, events, ordering }]);
     expect(await store.listSubscribers(uniqueAccountId())).toEqual([]);
   });
 });
@@ -273,9 +273,9 @@ describe('what is secret', () => {
   });
 
   it('keeps nobody from being delivered to when it can not be read, nor from being removed', async () => {
-    const { accountId, id, events } = await saved();
+    const { accountId, id, events, ordering } = await saved();
     const without = storeWith(newKey);
-    expect(await without.listSubscribers(accountId)).toEqual([{ id, events }]);
+    expect(await without.listSubscribers(accountId)).toEqual([{ id, events, ordering }]);
     expect(await without.remove(accountId, id)).toBe(true);
   });
 });

@@ -16,10 +16,11 @@ export function createEndpointCodec(sealer: Sealer) {
   };
 }
 
-const subscriberSchema = endpointSchema.pick({ id: true, events: true });
+const subscriberSchema = endpointSchema.pick({ id: true, events: true, ordering: true });
+/** An endpoint, as far as a fan-out needs to know it. */
 export type Subscriber = Readonly<z.infer<typeof subscriberSchema>>;
 
-/** As much of a record as says what the endpoint asked for. One whose secrets can't be read keeps its events. */
+/** As much of a record as says what the endpoint asked for, also of one whose secrets can't be read. */
 export function parseSubscriber(raw: string): Subscriber {
   return subscriberSchema.parse(JSON.parse(raw));
 }

@@ -5,6 +5,7 @@ import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import type { EndpointId } from './endpoint';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
+import type { Subscriber } from './stored-endpoint';
 import { createSubscriptions } from './subscriptions';
 
 let redis: TestRedis;
@@ -20,6 +21,8 @@ async function saved(accountId: AccountId, ...events: string[]): Promise<Endpoin
   await store.create(endpoint);
   return endpoint.id;
 }
+
+const idsOf = (subscribers: readonly Subscriber[]) => subscribers.map(({ id }) => id);
 
 /** Subscriptions that tell for which accounts the endpoints were loaded. */
 function buildSubscriptions() {
@@ -43,23 +46,33 @@ describe('subscribersOf', () => {
     await saved(accountId, 'brief.created');
     await saved(uniqueAccountId(), '*');
     const found = await buildSubscriptions().subscribersOf(accountId, 'keyword.quick_win');
-    expect(found.toSorted()).toEqual([byName, byPrefix, forAll].toSorted());
+    expect(idsOf(found).toSorted()).toEqual([byName, byPrefix, forAll].toSorted());
   });
 
   it('names an endpoint once, also when several of its filters match', async () => {
     const accountId = uniqueAccountId();
     const id = await saved(accountId, '*', 'keyword.*', 'keyword.quick_win');
-    expect(await buildSubscriptions().subscribersOf(accountId, 'keyword.quick_win')).toEqual([id]);
+    const found = await buildSubscriptions().subscribersOf(accountId, 'keyword.quick_win');
+    expect(idsOf(found)).toEqual([id]);
   });
 
   it('gives none for an account without endpoints', async () => {
     expect(await buildSubscriptions().subscribersOf(uniqueAccountId(), 'keyword.quick_win')).toEqual([]);
   });
 
+  it('tells which of them want their deliveries in order, as it is now', async () => {
+    const accountId = uniqueAccountId();
+    const id = await saved(accountId, '*');
+    const { subscribersOf } = buildSubscriptions();
+    expect(await subscribersOf(accountId, 'keyword.quick_win')).toMatchObject([{ id, ordering: 'none' }]);
+    await store.update(accountId, id, (endpoint) => ({ ...endpoint, ordering: 'strict' }));
+    expect(await subscribersOf(accountId, 'keyword.quick_win')).toMatchObject([{ id, ordering: 'strict' }]);
+  });
+
   it('is up to date after each registration, change and removal', async () => {
     const accountId = uniqueAccountId();
     const { subscribersOf } = buildSubscriptions();
-    const subscribers = () => subscribersOf(accountId, 'keyword.quick_win');
+    const subscribers = async () => idsOf(await subscribersOf(accountId, 'keyword.quick_win'));
     expect(await subscribers()).toEqual([]);
 
     const id = await saved(accountId, '*');
@@ -102,8 +115,8 @@ describe('subscribersOf', () => {
         return endpoints;
       },
     });
-    expect(await subscribersOf(accountId, 'keyword.quick_win')).toEqual([first]);
+    expect(idsOf(await subscribersOf(accountId, 'keyword.quick_win'))).toEqual([first]);
     const found = await subscribersOf(accountId, 'keyword.quick_win');
-    expect(found.toSorted()).toEqual([first, second].toSorted());
+    expect(idsOf(found).toSorted()).toEqual([first, second].toSorted());
   });
 });

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountId } from '../events/event';
-import type { EndpointId } from './endpoint';
 import { matchesType } from './event-filter';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';
@@ -9,7 +8,7 @@ import type { Subscriber } from './stored-endpoint';
 interface Snapshot {
   readonly version: string;
   readonly subscribers: readonly Subscriber[];
-  readonly byType: Map<string, readonly EndpointId[]>;
+  readonly byType: Map<string, readonly Subscriber[]>;
 }
 
 const CACHED_ACCOUNTS = 1_000;
@@ -21,13 +20,13 @@ const CACHED_ACCOUNTS = 1_000;
 export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version' | 'listSubscribers'>) {
   const snapshots = new LRUCache<AccountId, Snapshot>({ max: CACHED_ACCOUNTS });
 
-  async function subscribersOf(accountId: AccountId, type: string): Promise<readonly EndpointId[]> {
+  async function subscribersOf(accountId: AccountId, type: string): Promise<readonly Subscriber[]> {
     const snapshot = await currentSnapshot(accountId);
     const known = snapshot.byType.get(type);
     if (known) return known;
-    const ids = snapshot.subscribers.filter(({ events }) => asksFor(events, type)).map(({ id }) => id);
-    snapshot.byType.set(type, ids);
-    return ids;
+    const subscribers = snapshot.subscribers.filter(({ events }) => asksFor(events, type));
+    snapshot.byType.set(type, subscribers);
+    return subscribers;
   }
 
   async function currentSnapshot(accountId: AccountId): Promise<Snapshot> {

@@ -1,3 +1,4 @@
+import { keys } from '../redis/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildGate } from '../testing/build-gate';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -28,22 +29,19 @@ const disabled = { kind: 'wait', reason: 'disabled', wakeAt: undefined } as cons
 const busy = { kind: 'wait', reason: 'busy', wakeAt: NOW + 10_000 } as const;
 const open = { kind: 'wait', reason: 'breaker_open', wakeAt: NOW + 1_000 } as const;
 
-it.each([
-  ['first', 'second'],
-  ['second', 'first'],
-] as const)('parks what its %s job holds to be released by the %s', async (side, releasedBy) => {
-  const { hold, input, parkedStore } = arrange({ side });
+it.each(['first', 'second'] as const)('parks to be released by the %s job', async (side) => {
+  const { hold, input, parkedStore, endpointStore } = arrange({ side });
+  const { accountId, endpointId: id } = input;
+  await endpointStore.create(buildEndpoint({ accountId, id, status: 'disabled', disabledReason: 'client' }));
   await hold(input, disabled);
-  expect(await parkedStore.listParked(input.endpointId, 10)).toEqual([
-    { eventId: input.eventId, side: releasedBy },
-  ]);
+  expect(await parkedStore.listParked(id, 10)).toEqual([{ eventId: input.eventId, side }]);
 });
 
 it('parks by the time of acceptance, not by the time of waiting', async () => {
   const { hold, input, parkedStore } = arrange();
   const older = { ...input, eventId: uniqueEventId(), acceptedAt: input.acceptedAt - 1 };
-  await hold(input, disabled);
-  await hold(older, disabled);
+  await hold(input, busy);
+  await hold(older, busy);
   const parked = await parkedStore.listParked(input.endpointId, 10);
   expect(parked.map(({ eventId }) => eventId)).toEqual([older.eventId, input.eventId]);
 });
@@ -64,12 +62,42 @@ it('waits for nothing but a client at a disabled endpoint', async () => {
   expect(waitingHere.size).toBe(0);
 });
 
-it('has the gate looked at now when its endpoint was enabled before it was parked, or it would wait for ever', async () => {
-  const { hold, input, endpointStore, wakes } = arrange();
-  const { accountId, endpointId } = input;
+it('goes at once when its endpoint was enabled before it was parked, or it would wait for ever', async () => {
+  const { hold, input, endpointStore, releases } = arrange();
+  const { accountId, endpointId, eventId, side } = input;
   await endpointStore.create(buildEndpoint({ id: endpointId, accountId, status: 'enabled' }));
   await hold(input, disabled);
-  expect(wakes.asked).toEqual([{ accountId, endpointId, at: NOW }]);
+  expect(releases.released).toEqual([{ accountId, endpointId, parked: { eventId, side } }]);
+});
+
+it('goes at once when a permit came free before it was parked', async () => {
+  const { hold, input, endpointStore, releases } = arrange();
+  const { accountId, endpointId: id } = input;
+  await endpointStore.create(buildEndpoint({ id, accountId, rateLimit: 1 }));
+  await hold(input, { reason: 'rate_limited', wakeAt: undefined });
+  expect(releases.released).toHaveLength(1);
+});
+
+it('leaves a gate whose endpoint has secrets that can not be read to its own job, and breaks nothing off', async () => {
+  const { hold, input, endpointStore, parkedStore, wakes } = arrange();
+  const { accountId, endpointId: id, eventId } = input;
+  const elsewhere = buildEndpoint({ id, ordering: 'strict' });
+  await endpointStore.create(elsewhere);
+  // A record that was copied from another account can not be opened.
+  const record = await redis.client.hget(keys.endpoints(elsewhere.accountId), id);
+  await redis.client.hset(keys.endpoints(accountId), id, record ?? '');
+  await hold(input, { reason: 'out_of_turn', wakeAt: undefined });
+  expect(await parkedStore.isParked(id, eventId)).toBe(true);
+  expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
+});
+
+it("goes at once when it is nobody else's turn", async () => {
+  const { hold, input, endpointStore, releases, turnStore } = arrange();
+  const { accountId, endpointId: id, eventId } = input;
+  await endpointStore.create(buildEndpoint({ id, accountId, ordering: 'strict' }));
+  await hold(input, { reason: 'out_of_turn', wakeAt: undefined });
+  expect(releases.released).toHaveLength(1);
+  expect(await turnStore.isTurnOf(id, eventId)).toBe(true);
 });
 
 it('remembers that others wait when there was no place, so that the next one to end lets them through', async () => {

@@ -1,9 +1,10 @@
 import type { EndpointId } from '../endpoints/endpoint';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AccountId, EventId } from '../events/event';
 import type { Clock } from '../runtime/clock';
+import { isUnreadableSecret } from '../secrets/seal';
 import type { Emit } from '../signals/signals';
 import type { Admission } from './admit';
+import type { OpenGate } from './open-gate';
 import type { JobSide } from './parked';
 import type { ParkedStore } from './redis-parked-store';
 
@@ -16,10 +17,10 @@ export interface WakeQueue {
 export type WaitingHere = Set<EndpointId>;
 
 export interface HoldDeps {
-  readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly parkedStore: Pick<ParkedStore, 'park'>;
   readonly wakeQueue: WakeQueue;
   readonly waitingHere: WaitingHere;
+  readonly openGate: OpenGate;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -29,28 +30,32 @@ export interface HoldInput {
   readonly endpointId: EndpointId;
   readonly eventId: EventId;
   readonly acceptedAt: number;
-  /** The side of the job that holds the delivery now. */
+  /** The side of the job that its release is to use; not that of a job which holds it now. */
   readonly side: JobSide;
 }
 
 /** Parks a delivery at its endpoint's gate; its job may then end. Waiting uses no attempt. */
-export function createHold({ endpointStore, parkedStore, wakeQueue, waitingHere, clock, emit }: HoldDeps) {
+export function createHold({ parkedStore, wakeQueue, waitingHere, openGate, clock, emit }: HoldDeps) {
   return async function hold(
-    input: HoldInput,
-    { reason, wakeAt }: Extract<Admission, { kind: 'wait' }>,
+    { accountId, endpointId, eventId, acceptedAt, side }: HoldInput,
+    { reason, wakeAt }: Omit<Extract<Admission, { kind: 'wait' }>, 'kind'>,
   ): Promise<void> {
-    const { accountId, endpointId, eventId, acceptedAt, side } = input;
-    await parkedStore.park(endpointId, { eventId, side: side === 'first' ? 'second' : 'first' }, acceptedAt);
+    await parkedStore.park(endpointId, { eventId, side }, acceptedAt);
     if (reason === 'busy') waitingHere.add(endpointId);
-    const lookAt = reason === 'disabled' ? await changedMeanwhile(input) : wakeAt;
-    if (lookAt !== undefined) await wakeQueue.wake(accountId, endpointId, lookAt);
+    // What it waits for may have come before it was parked, unseen: it would wait for ever.
+    if (wakeAt === undefined) await lookAtGate(accountId, endpointId);
+    else await wakeQueue.wake(accountId, endpointId, wakeAt);
     emit({ name: 'delivery.held', endpointId, eventId, reason });
   };
 
-  // Somebody may have enabled or deleted the endpoint before this one was parked: it would wait for ever.
-  async function changedMeanwhile({ accountId, endpointId }: HoldInput): Promise<number | undefined> {
-    const endpoint = await endpointStore.find(accountId, endpointId);
-    return endpoint?.status === 'disabled' ? undefined : clock();
+  // Its gate's own job can wait until an endpoint's secrets can be read; a fan-out has others to serve meanwhile.
+  async function lookAtGate(accountId: AccountId, endpointId: EndpointId): Promise<void> {
+    try {
+      await openGate(accountId, endpointId, 1);
+    } catch (error) {
+      if (!isUnreadableSecret(error)) throw error;
+      await wakeQueue.wake(accountId, endpointId, clock());
+    }
   }
 }
 

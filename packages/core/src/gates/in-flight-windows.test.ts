@@ -28,18 +28,25 @@ it('keeps endpoints apart', async () => {
 it('doubles the places with each success, up to the most that there are', async () => {
   const windows = buildWindows({ maxSize: 6 });
   await enterTimes(windows, 2);
-  windows.leave(HERE, true);
+  windows.leave(HERE, 'succeeded');
   expect(windows.freePlaces(HERE)).toBe(3);
   await windows.enter(HERE, false);
-  windows.leave(HERE, true);
+  windows.leave(HERE, 'succeeded');
   expect(windows.freePlaces(HERE)).toBe(5);
 });
 
 it('halves them with each failure, and leaves one', async () => {
   const windows = buildWindows();
   await enterTimes(windows, 2);
-  windows.leave(HERE, false);
+  windows.leave(HERE, 'failed');
   expect(windows.freePlaces(HERE)).toBe(0);
+});
+
+it('leaves their number as it is when a place was not used', async () => {
+  const windows = buildWindows();
+  await enterTimes(windows, 2);
+  windows.leave(HERE, 'unused');
+  expect(windows.freePlaces(HERE)).toBe(1);
 });
 
 it('lets those that wait in as others leave, in their order', async () => {
@@ -50,8 +57,8 @@ it('lets those that wait in as others leave, in their order', async () => {
     await windows.enter(HERE, false);
     order.push(number);
   });
-  windows.leave(HERE, true);
-  windows.leave(HERE, true);
+  windows.leave(HERE, 'succeeded');
+  windows.leave(HERE, 'succeeded');
   await Promise.all(waiting);
   expect(order).toEqual([1, 2, 3]);
 });
@@ -59,14 +66,14 @@ it('lets those that wait in as others leave, in their order', async () => {
 it('does not count one that ran out of patience', async () => {
   const windows = buildWindows();
   await enterTimes(windows, 5);
-  windows.leave(HERE, false);
-  windows.leave(HERE, false);
+  windows.leave(HERE, 'failed');
+  windows.leave(HERE, 'failed');
   expect(await enterTimes(windows, 3)).toEqual([true, true, false]);
 });
 
 it('starts anew with an endpoint that has had nothing under way', async () => {
   const windows = buildWindows();
   await windows.enter(HERE, false);
-  windows.leave(HERE, true);
+  windows.leave(HERE, 'succeeded');
   expect(windows.freePlaces(HERE)).toBe(2);
 });

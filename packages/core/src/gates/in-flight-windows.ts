@@ -10,6 +10,9 @@ interface Waiter {
   readonly patience: NodeJS.Timeout;
 }
 
+/** How the use of a place ended; `unused`: nothing is known of the receiver by it. */
+export type PlaceUse = 'succeeded' | 'failed' | 'unused';
+
 export interface InFlightWindowsOptions {
   /** The most attempts that one endpoint may have under way. */
   readonly maxSize: number;
@@ -45,12 +48,10 @@ export class InFlightWindows {
     return true;
   }
 
-  leave(endpointId: string, succeeded: boolean): void {
+  leave(endpointId: string, use: PlaceUse): void {
     const window = this.#windowOf(endpointId);
     window.inFlight -= 1;
-    window.size = succeeded
-      ? Math.min(window.size * 2, this.options.maxSize)
-      : Math.max(Math.floor(window.size / 2), MIN_SIZE);
+    window.size = this.#sizeAfter(use, window.size);
     this.#admitWaiting(window);
     // Forgotten when idle: memory is for what is under way, and a window grows again within milliseconds.
     if (window.inFlight === 0) this.#windows.delete(endpointId);
@@ -68,6 +69,17 @@ export class InFlightWindows {
     const window: Window = { size: Math.min(FIRST_SIZE, this.options.maxSize), inFlight: 0, waiting: [] };
     this.#windows.set(endpointId, window);
     return window;
+  }
+
+  #sizeAfter(use: PlaceUse, size: number): number {
+    switch (use) {
+      case 'succeeded':
+        return Math.min(size * 2, this.options.maxSize);
+      case 'failed':
+        return Math.max(Math.floor(size / 2), MIN_SIZE);
+      case 'unused':
+        return size;
+    }
   }
 
   #waitForPlace(window: Window): Promise<boolean> {

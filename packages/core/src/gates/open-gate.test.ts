@@ -21,10 +21,21 @@ interface Arrangement {
   readonly waiting?: number;
   /** When the breaker opened. */
   readonly openedAt?: number;
+  /** Whether events that were accepted earlier are not fanned out yet. */
+  readonly hasOlderEvents?: boolean;
 }
 
-async function arrange({ endpoint = buildEndpoint(), waiting = 0, openedAt }: Arrangement = {}) {
-  const gate = buildGate({ redis: redis.client, clock: () => NOW });
+async function arrange({
+  endpoint = buildEndpoint(),
+  waiting = 0,
+  openedAt,
+  hasOlderEvents = false,
+}: Arrangement = {}) {
+  const gate = buildGate({
+    redis: redis.client,
+    clock: () => NOW,
+    eventHorizon: { hasOlder: async () => hasOlderEvents },
+  });
   const { endpointStore, breakerStore, parkedStore, waitingHere } = gate;
   await endpointStore.create(endpoint);
   const parked = Array.from(
@@ -135,4 +146,111 @@ it('keeps what the queue did not take', async () => {
   });
   await expect(openGate(endpoint.accountId, endpoint.id, 2)).rejects.toThrow('The queue is away.');
   expect(await stillParked()).toEqual(parked);
+});
+
+describe('at an endpoint with a rate limit', () => {
+  const limited = () => buildEndpoint({ rateLimit: 2 });
+
+  async function takePermit({ permitStore, endpoint }: Awaited<ReturnType<typeof arrange>>, permit: string) {
+    await permitStore.take(endpoint.id, { permit, limit: 2, leaseMs: 60_000, hasWaited: true });
+  }
+
+  it('lets no more through than there are permits', async () => {
+    const gate = await arrange({ endpoint: limited(), waiting: 4 });
+    await takePermit(gate, 'a');
+    await gate.openGate(8);
+    expect(gate.released()).toEqual(gate.parked.slice(0, 1));
+  });
+
+  it('lets nothing through without a permit, and looks again no later than when the next one is due', async () => {
+    const gate = await arrange({ endpoint: limited(), waiting: 4 });
+    for (const permit of ['a', 'b']) await takePermit(gate, permit);
+    await gate.permitStore.giveBack(gate.endpoint.id, 'a');
+    await gate.openGate(8);
+    expect(gate.released()).toEqual([]);
+    const [wake] = gate.wakes.asked;
+    expect(wake?.at).toBeGreaterThan(NOW);
+    expect(wake?.at).toBeLessThanOrEqual(NOW + 1_001);
+  });
+});
+
+describe('at an endpoint with strict ordering', () => {
+  const strict = () => buildEndpoint({ ordering: 'strict' });
+
+  it('lets one through, whatever places there are, and gives it the turn', async () => {
+    const { openGate, released, parked, stillParked, turnStore, endpoint } = await arrange({
+      endpoint: strict(),
+      waiting: 3,
+    });
+    await openGate(8);
+    await openGate(8);
+    const [first] = parked;
+    expect(released()).toEqual([first]);
+    expect(await stillParked()).toEqual(parked.slice(1));
+    expect(first && (await turnStore.isTurnOf(endpoint.id, first.eventId))).toBe(true);
+  });
+
+  it('looks again later, in case that the one whose turn it is gets lost', async () => {
+    const { openGate, wakes } = await arrange({ endpoint: strict(), waiting: 1 });
+    await openGate(1);
+    await openGate(1);
+    expect(wakes.asked.map(({ at }) => at)).toEqual([NOW + 60_000, NOW + 60_000]);
+  });
+
+  it('lets nobody overtake an event that is not fanned out yet, and looks again soon', async () => {
+    const { openGate, released, turnStore, endpoint, wakes } = await arrange({
+      endpoint: strict(),
+      waiting: 2,
+      hasOlderEvents: true,
+    });
+    await openGate(1);
+    expect(released()).toEqual([]);
+    expect(await turnStore.findNext(endpoint.id)).toMatchObject({ kind: 'first_in_line' });
+    expect(wakes.asked.map(({ at }) => at)).toEqual([NOW + 100]);
+  });
+
+  it('lets the one whose turn it is through again after it was parked for another reason', async () => {
+    const { openGate, released, parked, parkedStore, endpoint } = await arrange({
+      endpoint: strict(),
+      waiting: 2,
+      hasOlderEvents: false,
+    });
+    await openGate(1);
+    const [first] = parked;
+    if (!first) throw new Error('Nobody waits.');
+    const again: Parked = { ...first, side: 'first' };
+    await parkedStore.park(endpoint.id, again, NOW);
+    await openGate(1);
+    expect(released()).toEqual([first, again]);
+  });
+
+  it('has nothing to do when nobody waits', async () => {
+    const { openGate, released, wakes } = await arrange({ endpoint: strict() });
+    await openGate(1);
+    expect(released()).toEqual([]);
+    expect(wakes.asked).toEqual([]);
+  });
+
+  it('lets the next one through, once, when the turn is passed', async () => {
+    const { openGate, passTurn, released, parked, endpoint } = await arrange({
+      endpoint: strict(),
+      waiting: 3,
+    });
+    await openGate(1);
+    for (const { eventId } of parked.slice(0, 1)) {
+      await passTurn(endpoint, eventId);
+      await passTurn(endpoint, eventId);
+    }
+    expect(released()).toEqual(parked.slice(0, 2));
+  });
+
+  it('gives the one whose turn it is a job again when a look finds it on its way, for it may be lost', async () => {
+    const { lookAtGate, openGate, released, parked, endpoint } = await arrange({
+      endpoint: strict(),
+      waiting: 2,
+    });
+    await openGate(1);
+    await lookAtGate(endpoint.accountId, endpoint.id);
+    expect(released()).toEqual([parked[0], parked[0]]);
+  });
 });

@@ -3,12 +3,16 @@ import type { EventId } from '../events/event';
 /** A delivery that waits at its endpoint's gate. */
 export interface Parked {
   readonly eventId: EventId;
-  /** Which of a delivery's two job ids its release will use: the one that the parked job does not have. */
+  /** Which of a delivery's two job ids its release uses: the one that the job which was parked does not have. */
   readonly side: JobSide;
 }
 
 export const jobSides = ['first', 'second'] as const;
 export type JobSide = (typeof jobSides)[number];
+
+export function otherSide(side: JobSide): JobSide {
+  return side === 'first' ? 'second' : 'first';
+}
 
 const SEPARATOR = ' ';
 

@@ -102,6 +102,38 @@ describe('claimProbe', () => {
   });
 });
 
+describe('giveProbeBack', () => {
+  const openUntil = NOW + FIRST_OPEN_MS;
+
+  it('lets the next one probe at once', async () => {
+    const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN);
+    const admittedWith = await store.readBreaker(id);
+    await store.claimProbe(id, openUntil);
+    await store.giveProbeBack(id, admittedWith, openUntil + 1);
+    expect(await store.readBreaker(id)).toEqual(admittedWith);
+    expect(await store.claimProbe(id, openUntil + 1)).toBe(true);
+  });
+
+  it('changes nothing when the breaker was closed meanwhile', async () => {
+    const id = await fail(uniqueEndpointId(), FAILURES_TO_OPEN);
+    const admittedWith = await store.readBreaker(id);
+    await store.claimProbe(id, openUntil);
+    await store.closeBreaker(id);
+    await store.giveProbeBack(id, admittedWith, openUntil + 1);
+    expect(await store.readBreaker(id)).toEqual(CLOSED);
+  });
+
+  it('keeps what else is known of the row of failures', async () => {
+    const id = uniqueEndpointId();
+    await store.recordFailure(id, CLOSED, NOW - 1, { telling: true });
+    await fail(id, FAILURES_TO_OPEN);
+    const admittedWith = await store.readBreaker(id);
+    await store.claimProbe(id, admittedWith.openUntil);
+    await store.giveProbeBack(id, admittedWith, admittedWith.openUntil + 1);
+    expect(await store.closeBreaker(id)).toEqual({ wasOpen: true, toldFailingSince: NOW - 1 });
+  });
+});
+
 describe('a row of failures', () => {
   it('is known since its first one', async () => {
     const id = uniqueEndpointId();

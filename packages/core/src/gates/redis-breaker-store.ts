@@ -56,6 +56,12 @@ const CLOSE = `
   redis.call('DEL', KEYS[1])
   return stored`;
 
+// KEYS: breaker. ARGV: failures and open-until that the claim was made with, now.
+const GIVE_PROBE_BACK = `
+  local failures, open_until, rest = string.match(redis.call('GET', KEYS[1]) or '0 0', '(%d+) (%d+)(.*)')
+  if failures ~= ARGV[1] or tonumber(open_until) <= tonumber(ARGV[3]) then return end
+  redis.call('SET', KEYS[1], failures .. ' ' .. ARGV[2] .. rest)`;
+
 /** Endpoints' circuit breakers. One that is well has no record. */
 export function createRedisBreakerStore(redis: RedisClient) {
   return withStorageErrors({
@@ -96,6 +102,12 @@ export function createRedisBreakerStore(redis: RedisClient) {
       return (
         (await redis.eval(CLAIM_PROBE, 1, keys.breaker(endpointId), String(now), String(PROBE_MS))) === 1
       );
+    },
+
+    /** Lets another one have the probe at once: nothing came of this one. `admittedWith` is as in `recordFailure`. */
+    async giveProbeBack(endpointId: EndpointId, admittedWith: BreakerState, now: number): Promise<void> {
+      const args = [admittedWith.failures, admittedWith.openUntil, now].map(String);
+      await redis.eval(GIVE_PROBE_BACK, 1, keys.breaker(endpointId), ...args);
     },
   });
 }

@@ -4,12 +4,13 @@ import type { Parked } from './parked';
 import { createRedisParkedStore, type ParkedStore } from './redis-parked-store';
 
 const NOW = 1_700_000_000_000;
+const RETENTION_MS = 60_000;
 
 let redis: TestRedis;
 let store: ParkedStore;
 beforeAll(async () => {
   redis = await openTestRedis();
-  store = createRedisParkedStore(redis.client);
+  store = createRedisParkedStore(redis.client, { retentionMs: RETENTION_MS, clock: () => NOW });
 });
 afterAll(() => redis.close());
 
@@ -46,14 +47,30 @@ describe('deliveries that are parked', () => {
     expect(await store.countParked(id)).toBe(1);
   });
 
-  it("keep the two sides of one delivery apart: a release that came late does not take the new one's place", async () => {
+  it('are there for one of their jobs only, so that no two are released', async () => {
     const id = uniqueEndpointId();
     const old = parked('second');
     const fresh: Parked = { ...old, side: 'first' };
     await store.park(id, old, NOW);
     await store.park(id, fresh, NOW);
-    await store.forget(id, [old]);
     expect(await store.listParked(id, 10)).toEqual([fresh]);
+  });
+
+  it('are not forgotten by a release of their other job that came late', async () => {
+    const id = uniqueEndpointId();
+    const fresh = parked('first');
+    await store.park(id, fresh, NOW);
+    await store.forget(id, [{ ...fresh, side: 'second' }]);
+    expect(await store.listParked(id, 10)).toEqual([fresh]);
+  });
+
+  it('make room once their events are no longer kept', async () => {
+    const id = uniqueEndpointId();
+    const [expired, kept, fresh] = [parked(), parked(), parked()];
+    await store.park(id, expired, NOW - RETENTION_MS - 1);
+    await store.park(id, kept, NOW - RETENTION_MS);
+    await store.park(id, fresh, NOW);
+    expect(await store.listParked(id, 10)).toEqual([kept, fresh]);
   });
 
   it.each(['first', 'second'] as const)('are known to be parked by their %s side', async (side) => {

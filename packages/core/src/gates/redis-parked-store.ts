@@ -3,14 +3,29 @@ import type { EventId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
-import { decodeParked, encodeParked, jobSides, type Parked } from './parked';
+import type { Clock } from '../runtime/clock';
+import { decodeParked, encodeParked, jobSides, otherSide, type Parked } from './parked';
+
+export interface ParkedStoreOptions {
+  /** How long events are kept. Milliseconds. */
+  readonly retentionMs: number;
+  readonly clock: Clock;
+}
 
 /** The deliveries that wait at endpoints' gates, in the order in which their events were accepted. */
-export function createRedisParkedStore(redis: RedisClient) {
+export function createRedisParkedStore(redis: RedisClient, { retentionMs, clock }: ParkedStoreOptions) {
   return withStorageErrors({
-    /** Parking the same one again changes nothing. */
+    /**
+     * Parking the same one again changes nothing. It is in the index once, for one of its jobs, so that it is never
+     * released for both. Those whose events are no longer kept make room.
+     */
     async park(endpointId: EndpointId, parked: Parked, acceptedAt: number): Promise<void> {
-      await redis.zadd(keys.parked(endpointId), 'NX', acceptedAt, encodeParked(parked));
+      const key = keys.parked(endpointId);
+      await Promise.all([
+        redis.zrem(key, encodeParked({ ...parked, side: otherSide(parked.side) })),
+        redis.zadd(key, 'NX', acceptedAt, encodeParked(parked)),
+        redis.zremrangebyscore(key, '-inf', `(${clock() - retentionMs}`),
+      ]);
     },
 
     /** The longest waiting first. They stay until `forget` is told that they are on the queue. */

@@ -7,7 +7,8 @@ import { withStorageErrors } from '../redis/redis-errors';
 export function createRedisRemoveGate(redis: RedisClient) {
   return withStorageErrors({
     async removeGate(endpointId: EndpointId): Promise<void> {
-      await redis.unlink(keys.breaker(endpointId), keys.parked(endpointId));
+      const parts = [keys.breaker, keys.parked, keys.permits, keys.turn];
+      await redis.unlink(...parts.map((keyOf) => keyOf(endpointId)));
     },
   }).removeGate;
 }

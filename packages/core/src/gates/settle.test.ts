@@ -174,6 +174,13 @@ describe('whoever waits at the gate', () => {
     await fail({ wasReleased: true });
     expect(releases.released).toEqual([]);
   });
+
+  it('goes when the turn is passed, not before, where they go one at a time', async () => {
+    const endpoint = buildEndpoint({ ordering: 'strict' });
+    const { succeed, releases } = await arrange({ endpoint, waiting: 1 });
+    await succeed({ wasReleased: true });
+    expect(releases.released).toEqual([]);
+  });
 });
 
 const DAY_MS = 86_400_000;

@@ -56,13 +56,10 @@ export function createSettle(deps: SettleDeps) {
   const failedHere = new LRUCache<EndpointId, true>({ max: REMEMBERED });
 
   return async function settle(input: SettleInput): Promise<Settled> {
-    const { endpoint, delivered, wasReleased } = input;
     const disabledAs = await heedReceiver(input);
-    const settled = delivered ? await recover(input) : await fail(input);
-    if (wasReleased) waitingHere.add(endpoint.id);
-    if (waitingHere.has(endpoint.id)) {
-      await openGate(endpoint.accountId, endpoint.id, windows.freePlaces(endpoint.id));
-    }
+    const settled = input.delivered ? await recover(input) : await fail(input);
+    // There, the next one goes when the turn is passed.
+    if (input.endpoint.ordering !== 'strict') await letNextThrough(input);
     return { ...settled, disabledAs: settled.disabledAs ?? disabledAs };
   };
 
@@ -92,6 +89,11 @@ export function createSettle(deps: SettleDeps) {
     const { accountId, id } = endpoint;
     const { hasChanged } = await disable(accountId, id, disabledBy, wasNotEnabledSince(endpoint));
     return hasChanged ? disabledBy : undefined;
+  }
+
+  async function letNextThrough({ endpoint: { accountId, id }, wasReleased }: SettleInput): Promise<void> {
+    if (wasReleased) waitingHere.add(id);
+    if (waitingHere.has(id)) await openGate(accountId, id, windows.freePlaces(id));
   }
 
   async function announceOpened(

@@ -62,3 +62,22 @@ describe('addSlow', () => {
     expect(await readJobs(slow)).toHaveLength(1);
   });
 });
+
+describe('releaseLost', () => {
+  const released = ({ accountId, endpointId, ...parked }: MoveInput) =>
+    queue.releaseLost(accountId, endpointId, parked);
+
+  it('gives a delivery a job that has none', async () => {
+    const move = buildMove();
+    await released(move);
+    expect(await readJobs(fast)).toMatchObject([{ id: deliveryIdOf(move), data: { released: true } }]);
+  });
+
+  it('adds no second job for one that went over to the slow lane, or both lanes would send it', async () => {
+    const move = buildMove();
+    await queue.addSlow(move);
+    await released(move);
+    expect(await readJobs(fast)).toEqual([]);
+    expect(await readJobs(slow)).toHaveLength(1);
+  });
+});

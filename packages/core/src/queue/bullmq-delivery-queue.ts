@@ -40,6 +40,13 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue, SlowLan
     );
   }
 
+  // The fast lane first: a job that moves is in the other one before it is gone from here.
+  async releaseLost(accountId: AccountId, endpointId: EndpointId, parked: Parked): Promise<void> {
+    const jobId = deliveryJobId({ eventId: parked.eventId, endpointId }, parked.side);
+    if ((await this.#queue.getJob(jobId)) ?? (await this.#slowQueue.getJob(jobId))) return;
+    await this.release(accountId, endpointId, [parked]);
+  }
+
   // Under the id that it has: ids are a queue's own, so the job that moves is not in the way of this one.
   async addSlow({ accountId, wasReleased, side, ...parts }: MoveInput): Promise<void> {
     await this.#slowQueue.add(

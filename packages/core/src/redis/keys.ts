@@ -15,8 +15,11 @@ import type { AccountId, EventId } from '../events/event';
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
- * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released |
+ * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released, RETENTION |
+ * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it expires | an hour |
+ * | `turn:{endpoint}` | string | the delivery whose turn it is, if they go one at a time | until that has ended |
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  *
  * BullMQ owns the keys below its prefix.
  */
@@ -29,7 +32,11 @@ export const keys = {
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
+  permits: (endpoint: EndpointId) => `permits:{${endpoint}}`,
+  turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
   health: (endpoint: EndpointId) => `health:{${endpoint}}`,
+  // In the slot of BullMQ's own keys in a Cluster: it is read together with them.
+  putBackEvents: 'put-back-events:{bull}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
 };
 

@@ -12,10 +12,24 @@ describe('createNewId', () => {
     expect(new Set(ids.map((id) => id.slice(0, 13))).size).toBe(times.length);
   });
 
-  it('never gives the same id twice, also within one millisecond', () => {
+  it('gives ids that sort in the order in which they were made, and none twice, within one millisecond', () => {
     const newId = createNewId(() => 1_700_000_000_000);
     const ids = Array.from({ length: 10_000 }, () => newId('evt'));
+    expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(10_000);
+    expect(new Set(ids.map((id) => id.length))).toEqual(new Set([26]));
+  });
+
+  it('goes on in order when the clock goes back', () => {
+    const times = [1_700_000_000_001, 1_700_000_000_000, 1_600_000_000_000, 1_700_000_000_002];
+    const newId = createNewId(() => times.shift() ?? 0);
+    const ids = Array.from({ length: 4 }, () => newId('evt'));
+    expect(ids.toSorted()).toEqual(ids);
+  });
+
+  it('gives other ids in another process at the same time', () => {
+    const ids = Array.from({ length: 1_000 }, () => createNewId(() => 1_700_000_000_000)('evt'));
+    expect(new Set(ids).size).toBe(1_000);
   });
 });
 

@@ -35,6 +35,10 @@ export function secretUnreadable(cause?: unknown): AppError {
   );
 }
 
+export function isUnreadableSecret(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'secret_unreadable';
+}
+
 function encrypt(text: string, { id, key }: SealingKey, owner: string): string {
   const head = `${PREFIX}${id}.`;
   const nonce = randomBytes(NONCE_BYTES);

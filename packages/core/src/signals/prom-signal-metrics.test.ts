@@ -19,7 +19,10 @@ async function scrape(
 /** Without those labels that stand at zero only so that an alert sees their first count. */
 function counted(samples: readonly string[]): string[] {
   return samples.filter(
-    (line) => !/^webhooks_(delivery_attempts|deliveries_ended|endpoints_disabled)_total.* 0$/.test(line),
+    (line) =>
+      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled)_total.* 0$/.test(
+        line,
+      ),
   );
 }
 
@@ -125,10 +128,11 @@ describe('createPromWorkerMetrics', () => {
     expect(samples).toContain('webhooks_breakers_opened_total 1');
   });
 
-  it('has every outcome and ending at zero before the first of each', async () => {
+  it('has every outcome, ending and reason to wait at zero before the first of each', async () => {
     const samples = await scrape(createPromWorkerMetrics, []);
     expect(samples).toContain('webhooks_delivery_attempts_total{outcome="http_5xx"} 0');
     expect(samples).toContain('webhooks_deliveries_ended_total{status="exhausted"} 0');
+    expect(samples).toContain('webhooks_deliveries_held_total{reason="rate_limited"} 0');
     expect(samples).toContain('webhooks_breakers_opened_total 0');
   });
 

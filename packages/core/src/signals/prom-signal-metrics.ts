@@ -2,6 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import { attemptOutcomes } from '../deliveries/attempt';
 import { endStatuses } from '../deliveries/delivery-log';
 import { disabledReasons } from '../endpoints/endpoint';
+import { waitReasons } from '../gates/admit';
 import type { Signal } from './signal';
 import type { SignalListener } from './signals';
 
@@ -70,6 +71,7 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['reason'] as const,
     registers,
   });
+  for (const reason of waitReasons) held.inc({ reason }, 0);
   const moved = new Counter({
     name: 'webhooks_deliveries_moved_total',
     help: 'Deliveries that went over to the slow lane, by reason.',

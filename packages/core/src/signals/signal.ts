@@ -90,6 +90,12 @@ export type Signal =
       readonly lagMs: number;
     }
   | {
+      /** What follows from an attempt could not be written; it is tried again. */
+      readonly name: 'delivery.follow_up_failed';
+      readonly deliveryId: DeliveryId;
+      readonly error: unknown;
+    }
+  | {
       readonly name: 'delivery.held';
       readonly endpointId: EndpointId;
       readonly eventId: EventId;

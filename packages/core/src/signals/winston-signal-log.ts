@@ -40,6 +40,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'redis.error':
     case 'job.interrupted':
     case 'task.failed':
+    case 'delivery.follow_up_failed':
     case 'breaker.opened':
     case 'endpoint.disabled':
     case 'secrets.unprotected':

@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
+import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Certificate } from './certificate-authority';
 import { type LocalServer, listen } from './local-server';
 
 export interface ConnectProxyOptions {
-  /** With one it is an https: proxy. */
-  readonly certificate?: Certificate;
+  /** With these it is an https: proxy. */
+  readonly tls?: ServerOptions;
   /** What it answers to CONNECT; 200 opens the tunnel. Default: 200. */
   readonly answer?: (request: IncomingMessage) => number | 'hang up' | 'silence';
 }
@@ -19,8 +18,8 @@ export interface ConnectProxy extends LocalServer {
 
 /** A forward proxy on this machine, which looks up every name as this machine. */
 export async function startConnectProxy(options: ConnectProxyOptions = {}): Promise<ConnectProxy> {
-  const { certificate, answer = () => 200 } = options;
-  const server = certificate ? createSecureServer(certificate) : createServer();
+  const { tls, answer = () => 200 } = options;
+  const server = tls ? createSecureServer(tls) : createServer();
   const asked: string[] = [];
   server.on('connect', (request: IncomingMessage, client: Duplex) => {
     asked.push(request.url ?? '');

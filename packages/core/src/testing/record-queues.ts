@@ -35,6 +35,9 @@ export function recordReleases() {
     async release(accountId, endpointId, all) {
       for (const parked of all) released.push({ accountId, endpointId, parked });
     },
+    async releaseLost(accountId, endpointId, parked) {
+      released.push({ accountId, endpointId, parked });
+    },
   };
   return { queue, released };
 }

@@ -64,6 +64,11 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     status: 'delivered',
     lagMs: 70,
   },
+  'delivery.follow_up_failed': {
+    name: 'delivery.follow_up_failed',
+    deliveryId,
+    error: new Error('no luck'),
+  },
   'delivery.held': { name: 'delivery.held', eventId, endpointId, reason: 'disabled' },
   'delivery.moved': { name: 'delivery.moved', eventId, endpointId, reason: 'slow' },
   'breaker.opened': { name: 'breaker.opened', endpointId, failures: 5, openForMs: 1_000 },

@@ -14,7 +14,6 @@ export function uniqueEventId(): EventId {
   return newId('evt') as EventId;
 }
 
-/** Later ones sort after earlier ones only if they are some milliseconds apart. */
 export function uniqueEndpointId(): EndpointId {
   return newId('wh') as EndpointId;
 }

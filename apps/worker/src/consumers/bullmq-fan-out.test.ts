@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { keys } from '@webhooks/core/redis/keys';
+import { buildEvent } from '@webhooks/core/testing/build-event';
+import { createClosables } from '@webhooks/core/testing/closables';
+import { openTestRedis } from '@webhooks/core/testing/test-redis';
+import { QueueEvents } from 'bullmq';
+import { Redis } from 'ioredis';
+import { BullmqFanOutConsumer } from './bullmq-fan-out';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+it('lets those who deliver in order know of an event that is put back, until it is fanned out', async () => {
+  const { url, client } = willClose(await openTestRedis());
+  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  willClose({ close: () => redis.disconnect() });
+  const queues = { redis, prefix: 'bull' };
+  const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
+  await progress.waitUntilReady();
+  const [putBack, completed] = [once(progress, 'delayed'), once(progress, 'completed')];
+
+  const event = buildEvent();
+  const younger = buildEvent({ accountId: event.accountId });
+  const eventHorizon = new BullmqEventHorizon(queues);
+  const noted = () => client.zcard(keys.putBackEvents);
+  let runs = 0;
+  const consumer = new BullmqFanOutConsumer({
+    ...queues,
+    concurrency: 1,
+    lockDurationMs: 30_000,
+    emit: () => {},
+    eventHorizon,
+    deadLetters: { keep: async () => {} },
+    maxEventBytes: 1_024,
+    async fanOutEvent() {
+      runs += 1;
+      if (runs === 1) throw new Error('OOM');
+      await looked;
+    },
+  });
+  const looked = putBack.then(async () => {
+    expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([1, true]);
+  });
+  willClose({ close: () => consumer.stop() });
+  await willClose(new BullmqEventQueue(queues)).add(event);
+
+  consumer.start();
+  await looked;
+  await completed;
+  expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([0, false]);
+});

@@ -1,0 +1,35 @@
+import type { Emit } from '../signals/signals';
+import type { AnnounceEnd } from './announce-end';
+import type { Attempt } from './attempt';
+import type { Decision } from './decide-next';
+import { deliveryIdOf } from './delivery-id';
+import type { ReadyDelivery } from './load-delivery';
+
+export interface AnnounceAttemptDeps {
+  readonly announceEnd: AnnounceEnd;
+  readonly emit: Emit;
+}
+
+/** Says what an attempt was like, and that the delivery has come to its end if it has. */
+export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps) {
+  return function announceAttempt(
+    { run: { eventId, endpointId }, event }: ReadyDelivery,
+    attempt: Attempt,
+    decision: Decision,
+  ): void {
+    emit({
+      name: 'delivery.attempted',
+      deliveryId: deliveryIdOf({ eventId, endpointId }),
+      eventId,
+      endpointId,
+      type: event.type,
+      attempt: attempt.number,
+      outcome: attempt.outcome,
+      durationMs: attempt.durationMs,
+      ...attempt.timings,
+      ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
+      ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
+    });
+    if (decision.kind !== 'retry') announceEnd({ eventId, endpointId }, decision.kind, event);
+  };
+}

@@ -1,0 +1,69 @@
+import type { Endpoint } from '../endpoints/endpoint';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { AcceptedEvent } from '../events/event';
+import type { EventStore } from '../events/redis-event-store';
+import type { BreakerState } from '../gates/breaker';
+import type { PassTurn } from '../gates/pass-turn';
+import type { BreakerStore } from '../gates/redis-breaker-store';
+import type { Clock } from '../runtime/clock';
+import type { AnnounceEnd } from './announce-end';
+import type { DeliveryState } from './delivery-log';
+import type { DeliveryRun } from './delivery-run';
+import type { DeliveryStore } from './redis-delivery-store';
+
+export interface LoadDeliveryDeps {
+  readonly eventStore: Pick<EventStore, 'find'>;
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readState' | 'append'>;
+  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
+  readonly passTurn: PassTurn;
+  readonly announceEnd: AnnounceEnd;
+  readonly clock: Clock;
+}
+
+/** A delivery that can be tried now, with all that its attempt needs. */
+export interface ReadyDelivery {
+  readonly kind: 'ready';
+  readonly run: DeliveryRun;
+  readonly event: AcceptedEvent;
+  readonly endpoint: Endpoint;
+  readonly breaker: BreakerState;
+  readonly attemptNumber: number;
+}
+
+export type LoadedDelivery =
+  | ReadyDelivery
+  /** It has come to its end, be it just now because nothing can be sent any more. */
+  | { readonly kind: 'over' }
+  | { readonly kind: 'not_due'; readonly dueAt: number };
+
+/** Reads what an attempt needs, and ends the delivery if there is no more to be sent, or nowhere to send it. */
+export function createLoadDelivery(deps: LoadDeliveryDeps) {
+  return async function loadDelivery(run: DeliveryRun): Promise<LoadedDelivery> {
+    const [state, endpoint, event, breaker] = await Promise.all([
+      deps.deliveryStore.readState(run.endpointId, run.eventId),
+      deps.endpointStore.find(run.accountId, run.endpointId),
+      deps.eventStore.find(run.accountId, run.eventId),
+      deps.breakerStore.readBreaker(run.endpointId),
+    ]);
+    if (!hasEnded(state) && endpoint && event) {
+      // It ran before its time, after a crash or an error: the record knows when it is due.
+      const { nextAttemptAt: dueAt = 0, attempts } = state;
+      if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
+      return { kind: 'ready', run, event, endpoint, breaker, attemptNumber: attempts.length + 1 };
+    }
+    if (!hasEnded(state)) await cancel(run, endpoint ? 'event_expired' : 'endpoint_deleted', event);
+    if (endpoint) await deps.passTurn(endpoint, run.eventId);
+    return { kind: 'over' };
+  };
+
+  async function cancel(run: DeliveryRun, reason: string, event: AcceptedEvent | undefined): Promise<void> {
+    await deps.deliveryStore.append(run, { kind: 'cancelled', reason });
+    deps.announceEnd(run, 'cancelled', event);
+  }
+}
+
+// A delivery whose worker died after it was put on record and before the job's end, or one fanned out twice.
+function hasEnded(state: DeliveryState): boolean {
+  return state.status !== 'pending';
+}

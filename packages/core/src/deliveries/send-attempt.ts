@@ -1,0 +1,92 @@
+import type { Admitted } from '../gates/admit';
+import type { InFlightWindows, PlaceUse } from '../gates/in-flight-windows';
+import type { Lanes } from '../gates/lanes';
+import type { Clock } from '../runtime/clock';
+import type { Attempt, AttemptOutcome } from './attempt';
+import { judgeResult } from './judge-result';
+import type { ReadyDelivery } from './load-delivery';
+import { prepareRequest, type RequestStyle } from './prepare-request';
+import { type ReceiverWish, readReceiverWish } from './receiver-wish';
+import type { SendResult, SentResult, Transport } from './transport';
+
+export interface SendAttemptDeps {
+  readonly windows: Pick<InFlightWindows, 'leave'>;
+  readonly lanes: Pick<Lanes, 'leave' | 'learn'>;
+  readonly transport: Transport;
+  readonly requestStyle: RequestStyle;
+  readonly clock: Clock;
+}
+
+export type SendOutcome =
+  | SentAttempt
+  /** The request could not leave us, by none of the receiver's faults. */
+  | Extract<SendResult, { kind: 'unsent' }>
+  /** This process had to let go of it before there was an answer. */
+  | { readonly kind: 'interrupted' };
+
+/** A request that was sent, and what came of it. */
+export interface SentAttempt {
+  readonly kind: 'sent';
+  readonly attempt: Attempt;
+  readonly wish: ReceiverWish;
+  /** The response's `Retry-After`, as it came. */
+  readonly retryAfter: string | undefined;
+}
+
+/** Prepares and sends the request of an attempt that was admitted, and judges what comes of it. */
+export function createSendAttempt({ windows, lanes, transport, requestStyle, clock }: SendAttemptDeps) {
+  // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
+  return async function sendAttempt(
+    ready: ReadyDelivery,
+    admitted: Admitted,
+    signal: AbortSignal,
+  ): Promise<SendOutcome> {
+    let use: PlaceUse = 'failed';
+    try {
+      const outcome = await send(ready, signal);
+      use = useOf(outcome);
+      if (outcome.kind === 'sent') lanes.learn(ready.endpoint.id, outcome.attempt);
+      return outcome;
+    } finally {
+      windows.leave(ready.endpoint.id, use);
+      lanes.leave(admitted);
+    }
+  };
+
+  async function send(ready: ReadyDelivery, signal: AbortSignal): Promise<SendOutcome> {
+    const startedAt = clock();
+    const request = prepareRequest({ ...ready, attempt: ready.attemptNumber, now: startedAt }, requestStyle);
+    const result = await transport(request, signal);
+    if (signal.aborted && result.kind !== 'answered') return { kind: 'interrupted' };
+    if (result.kind === 'unsent') return result;
+    const outcome = judgeResult(result);
+    return {
+      kind: 'sent',
+      attempt: toAttempt(ready.attemptNumber, startedAt, outcome, result),
+      wish: readReceiverWish(result, outcome === 'delivered'),
+      retryAfter: result.kind === 'answered' ? result.retryAfter : undefined,
+    };
+  }
+
+  function toAttempt(
+    number: number,
+    startedAt: number,
+    outcome: AttemptOutcome,
+    result: SentResult,
+  ): Attempt {
+    return {
+      number,
+      startedAt,
+      durationMs: clock() - startedAt,
+      timings: result.timings,
+      outcome,
+      ...(result.kind === 'failed' ? { error: result.error } : { responseStatus: result.status }),
+      ...(result.kind === 'answered' && result.body !== '' ? { responseBody: result.body } : {}),
+    };
+  }
+}
+
+function useOf(outcome: SendOutcome): PlaceUse {
+  if (outcome.kind !== 'sent') return 'unused';
+  return outcome.attempt.outcome === 'delivered' ? 'succeeded' : 'failed';
+}

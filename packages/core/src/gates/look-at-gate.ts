@@ -1,0 +1,27 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId } from '../events/event';
+import type { OpenGate, ReleaseQueue } from './open-gate';
+import type { TurnStore } from './redis-turn-store';
+
+export interface LookAtGateDeps {
+  readonly turnStore: Pick<TurnStore, 'findNext'>;
+  readonly releaseQueue: Pick<ReleaseQueue, 'releaseLost'>;
+  readonly openGate: OpenGate;
+}
+
+// How many deliveries a look lets through at once; each that ends well lets more of them through.
+const PLACES = 2;
+
+/**
+ * Looks at a gate when its time has come, and sees to it that the delivery whose turn it is has a job: without one,
+ * after Redis has lost data say, all behind it would wait for ever. A job whose delivery has ended passes the turn.
+ */
+export function createLookAtGate({ turnStore, releaseQueue, openGate }: LookAtGateDeps) {
+  return async function lookAtGate(accountId: AccountId, endpointId: EndpointId): Promise<void> {
+    const next = await turnStore.findNext(endpointId);
+    if (next.kind === 'under_way') await releaseQueue.releaseLost(accountId, endpointId, next.delivery);
+    await openGate(accountId, endpointId, PLACES);
+  };
+}
+
+export type LookAtGate = ReturnType<typeof createLookAtGate>;

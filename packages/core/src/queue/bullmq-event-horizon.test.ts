@@ -1,0 +1,163 @@
+import { Queue, Worker } from 'bullmq';
+import type { AccountId, EventId } from '../events/event';
+import { createNewId } from '../runtime/ids';
+import { createClosables } from '../testing/closables';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueAccountId } from '../testing/unique-ids';
+import { BullmqEventHorizon } from './bullmq-event-horizon';
+import { eventJobId } from './event-job';
+import { EVENTS_QUEUE } from './queue-names';
+
+const NOW = 1_700_000_000_000;
+
+const { willClose, closeAll } = createClosables();
+let redis: TestRedis;
+let queue: Queue;
+let horizon: BullmqEventHorizon;
+let now: number;
+const newId = createNewId(() => now);
+beforeEach(async () => {
+  now = NOW;
+  redis = willClose(await openTestRedis());
+  queue = willClose(new Queue(EVENTS_QUEUE, { connection: redis.client }));
+  horizon = new BullmqEventHorizon({ redis: redis.client, prefix: 'bull' });
+});
+afterEach(closeAll);
+
+interface Published {
+  readonly accountId: AccountId;
+  readonly id: EventId;
+  readonly acceptedAt: number;
+}
+
+const accountId = uniqueAccountId();
+
+function accept(account = accountId): Published {
+  now += 1;
+  return { accountId: account, id: newId('evt') as EventId, acceptedAt: now };
+}
+
+async function enqueue({ accountId: account, id, acceptedAt }: Published): Promise<void> {
+  await queue.add('brief.created', {}, { jobId: eventJobId(account, id), timestamp: acceptedAt });
+}
+
+/** Takes the next job, and keeps it. */
+async function takeNext(): Promise<void> {
+  const worker = willClose(new Worker(EVENTS_QUEUE, null, { connection: redis.client, autorun: false }));
+  await worker.getNextJob('a-worker');
+}
+
+it('has nothing older when the queue is empty, or holds what is younger', async () => {
+  const head = accept();
+  expect(await horizon.hasOlder(head)).toBe(false);
+  await enqueue(accept());
+  expect(await horizon.hasOlder(head)).toBe(false);
+});
+
+it('does not mistake the event itself for an older one', async () => {
+  const head = accept();
+  await enqueue(head);
+  expect(await horizon.hasOlder(head)).toBe(false);
+});
+
+it('sees an older one that waits, behind and before younger ones', async () => {
+  const [older, head] = [accept(), accept()];
+  await enqueue(accept());
+  await enqueue(older);
+  await enqueue(accept());
+  expect(await horizon.hasOlder(head)).toBe(true);
+});
+
+it('sees an older one of the same millisecond by its id', async () => {
+  const older = accept();
+  const head = { ...older, id: newId('evt') as EventId };
+  await enqueue(older);
+  await enqueue(head);
+  expect(await horizon.hasOlder(head)).toBe(true);
+  expect(await horizon.hasOlder(older)).toBe(false);
+});
+
+it('sees an older one that a worker is at, be it dead or alive', async () => {
+  const [older, head] = [accept(), accept()];
+  await enqueue(older);
+  await takeNext();
+  await enqueue(accept());
+  expect(await queue.getActiveCount()).toBe(1);
+  expect(await horizon.hasOlder(head)).toBe(true);
+});
+
+it('sees an older one on a queue that is paused', async () => {
+  const [older, head] = [accept(), accept()];
+  await queue.pause();
+  await enqueue(older);
+  expect(await horizon.hasOlder(head)).toBe(true);
+});
+
+it('leaves other accounts alone', async () => {
+  const [others, head] = [accept(uniqueAccountId()), accept()];
+  await enqueue(others);
+  expect(await horizon.hasOlder(head)).toBe(false);
+});
+
+it.each([
+  ['before', -1, true],
+  ['in the same millisecond', 0, true],
+  ['after', 1, false],
+])('goes by when a job under an id of its own was added: %s', async (_when, offsetMs, expected) => {
+  const head = accept();
+  await queue.add('brief.created', {}, { timestamp: head.acceptedAt + offsetMs });
+  expect(await horizon.hasOlder(head)).toBe(expected);
+});
+
+it('goes by time also for an event whose id its producer made', async () => {
+  const older = accept();
+  const head = { ...accept(), id: 'order-17' as EventId };
+  await enqueue(accept());
+  expect(await horizon.hasOlder(head)).toBe(false);
+  await enqueue(older);
+  expect(await horizon.hasOlder(head)).toBe(true);
+});
+
+it('sees an older one that has a priority', async () => {
+  const head = accept();
+  await queue.add('brief.created', {}, { timestamp: NOW, priority: 7 });
+  expect(await horizon.hasOlder(head)).toBe(true);
+});
+
+it('does not wait for what a producer has put off', async () => {
+  const head = accept();
+  await queue.add('brief.created', {}, { timestamp: NOW, delay: 3_600_000 });
+  expect(await horizon.hasOlder(head)).toBe(false);
+});
+
+it('sees an older one that was put back, until it is done', async () => {
+  const [older, head] = [accept(), accept()];
+  const jobId = eventJobId(older.accountId, older.id);
+  await queue.add('brief.created', {}, { jobId, timestamp: older.acceptedAt, delay: 1_000 });
+  expect(await horizon.hasOlder(head)).toBe(false);
+  await horizon.notePutBack(jobId, older.acceptedAt);
+  expect(await horizon.hasOlder(head)).toBe(true);
+  expect(await horizon.hasOlder(older)).toBe(false);
+  await horizon.forgetPutBack(jobId);
+  expect(await horizon.hasOlder(head)).toBe(false);
+});
+
+it('does not wait for one that was put back and then taken away', async () => {
+  const [older, head] = [accept(), accept()];
+  await horizon.notePutBack(eventJobId(older.accountId, older.id), older.acceptedAt);
+  expect(await horizon.hasOlder(head)).toBe(false);
+});
+
+it('assumes an older one where more wait than it looks at, and all of those are older', async () => {
+  const others = uniqueAccountId();
+  const bulk = Array.from({ length: 501 }, () => accept(others));
+  const head = accept();
+  const jobs = bulk.map(({ id, acceptedAt }) => ({
+    name: 'brief.created',
+    data: {},
+    opts: { jobId: eventJobId(others, id), timestamp: acceptedAt },
+  }));
+  await queue.addBulk(jobs);
+  expect(await horizon.hasOlder(head)).toBe(true);
+  expect(await horizon.hasOlder({ ...head, id: 'evt_0' as EventId, acceptedAt: NOW })).toBe(false);
+});

@@ -1,0 +1,96 @@
+import { QueueKeys } from 'bullmq';
+import type { AcceptedEvent } from '../events/event';
+import type { EventHorizon } from '../gates/open-gate';
+import { keys } from '../redis/keys';
+import { eventJobId } from './event-job';
+import type { QueueConnection } from './queue-connection';
+import { EVENTS_QUEUE } from './queue-names';
+
+// How many of those that wait are looked at, from the end that is taken next. More than all workers together can have
+// under way, as those are what a crash brings out of order.
+const WAITING_LOOKED_AT = 500;
+// From the last that was put back. An entry goes when its job is done, so this is for jobs that are taken away.
+const PUT_BACK_KEPT_MS = 86_400_000;
+
+/*
+ * Relies on where BullMQ 6 has a job that is not finished: in `active` from when a worker takes it; at the right end of
+ * `wait`, to be taken next, when its worker died or gave it back; at the left end when it is new, or when its delay is
+ * over. So what is old is at the right, except for a job that we have put back with a delay, which we note ourselves.
+ * A queue that is paused keeps its jobs in `wait`. Jobs that producers add with a priority are in `prioritized`. A job
+ * that a producer has delayed comes when it comes: it has not been published before its time.
+ *
+ * Our own job ids tell account and order; of any other job, whichever account's it is, the time of its adding counts,
+ * and the same millisecond counts as older.
+ */
+// KEYS: active, wait, prioritized, put back. ARGV: prefix of the jobs' keys, account, event, time of acceptance, the
+// event's job, how many to look at.
+const HAS_OLDER = `
+  local prefix, account, event, accepted_at, own_job = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+  local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
+  local can_compare = string.match(event, '^' .. event_form) ~= nil
+
+  local function is_older(job, of_any_account)
+    if job == own_job then return false end
+    local its_account, its_event = string.match(job, '^(.+)%.' .. event_form)
+    if its_event and its_account ~= account and not of_any_account then return false end
+    if its_event and can_compare then return its_event < event end
+    local added_at = redis.call('HGET', prefix .. job, 'timestamp')
+    return added_at ~= false and tonumber(added_at) <= accepted_at
+  end
+  local function has_older(jobs)
+    for _, job in ipairs(jobs) do
+      if is_older(job, false) then return true end
+    end
+    return false
+  end
+
+  if has_older(redis.call('LRANGE', KEYS[1], 0, -1)) then return 1 end
+  local limit = tonumber(ARGV[6])
+  local waiting = redis.call('LRANGE', KEYS[2], -limit, -1)
+  if has_older(waiting) then return 1 end
+  if #waiting == limit and is_older(waiting[1], true) then return 1 end
+  if has_older(redis.call('ZRANGE', KEYS[3], 0, limit - 1)) then return 1 end
+  for _, job in ipairs(redis.call('ZRANGE', KEYS[4], 0, limit - 1)) do
+    if redis.call('EXISTS', prefix .. job) == 1 and is_older(job, false) then return 1 end
+  end
+  return 0`;
+
+/** What of the events queue is not fanned out yet, for those who deliver in the order of acceptance. */
+export class BullmqEventHorizon implements EventHorizon {
+  readonly #keyOf: (type: string) => string;
+
+  constructor(private readonly connection: QueueConnection) {
+    const queueKeys = new QueueKeys(connection.prefix);
+    this.#keyOf = (type) => queueKeys.toKey(EVENTS_QUEUE, type);
+  }
+
+  async hasOlder({
+    accountId,
+    id,
+    acceptedAt,
+  }: Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'>): Promise<boolean> {
+    const queueKeys = [...['active', 'wait', 'prioritized'].map(this.#keyOf), keys.putBackEvents];
+    const args = [this.#keyOf(''), accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
+    const reply = await this.connection.redis.eval(
+      HAS_OLDER,
+      queueKeys.length,
+      ...queueKeys,
+      ...args.map(String),
+    );
+    return reply === 1;
+  }
+
+  /** Before an event's job is put back with a delay. */
+  async notePutBack(jobId: string, addedAt: number): Promise<void> {
+    const { redis } = this.connection;
+    await Promise.all([
+      redis.zadd(keys.putBackEvents, addedAt, jobId),
+      redis.pexpire(keys.putBackEvents, PUT_BACK_KEPT_MS),
+    ]);
+  }
+
+  /** Once such a job has been done. */
+  async forgetPutBack(jobId: string): Promise<void> {
+    await this.connection.redis.zrem(keys.putBackEvents, jobId);
+  }
+}
