@@ -108,21 +108,26 @@ const cases: readonly Case[] = [
 
 describe("the signature page's snippet", () => {
   for (const runtime of RUNTIMES) {
-    if (isInstalled(runtime)) {
-      it(`in ${runtime.language} accepts what is genuine and nothing else`, async () => {
-        const verdicts = await judge(runtime);
-        expect(verdicts).toEqual(cases.map(({ scheme, what, isGenuine }) => [scheme, what, isGenuine]));
-      });
-    } else {
-      const reason = `there is no ${runtime.probe[0]} here`;
-      console.warn(`SKIPPED: the signature page's snippet in ${runtime.language}, because ${reason}.`);
-      it.skip(`in ${runtime.language} (skipped: ${reason})`, () => undefined);
-    }
+    const check = isInstalled(runtime) ? it : it.skip;
+    check(titleOf(runtime), () => expectRightVerdicts(runtime));
   }
 });
 
+function titleOf(runtime: Runtime): string {
+  const title = `in ${runtime.language} accepts what is genuine and nothing else`;
+  if (isInstalled(runtime)) return title;
+  const reason = `there is no ${runtime.probe[0]} here`;
+  console.warn(`SKIPPED: the signature page's snippet in ${runtime.language}, because ${reason}.`);
+  return `${title} (skipped: ${reason})`;
+}
+
 function isInstalled({ probe: [command, ...options] }: Runtime): boolean {
   return spawnSync(command, options).status === 0;
+}
+
+async function expectRightVerdicts(runtime: Runtime): Promise<void> {
+  const verdicts = await judge(runtime);
+  expect(verdicts).toEqual(cases.map(({ scheme, what, isGenuine }) => [scheme, what, isGenuine]));
 }
 
 async function judge(runtime: Runtime): Promise<unknown[]> {
