@@ -33,6 +33,18 @@ it('runs the benchmark of noisy neighbours, in its short form, and prints a tabl
   }
 }, 180_000);
 
+it('runs the benchmark of publishing, in its short form, and prints what each costs', async () => {
+  const redis = await openTestRedis();
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'publish', '--short'], {
+    env: { ...process.env, BENCH_REDIS_URL: redis.url },
+  });
+  await redis.close();
+
+  const rates = [...stdout.matchAll(/\| (bare|this)[^|]*\|\s*(\d+) \|/g)].map(([, , rate]) => Number(rate));
+  expect(rates).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
+  expect(Math.min(...rates)).toBeGreaterThan(0);
+}, 180_000);
+
 it('says which benchmarks there are when it is asked for another one', async () => {
   const run = promisify(execFile)(process.execPath, [MAIN, 'speed'], {
     env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },

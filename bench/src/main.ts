@@ -5,9 +5,15 @@
 import { parseArgs } from 'node:util';
 import { runDrainSuite } from './drain/index';
 import { runNeighboursSuite } from './neighbours/index';
+import { runPublishSuite } from './publish/index';
 import { runZooSuite } from './zoo/index';
 
-const suites = { drain: runDrainSuite, neighbours: runNeighboursSuite, zoo: runZooSuite };
+const suites = {
+  drain: runDrainSuite,
+  neighbours: runNeighboursSuite,
+  publish: runPublishSuite,
+  zoo: runZooSuite,
+};
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
