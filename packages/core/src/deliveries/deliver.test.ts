@@ -13,6 +13,7 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildGate, MAX_STRANGERS } from '../testing/build-gate';
+import { readParked } from '../testing/read-parked';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -550,14 +551,14 @@ describe('a delivery that has to wait', () => {
     ['first', 'second'],
     ['second', 'first'],
   ] as const)("is parked at a disabled endpoint: the %s job's for the %s", async (side, parkedSide) => {
-    const { deliver, requests, readRecord, gate, input, signals } = await arrange({
+    const { deliver, requests, readRecord, input, signals } = await arrange({
       endpoint: disabledEndpoint(),
       job: { side },
     });
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await gate.parkedStore.listParked(input.endpointId, 10)).toEqual([
+    expect(await readParked(redis.client, input.endpointId)).toEqual([
       { eventId: input.eventId, side: parkedSide },
     ]);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
@@ -752,7 +753,7 @@ describe('where deliveries go one at a time', () => {
     const next = { eventId: buildEvent().id, side: 'first' } as const;
     await parkedStore.park(input.endpointId, own, event.acceptedAt);
     await turnStore.give(input.endpointId, own);
-    await parkedStore.forget(input.endpointId, [own]);
+    await parkedStore.forget(input.endpointId, await parkedStore.claimOne(input.endpointId, own));
     await parkedStore.park(input.endpointId, next, event.acceptedAt + 1);
     return {
       isNextReleased: () => gate.releases.released.some(({ parked }) => parked.eventId === next.eventId),

@@ -1,6 +1,7 @@
 import { keys } from '../redis/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildGate } from '../testing/build-gate';
+import { readParked } from '../testing/read-parked';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import type { HoldInput } from './hold';
@@ -30,19 +31,19 @@ const busy = { kind: 'wait', reason: 'busy', wakeAt: NOW + 10_000 } as const;
 const open = { kind: 'wait', reason: 'breaker_open', wakeAt: NOW + 1_000 } as const;
 
 it.each(['first', 'second'] as const)('parks to be released by the %s job', async (side) => {
-  const { hold, input, parkedStore, endpointStore } = arrange({ side });
+  const { hold, input, endpointStore } = arrange({ side });
   const { accountId, endpointId: id } = input;
   await endpointStore.create(buildEndpoint({ accountId, id, status: 'disabled', disabledReason: 'client' }));
   await hold(input, disabled);
-  expect(await parkedStore.listParked(id, 10)).toEqual([{ eventId: input.eventId, side }]);
+  expect(await readParked(redis.client, id)).toEqual([{ eventId: input.eventId, side }]);
 });
 
 it('parks by the time of acceptance, not by the time of waiting', async () => {
-  const { hold, input, parkedStore } = arrange();
+  const { hold, input } = arrange();
   const older = { ...input, eventId: uniqueEventId(), acceptedAt: input.acceptedAt - 1 };
   await hold(input, busy);
   await hold(older, busy);
-  const parked = await parkedStore.listParked(input.endpointId, 10);
+  const parked = await readParked(redis.client, input.endpointId);
   expect(parked.map(({ eventId }) => eventId)).toEqual([older.eventId, input.eventId]);
 });
 

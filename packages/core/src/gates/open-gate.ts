@@ -6,7 +6,7 @@ import { phaseOf } from './breaker';
 import type { WaitingHere, WakeQueue } from './hold';
 import type { Parked } from './parked';
 import type { BreakerStore } from './redis-breaker-store';
-import type { ParkedStore } from './redis-parked-store';
+import type { Claim, ParkedStore } from './redis-parked-store';
 import type { FreePermits, PermitStore } from './redis-permit-store';
 import type { RemoveGate } from './redis-remove-gate';
 import type { NextInTurn, TurnStore } from './redis-turn-store';
@@ -27,7 +27,7 @@ export interface EventHorizon {
 export interface OpenGateDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
-  readonly parkedStore: Pick<ParkedStore, 'listParked' | 'forget'>;
+  readonly parkedStore: Pick<ParkedStore, 'claimParked' | 'claimOne' | 'forget'>;
   readonly permitStore: Pick<PermitStore, 'countFree'>;
   readonly turnStore: Pick<TurnStore, 'findNext' | 'give'>;
   readonly eventHorizon: EventHorizon;
@@ -87,10 +87,12 @@ export function createOpenGate(deps: OpenGateDeps) {
     places: number,
     wakeInMs: number,
   ): Promise<void> {
-    const parked = await parkedStore.listParked(id, places);
-    await release(accountId, id, parked);
-    if (parked.length < places) return void waitingHere.delete(id);
+    const claim = await parkedStore.claimParked(id, places);
+    if (!claim.hasMore) waitingHere.delete(id);
+    if (claim.parked.length === 0 && !claim.hasMore) return;
+    // Before the release, which may be cut short: what is claimed and not on the queue then has to be looked at again.
     await wakeQueue.wake(accountId, id, clock() + wakeInMs);
+    await release(accountId, id, claim);
   }
 
   async function letNextThrough(endpoint: Endpoint): Promise<void> {
@@ -105,7 +107,7 @@ export function createOpenGate(deps: OpenGateDeps) {
       if (!(await turnStore.give(id, next.delivery))) return await letNextThrough(endpoint);
     }
     await Promise.all([
-      next.kind === 'under_way' ? undefined : release(accountId, id, [next.delivery]),
+      next.kind === 'under_way' ? undefined : releaseOne(accountId, id, next.delivery),
       wakeQueue.wake(accountId, id, clock() + TURN_WAKE_MS),
     ]);
   }
@@ -119,13 +121,14 @@ export function createOpenGate(deps: OpenGateDeps) {
 
   // Onto the queue before out of the index: what a crash leaves between the two is released once more, which the
   // queue does not notice.
-  async function release(
-    accountId: AccountId,
-    endpointId: EndpointId,
-    parked: readonly Parked[],
-  ): Promise<void> {
-    await releaseQueue.release(accountId, endpointId, parked);
-    await parkedStore.forget(endpointId, parked);
+  async function release(accountId: AccountId, endpointId: EndpointId, claim: Claim): Promise<void> {
+    if (claim.parked.length === 0) return;
+    await releaseQueue.release(accountId, endpointId, claim.parked);
+    await parkedStore.forget(endpointId, claim);
+  }
+
+  async function releaseOne(accountId: AccountId, endpointId: EndpointId, parked: Parked): Promise<void> {
+    await release(accountId, endpointId, await parkedStore.claimOne(endpointId, parked));
   }
 }
 

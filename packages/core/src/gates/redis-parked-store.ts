@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
 import { keys } from '../redis/keys';
@@ -12,31 +14,93 @@ export interface ParkedStoreOptions {
   readonly clock: Clock;
 }
 
+/** Deliveries that one caller may release, and nobody else for the time being. */
+export interface Claim {
+  readonly parked: readonly Parked[];
+  readonly token: string;
+  /** Whether more are parked: those beyond the limit, or claimed by another. */
+  readonly hasMore: boolean;
+}
+
+/** After this a claim whose worker died is void. A release takes milliseconds. */
+export const CLAIM_MS = 10_000;
+
+// KEYS: parked, claims. ARGV: the delivery, the same for its other job, time of acceptance, the oldest that is kept.
+const PARK = `
+  redis.call('HDEL', KEYS[2], ARGV[1], ARGV[2])
+  redis.call('ZREM', KEYS[1], ARGV[2])
+  redis.call('ZADD', KEYS[1], 'NX', ARGV[3], ARGV[1])
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[4])`;
+
+// A claim is written as its token and when it ends. KEYS: parked, claims. ARGV: now, token, how long it holds, how many,
+// the only one that is wanted ('' for the longest waiting). Gives whether there are more, and those that are claimed.
+const CLAIM = `
+  local now, limit, only, held = tonumber(ARGV[1]), tonumber(ARGV[4]), ARGV[5], 0
+  local claims = redis.call('HGETALL', KEYS[2])
+  local is_claimed = {}
+  for i = 1, #claims, 2 do
+    if tonumber(string.match(claims[i + 1], '%d+$')) > now then
+      is_claimed[claims[i]] = true
+      held = held + 1
+    else
+      redis.call('HDEL', KEYS[2], claims[i])
+    end
+  end
+  local candidates = redis.call('ZRANGE', KEYS[1], 0, limit + held - 1)
+  if only ~= '' then candidates = redis.call('ZSCORE', KEYS[1], only) and {only} or {} end
+  local found = {}
+  for _, member in ipairs(candidates) do
+    if #found < limit and not is_claimed[member] then
+      redis.call('HSET', KEYS[2], member, ARGV[2] .. ' ' .. string.format('%d', now + tonumber(ARGV[3])))
+      table.insert(found, member)
+    end
+  end
+  if #found > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
+  return {redis.call('ZCARD', KEYS[1]) > #found and 1 or 0, unpack(found)}`;
+
+// KEYS: parked, claims. ARGV: token, the deliveries.
+const FORGET = `
+  for i = 2, #ARGV do
+    if string.match(redis.call('HGET', KEYS[2], ARGV[i]) or '', '^%S+') == ARGV[1] then
+      redis.call('HDEL', KEYS[2], ARGV[i])
+      redis.call('ZREM', KEYS[1], ARGV[i])
+    end
+  end`;
+
 /** The deliveries that wait at endpoints' gates, in the order in which their events were accepted. */
 export function createRedisParkedStore(redis: RedisClient, { retentionMs, clock }: ParkedStoreOptions) {
+  const run = (script: string, endpointId: EndpointId, ...values: readonly (string | number)[]) =>
+    redis.eval(script, 2, keys.parked(endpointId), keys.claims(endpointId), ...values.map(String));
+
+  async function claim(endpointId: EndpointId, limit: number, only = ''): Promise<Claim> {
+    const token = randomUUID();
+    const reply = await run(CLAIM, endpointId, clock(), token, CLAIM_MS, limit, only);
+    const [hasMore, ...members] = claimSchema.parse(reply);
+    return { parked: members.map(decodeParked), token, hasMore: hasMore === 1 };
+  }
+
   return withStorageErrors({
     /**
      * Parking the same one again changes nothing. It is in the index once, for one of its jobs, so that it is never
      * released for both. Those whose events are no longer kept make room.
      */
     async park(endpointId: EndpointId, parked: Parked, acceptedAt: number): Promise<void> {
-      const key = keys.parked(endpointId);
-      await Promise.all([
-        redis.zrem(key, encodeParked({ ...parked, side: otherSide(parked.side) })),
-        redis.zadd(key, 'NX', acceptedAt, encodeParked(parked)),
-        redis.zremrangebyscore(key, '-inf', `(${clock() - retentionMs}`),
-      ]);
+      const other = encodeParked({ ...parked, side: otherSide(parked.side) });
+      await run(PARK, endpointId, encodeParked(parked), other, acceptedAt, clock() - retentionMs);
     },
 
-    /** The longest waiting first. They stay until `forget` is told that they are on the queue. */
-    async listParked(endpointId: EndpointId, limit: number): Promise<Parked[]> {
-      const members = await redis.zrange(keys.parked(endpointId), '0', String(limit - 1));
-      return members.map(decodeParked);
-    },
+    /**
+     * The longest waiting first. They stay until `forget` is told that they are on the queue, but nobody else gets them
+     * meanwhile: released a second time when it has run and is parked anew already, a delivery would be sent twice.
+     */
+    claimParked: (endpointId: EndpointId, limit: number) => claim(endpointId, limit),
 
-    async forget(endpointId: EndpointId, parked: readonly Parked[]): Promise<void> {
-      if (parked.length === 0) return;
-      await redis.zrem(keys.parked(endpointId), ...parked.map(encodeParked));
+    /** This one alone; nothing when it is not parked, or claimed by another. */
+    claimOne: (endpointId: EndpointId, parked: Parked) => claim(endpointId, 1, encodeParked(parked)),
+
+    /** Those of a claim, unless they were parked anew since. */
+    async forget(endpointId: EndpointId, { parked, token }: Omit<Claim, 'hasMore'>): Promise<void> {
+      if (parked.length > 0) await run(FORGET, endpointId, token, ...parked.map(encodeParked));
     },
 
     async countParked(endpointId: EndpointId): Promise<number> {
@@ -50,5 +114,7 @@ export function createRedisParkedStore(redis: RedisClient, { retentionMs, clock 
     },
   });
 }
+
+const claimSchema = z.tuple([z.number()], z.string());
 
 export type ParkedStore = ReturnType<typeof createRedisParkedStore>;

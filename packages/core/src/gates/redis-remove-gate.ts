@@ -7,7 +7,7 @@ import { withStorageErrors } from '../redis/redis-errors';
 export function createRedisRemoveGate(redis: RedisClient) {
   return withStorageErrors({
     async removeGate(endpointId: EndpointId): Promise<void> {
-      const parts = [keys.breaker, keys.parked, keys.permits, keys.turn];
+      const parts = [keys.breaker, keys.parked, keys.claims, keys.permits, keys.turn];
       await redis.unlink(...parts.map((keyOf) => keyOf(endpointId)));
     },
   }).removeGate;

@@ -27,7 +27,7 @@ async function line(length: number): Promise<{ id: EndpointId; waiting: Parked[]
 
 async function release(id: EndpointId, delivery: Parked): Promise<void> {
   await store.give(id, delivery);
-  await parkedStore.forget(id, [delivery]);
+  await parkedStore.forget(id, await parkedStore.claimOne(id, delivery));
 }
 
 it('has nobody next where nobody waits', async () => {
@@ -74,7 +74,7 @@ it('is kept while the delivery is parked for another reason, to be released by i
   const again: Parked = { ...first, side: 'second' };
   await parkedStore.park(id, again, NOW);
   expect(await store.findNext(id)).toEqual({ kind: 'parked', delivery: again });
-  await parkedStore.forget(id, [again]);
+  await parkedStore.forget(id, await parkedStore.claimOne(id, again));
   expect(await store.findNext(id)).toEqual({ kind: 'under_way', delivery: again });
 });
 

@@ -25,6 +25,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
  * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released, RETENTION |
+ * | `claims:{endpoint}` | hash | parked delivery → who is about to release it, and for how long | seconds |
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it expires | an hour |
  * | `turn:{endpoint}` | string | the delivery whose turn it is, if they go one at a time | until that has ended |
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
@@ -49,6 +50,7 @@ export const keys = {
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
+  claims: (endpoint: EndpointId) => `claims:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
   permits: (endpoint: EndpointId) => `permits:{${endpoint}}`,
   turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
