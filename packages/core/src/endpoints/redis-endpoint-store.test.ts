@@ -46,11 +46,12 @@ describe('create and find', () => {
     expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
   });
 
-  it('tells which of several the account does not have', async () => {
+  it('knows of several which the account does not have', async () => {
     const { accountId, id } = await saved();
     const foreign = await saved();
     const unknown = uniqueEndpointId();
-    expect(await store.findMissing(accountId, [unknown, id, foreign.id])).toEqual([unknown, foreign.id]);
+    const found = await store.findIds(accountId, [unknown, id, foreign.id]);
+    expect(found).toEqual([undefined, id, undefined]);
   });
 
   it('gives an endpoint back as it was created, whatever its optional members', async () => {

@@ -73,8 +73,10 @@ describe('addAll', () => {
   it('adds more events than one chunk has, each as add would', async () => {
     const events = Array.from({ length: 250 }, () => buildEvent());
     await openQueue(redis.client).addAll(events);
-    const read = (await jobs.getWaiting()).map(({ name, timestamp, data }) =>
-      readEventJob({ id: '', name, timestamp, data }, 1_024),
+    const readEventJob = buildReadEventJob();
+    const waiting = await jobs.getWaiting();
+    const read = await Promise.all(
+      waiting.map(({ name, timestamp, data }) => readEventJob({ id: '', name, timestamp, data })),
     );
     expect(new Set(read.map(({ event }) => event.id))).toEqual(new Set(events.map(({ id }) => id)));
     expect(read).toContainEqual({ event: events[0], source: 'http' });
