@@ -39,6 +39,21 @@ async function savedInOrder(count: number): Promise<{ accountId: Endpoint['accou
 }
 
 describe('create and find', () => {
+  it('leaves an endpoint that is there as it is, and says so', async () => {
+    const endpoint = buildEndpoint();
+    expect(await store.create(endpoint)).toBe(true);
+    expect(await store.create({ ...endpoint, description: 'another' })).toBe(false);
+    expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('knows of several which the account does not have', async () => {
+    const { accountId, id } = await saved();
+    const foreign = await saved();
+    const unknown = uniqueEndpointId();
+    const found = await store.findIds(accountId, [unknown, id, foreign.id]);
+    expect(found).toEqual([undefined, id, undefined]);
+  });
+
   it('gives an endpoint back as it was created, whatever its optional members', async () => {
     for (const endpoint of [await saved(), await saved({ description: 'Zoë 🚀 "quoted"' })]) {
       expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);

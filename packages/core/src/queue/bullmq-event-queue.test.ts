@@ -6,6 +6,7 @@ import { createClosables } from '../testing/closables';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueEndpointId } from '../testing/unique-ids';
 import { BullmqEventQueue } from './bullmq-event-queue';
 import { EVENTS_QUEUE } from './queue-names';
 
@@ -65,6 +66,28 @@ describe('add', () => {
     await queue.add(event);
     await queue.add(buildEvent({ id: event.id }));
     expect(await jobs.getWaitingCount()).toBe(2);
+  });
+});
+
+describe('addAll', () => {
+  it('adds more events than one chunk has, each as add would', async () => {
+    const events = Array.from({ length: 250 }, () => buildEvent());
+    await openQueue(redis.client).addAll(events);
+    const readEventJob = buildReadEventJob();
+    const waiting = await jobs.getWaiting();
+    const read = await Promise.all(
+      waiting.map(({ name, timestamp, data }) => readEventJob({ id: '', name, timestamp, data })),
+    );
+    expect(new Set(read.map(({ event }) => event.id))).toEqual(new Set(events.map(({ id }) => id)));
+    expect(read).toContainEqual({ event: events[0], source: 'http' });
+  });
+
+  it('adds what is missing when it broke off and is called again', async () => {
+    const events = [buildEvent(), buildEvent(), buildEvent({ endpointIds: [uniqueEndpointId()] })];
+    const queue = openQueue(redis.client);
+    await queue.addAll(events.slice(0, 2));
+    await queue.addAll(events);
+    expect(await jobs.getWaitingCount()).toBe(3);
   });
 });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createNewId, encodeBytes, encodeTime } from './ids';
+import { createNewId, createSeededNewId, encodeBytes, encodeTime } from './ids';
 
 describe('createNewId', () => {
   it('gives the prefix, an underscore and 22 characters without look-alikes', () => {
@@ -31,6 +31,23 @@ describe('createNewId', () => {
   it('gives other ids in another process at the same time', () => {
     const ids = Array.from({ length: 1_000 }, () => createNewId(() => 1_700_000_000_000)('evt'));
     expect(new Set(ids).size).toBe(1_000);
+  });
+});
+
+describe('createSeededNewId', () => {
+  const idsOf = (seed: string, epochMs = 1_700_000_000_000) => {
+    const newId = createSeededNewId(epochMs, seed);
+    return [newId('evt'), newId('evt'), newId('wh')];
+  };
+
+  it('gives ids that look like any others', () => {
+    for (const id of idsOf('seed')) expect(id).toMatch(/^(evt|wh)_01hf7yat00[0-9a-hjkmnp-tv-z]{12}$/);
+  });
+
+  it('gives the same ids in the same order for the same seed, and others for another seed or time', () => {
+    expect(idsOf('seed')).toEqual(idsOf('seed'));
+    const all = [...idsOf('seed'), ...idsOf('other'), ...idsOf('seed', 1_700_000_000_001)];
+    expect(new Set(all).size).toBe(9);
   });
 });
 
