@@ -216,6 +216,7 @@ describe('when Redis falls silent after a key was found', () => {
       rateLimit: undefined,
       trustProxy: 0,
       maxBodyBytes: 8_192,
+      hasDocs: false,
       newId,
       clock,
       emit,

@@ -6,6 +6,7 @@ import type { NewId } from '@webhooks/core/runtime/ids';
 import type { Emit } from '@webhooks/core/signals/signals';
 import express, { type Express } from 'express';
 import { announceRequests } from './http/announce-requests';
+import { mountDocs } from './http/docs';
 import { createAnswerOnce } from './http/idempotency';
 import { mountRoutes } from './http/mount-route';
 import { mountProbes, type ProbeOptions } from './http/probes';
@@ -15,6 +16,7 @@ import { refuseBadHead } from './http/refuse-bad-head';
 import { requestId } from './http/request-id';
 import type { Route } from './http/route';
 import { securityHeaders } from './http/security-headers';
+import { describeApi } from './openapi/document';
 
 export interface AppDeps {
   readonly routes: readonly Route[];
@@ -26,6 +28,7 @@ export interface AppDeps {
   /** Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges. */
   readonly trustProxy: number | readonly string[];
   readonly maxBodyBytes: number;
+  readonly hasDocs: boolean;
   readonly newId: NewId;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -41,6 +44,7 @@ export function createApp({
   rateLimit,
   trustProxy,
   maxBodyBytes,
+  hasDocs,
   newId,
   clock,
   emit,
@@ -56,6 +60,7 @@ export function createApp({
   // Before the log: probes come every few seconds and say nothing about how the API is used.
   mountProbes(app, probes);
   app.use(announceRequests(emit, clock));
+  if (hasDocs) mountDocs(app, describeApi(routes));
   const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
   mountRoutes(app, routes, { authenticate, actFor, rateLimit, answerOnce, maxBodyBytes, newId, clock });
   app.use(refuseUnknownRoute);

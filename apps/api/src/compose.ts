@@ -173,6 +173,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       }),
     },
     trustProxy: config.TRUST_PROXY,
+    hasDocs: config.DOCS_ENABLED,
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,

@@ -23,6 +23,7 @@ describe('readApiConfig', () => {
       AUTH_FAILURE_LIMIT: { count: 20, windowMs: 60_000 },
       MAX_CONNECTIONS: 10_000,
       TRUST_PROXY: 0,
+      DOCS_ENABLED: true,
     });
   });
 
@@ -47,6 +48,7 @@ describe('readApiConfig', () => {
         AUTH_FAILURE_LIMIT: '5/10s',
         MAX_CONNECTIONS: '100',
         TRUST_PROXY: '10.1.0.0/16',
+        DOCS_ENABLED: 'false',
       }),
     ).toEqual({
       REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
@@ -68,6 +70,7 @@ describe('readApiConfig', () => {
       AUTH_FAILURE_LIMIT: { count: 5, windowMs: 10_000 },
       MAX_CONNECTIONS: 100,
       TRUST_PROXY: ['10.1.0.0/16'],
+      DOCS_ENABLED: false,
     });
   });
 

@@ -36,6 +36,8 @@ const schema = z
     /** Failed authentications of one client address, in each process. */
     AUTH_FAILURE_LIMIT: allowanceSchema.prefault('20/1m'),
     MAX_CONNECTIONS: z.coerce.number().int().min(1).default(10_000),
+    /** Whether /openapi.json and /docs are served. */
+    DOCS_ENABLED: flagSchema.default(true),
     TRUST_PROXY: trustProxySchema.prefault('off'),
   })
   .refine(isProtected, UNPROTECTED);

@@ -24,6 +24,11 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
   });
 }
 
+/** What `presentPage` gives of such items. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
+}
+
 /** The form of every list: `data`, and where the next page starts. */
 export function presentPage(data: readonly unknown[], nextCursor: unknown) {
   return {

@@ -1,6 +1,7 @@
-import { AppError, type ErrorCode } from '@webhooks/core/errors/app-error';
+import { AppError, type ErrorCode, faultSchema } from '@webhooks/core/errors/app-error';
 import type { Emit } from '@webhooks/core/signals/signals';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
+import { z } from 'zod';
 import { requestIdOf } from './request-id';
 
 /** The only place that knows which status an error has. */
@@ -31,7 +32,27 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   storage_unavailable: { status: 503, title: 'The store is not reachable' },
 };
 
+export const errorCodes = Object.keys(PROBLEMS) as ErrorCode[];
+export const codeSchema = z.enum(errorCodes).meta({ id: 'ErrorCode' });
+
+/** The body of every error. */
+export const problemSchema = z
+  .object({
+    type: z.string().meta({ example: 'urn:webhooks:error:not_found' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: codeSchema,
+    request_id: z.string(),
+    errors: z.array(faultSchema).optional(),
+  })
+  .meta({ id: 'Problem' });
+
 export const PROBLEM_TYPE = 'application/problem+json';
+
+export function titleOf(code: ErrorCode): string {
+  return PROBLEMS[code].title;
+}
 
 export function statusOf(code: ErrorCode): number {
   return PROBLEMS[code].status;

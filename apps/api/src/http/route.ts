@@ -1,4 +1,5 @@
 import type { ApiKey, Scope } from '@webhooks/core/api-keys/api-key';
+import type { ErrorCode } from '@webhooks/core/errors/app-error';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import type { SecretBytes } from '@webhooks/core/runtime/secret-bytes';
 import { z } from 'zod';
@@ -32,13 +33,24 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined;
 
+type SuccessStatus = 200 | 201 | 202 | 204;
+
+/** What clients are told of an answer. Without a schema it has no body. */
+export interface DeclaredResponse {
+  readonly description: string;
+  readonly schema?: z.ZodType;
+}
+
 export interface RouteReply {
-  readonly status: 200 | 201 | 202 | 204;
+  readonly status: SuccessStatus;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {
+  /** Its name in the API's description, and thereby in generated clients. */
+  readonly operationId: string;
+  readonly summary: string;
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: `/v1/${string}`;
   /** What the API key must be allowed to do; `any`: whatever it may do. */
@@ -48,6 +60,9 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly request: Shape;
   /** It makes something, so clients may send an Idempotency-Key; what it makes has its ids from `newId`. */
   readonly creates?: true;
+  readonly responses: Readonly<Partial<Record<SuccessStatus, DeclaredResponse>>>;
+  /** Errors of its own, beside those that follow from the rest: see `problem-responses.ts`. */
+  readonly problems?: readonly ErrorCode[];
   /** Instead of the limit that all have. */
   readonly maxBodyBytes?: number;
   handle(request: RouteRequest<Shape>): Promise<RouteReply>;

@@ -1,17 +1,23 @@
 import { ACCOUNT_ID_PREFIX } from '@webhooks/core/accounts/account';
 import { newAccountSchema } from '@webhooks/core/accounts/account-input';
 import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
-import { presentAccount } from '@webhooks/core/accounts/present-account';
+import { accountViewSchema, presentAccount } from '@webhooks/core/accounts/present-account';
 import { defineRoute } from '../http/route';
 
 export function createAccount(accounts: ManageAccounts) {
   return defineRoute({
+    operationId: 'createAccount',
+    summary: 'Create an account',
     method: 'post',
     path: '/v1/accounts',
     scope: 'admin',
     operatorOnly: true,
     request: { body: newAccountSchema },
     creates: true,
+    responses: {
+      201: { description: 'The account.', schema: accountViewSchema },
+    },
+    problems: ['conflict'],
     async handle({ body, newId }) {
       const account = await accounts.create(body, newId(ACCOUNT_ID_PREFIX));
       return {

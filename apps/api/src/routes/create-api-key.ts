@@ -1,18 +1,26 @@
 import { newApiKeySchema } from '@webhooks/core/api-keys/api-key-input';
 import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
-import { presentApiKey } from '@webhooks/core/api-keys/present-api-key';
+import { apiKeyViewSchema, presentApiKey } from '@webhooks/core/api-keys/present-api-key';
 import type { Clock } from '@webhooks/core/runtime/clock';
+import { z } from 'zod';
 import { defineRoute } from '../http/route';
+
+const issuedApiKeySchema = apiKeyViewSchema.extend({ key: z.string() }).meta({ id: 'IssuedApiKey' });
 
 /** The only answer that shows the key. */
 export function createApiKey(apiKeys: ManageApiKeys, clock: Clock) {
   return defineRoute({
+    operationId: 'createApiKey',
+    summary: 'Issue an API key',
     method: 'post',
     path: '/v1/api-keys',
     scope: 'admin',
     request: { body: newApiKeySchema(clock) },
     creates: true,
+    responses: {
+      201: { description: 'The key, which no other answer shows.', schema: issuedApiKeySchema },
+    },
     async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt }) {
       const issue = { key: newApiKey(newId, secretBytes), createdAt: receivedAt };
       const { key, apiKey } = await apiKeys.issue(accountId, body, issue);

@@ -4,15 +4,27 @@ import { newEndpointSchema } from '@webhooks/core/endpoints/endpoint-input';
 import { newestSecret } from '@webhooks/core/endpoints/endpoint-secrets';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { defineRoute } from '../http/route';
-import { presentWebhook, tagOf } from './present-webhook';
+import { presentWebhook, tagOf, webhookSchema } from './present-webhook';
+import { secretViewSchema } from './secret-view';
+
+const createdWebhookSchema = webhookSchema.extend(secretViewSchema.shape).meta({ id: 'CreatedWebhook' });
 
 export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules) {
   return defineRoute({
+    operationId: 'createWebhook',
+    summary: 'Register a webhook',
     method: 'post',
     path: '/v1/webhooks',
     scope: 'webhooks:write',
     request: { body: newEndpointSchema(rules) },
     creates: true,
+    responses: {
+      201: {
+        description: 'The webhook, and for the only time beside it its secret.',
+        schema: createdWebhookSchema,
+      },
+    },
+    problems: ['conflict', 'limit_reached'],
     async handle({ apiKey, body, newId }) {
       const id = newId(ENDPOINT_ID_PREFIX) as EndpointId;
       const endpoint = await endpoints.create(apiKey.accountId, body, id);

@@ -1,16 +1,21 @@
 import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
-import { presentAccount } from '@webhooks/core/accounts/present-account';
+import { accountViewSchema, presentAccount } from '@webhooks/core/accounts/present-account';
 import { newestFirstCursorSchema } from '@webhooks/core/redis/redis-newest-first';
-import { pageQuery, presentPage } from '../http/page';
+import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
 export function listAccounts(accounts: ManageAccounts) {
   return defineRoute({
+    operationId: 'listAccounts',
+    summary: 'List accounts',
     method: 'get',
     path: '/v1/accounts',
     scope: 'admin',
     operatorOnly: true,
     request: { query: pageQuery(newestFirstCursorSchema) },
+    responses: {
+      200: { description: 'A page of accounts.', schema: pageOf(accountViewSchema) },
+    },
     async handle({ query }) {
       const page = await accounts.list(query.limit, query.cursor);
       return { status: 200, body: presentPage(page.accounts.map(presentAccount), page.nextCursor) };

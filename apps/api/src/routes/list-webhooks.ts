@@ -1,9 +1,9 @@
 import { endpointIdSchema, endpointStatusSchema } from '@webhooks/core/endpoints/endpoint';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { z } from 'zod';
-import { pageQuery, presentPage } from '../http/page';
+import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
-import { presentWebhook } from './present-webhook';
+import { presentWebhook, webhookSchema } from './present-webhook';
 
 const querySchema = pageQuery(endpointIdSchema).extend({
   status: endpointStatusSchema.optional(),
@@ -13,10 +13,15 @@ const querySchema = pageQuery(endpointIdSchema).extend({
 
 export function listWebhooks(endpoints: ManageEndpoints) {
   return defineRoute({
+    operationId: 'listWebhooks',
+    summary: 'List webhooks',
     method: 'get',
     path: '/v1/webhooks',
     scope: 'webhooks:read',
     request: { query: querySchema },
+    responses: {
+      200: { description: 'A page of webhooks.', schema: pageOf(webhookSchema) },
+    },
     async handle({ apiKey, query }) {
       const filter = { status: query.status, eventType: query.event_type };
       const page = await endpoints.list(apiKey.accountId, filter, query.limit, query.cursor);

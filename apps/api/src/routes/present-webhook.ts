@@ -1,13 +1,49 @@
 import { formatDuration } from '@webhooks/core/config/duration';
 import { summarizeCertificate } from '@webhooks/core/endpoints/certificate';
 import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
-import type { Endpoint } from '@webhooks/core/endpoints/endpoint';
+import {
+  disabledReasons,
+  type Endpoint,
+  endpointStatusSchema,
+  orderings,
+} from '@webhooks/core/endpoints/endpoint';
 import { versionOf } from '@webhooks/core/endpoints/endpoint-version';
-import { formatTime } from '@webhooks/core/runtime/clock';
+import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
+import { z } from 'zod';
 import { etagOf } from '../http/etag';
 
+const certificateSchema = z
+  .object({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: timeSchema })
+  .meta({ id: 'Certificate' });
+
+export const webhookSchema = z
+  .object({
+    id: z.string().meta({ example: 'wh_0n5x3gq9k2v7r1m8c4d6ta' }),
+    url: z.string().meta({ format: 'uri', example: 'https://example.com/webhooks' }),
+    events: z
+      .array(z.string())
+      .readonly()
+      .meta({ example: ['keyword.quick_win'] }),
+    status: endpointStatusSchema,
+    disabled_reason: z.enum(disabledReasons).optional(),
+    description: z.string().optional(),
+    ordering: z.enum(orderings),
+    rate_limit: z.int().optional(),
+    timeout_ms: z.int().optional(),
+    retry_schedule: z.array(z.string().meta({ example: '5m' })).optional(),
+    tls: z
+      .object({ ca: certificateSchema.optional(), client_certificate: certificateSchema.optional() })
+      .optional(),
+    uid: z.string().optional(),
+    metadata: z.record(z.string(), z.string()).optional(),
+    headers: z.record(z.string(), z.literal(MASKED_VALUE)).optional(),
+    created_at: timeSchema,
+    updated_at: timeSchema,
+  })
+  .meta({ id: 'Webhook' });
+
 /** An endpoint as clients see it. Its secrets and its private key are not part of it. */
-export function presentWebhook(endpoint: Endpoint) {
+export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema> {
   const { id, url, events, status, disabledReason, description, ordering, createdAt, updatedAt } = endpoint;
   const { uid, metadata, headers, rateLimit, timeoutMs, retrySchedule, tls } = endpoint;
   return {
@@ -48,6 +84,6 @@ export function tagOf(endpoint: Endpoint) {
 }
 
 // They may well be credentials of the receiver.
-function masked(headers: Readonly<Record<string, string>>): Record<string, string> {
+function masked(headers: Readonly<Record<string, string>>): Record<string, typeof MASKED_VALUE> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, MASKED_VALUE]));
 }

@@ -1,11 +1,25 @@
-import { AppError, type Fault } from '@webhooks/core/errors/app-error';
+import { AppError, type Fault, faultSchema } from '@webhooks/core/errors/app-error';
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
 import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/events/accept-events';
 import { textOfMember, textsOfItems } from '@webhooks/core/runtime/json-text';
 import { z } from 'zod';
-import { statusOf } from '../http/problem';
+import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
-import { presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
+import { acceptedSchema, presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
+
+const batchSchema = z
+  .object({
+    data: z.array(
+      z.union([
+        acceptedSchema.extend({ status: z.literal([200, 202]) }),
+        z.object({
+          status: z.int(),
+          error: z.object({ code: codeSchema, detail: z.string(), errors: z.array(faultSchema).optional() }),
+        }),
+      ]),
+    ),
+  })
+  .meta({ id: 'BatchOutcome' });
 
 const MAX_EVENTS = 500;
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
@@ -13,12 +27,17 @@ const MAX_BODY_BYTES = 5 * 1024 * 1024;
 /** Each event has an answer of its own, as if it had been published alone; one that is refused sinks no other. */
 export function publishBatch(acceptEvents: AcceptEvents) {
   return defineRoute({
+    operationId: 'publishBatch',
+    summary: 'Publish up to 500 events',
     method: 'post',
     path: '/v1/events/batch',
     scope: 'events:write',
     request: { body: z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_EVENTS) }) },
     maxBodyBytes: MAX_BODY_BYTES,
     creates: true,
+    responses: {
+      200: { description: 'An outcome for each event, in their order.', schema: batchSchema },
+    },
     async handle({ apiKey, body, bodyText, requestId, newId, receivedAt }) {
       const texts = textsOfItems(textOfMember(bodyText, 'events') ?? '');
       const outcomes = await acceptEvents({

@@ -1,16 +1,23 @@
 import { AppError } from '@webhooks/core/errors/app-error';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
 import { defineRoute } from '../http/route';
-import { presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
+import { acceptedSchema, presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
 
 /** 202 is sent only after Redis has the event; 200 when it has had it before, under the id that the client gave. */
 export function publishEvent(acceptEvents: AcceptEvents) {
   return defineRoute({
+    operationId: 'publishEvent',
+    summary: 'Publish an event',
     method: 'post',
     path: '/v1/events',
     scope: 'events:write',
     request: { body: publishedEventSchema },
     creates: true,
+    responses: {
+      202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },
+      200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
+    },
+    problems: ['event_id_conflict'],
     async handle({ apiKey, body, bodyText, requestId, newId, receivedAt }) {
       const [outcome] = await acceptEvents({
         accountId: apiKey.accountId,

@@ -1,7 +1,7 @@
 import { endpointRefsSchema } from '@webhooks/core/endpoints/endpoint';
 import type { PublishedEvent } from '@webhooks/core/events/accept-events';
 import { type AcceptedEvent, eventIdSchema } from '@webhooks/core/events/event';
-import { formatTime } from '@webhooks/core/runtime/clock';
+import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
 import { textOfMember } from '@webhooks/core/runtime/json-text';
 import { z } from 'zod';
 
@@ -27,6 +27,10 @@ export function toPublishedEvent(
   };
 }
 
-export function presentAccepted({ id, type, acceptedAt }: AcceptedEvent) {
+export const acceptedSchema = z
+  .object({ id: z.string(), type: z.string(), created_at: timeSchema })
+  .meta({ id: 'AcceptedEvent' });
+
+export function presentAccepted({ id, type, acceptedAt }: AcceptedEvent): z.infer<typeof acceptedSchema> {
   return { id, type, created_at: formatTime(acceptedAt) };
 }

@@ -1,16 +1,21 @@
 import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
-import { presentAccount } from '@webhooks/core/accounts/present-account';
+import { accountViewSchema, presentAccount } from '@webhooks/core/accounts/present-account';
 import { accountIdSchema } from '@webhooks/core/events/event';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 
 export function readAccount(accounts: ManageAccounts) {
   return defineRoute({
+    operationId: 'readAccount',
+    summary: 'Read an account',
     method: 'get',
     path: '/v1/accounts/:id',
     scope: 'admin',
     operatorOnly: true,
     request: { params: z.object({ id: accountIdSchema }) },
+    responses: {
+      200: { description: 'The account.', schema: accountViewSchema },
+    },
     async handle({ params }) {
       return { status: 200, body: presentAccount(await accounts.read(params.id)) };
     },

@@ -1,14 +1,19 @@
 import { eventTypeNameSchema } from '@webhooks/core/events/custom-event-type';
-import type { EventTypes } from '@webhooks/core/events/event-types';
+import { type EventTypes, eventTypeViewSchema } from '@webhooks/core/events/event-types';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 
 export function readEventType(eventTypes: EventTypes) {
   return defineRoute({
+    operationId: 'readEventType',
+    summary: 'Read an event type',
     method: 'get',
     path: '/v1/event-types/:name',
     scope: 'any',
     request: { params: z.object({ name: eventTypeNameSchema }) },
+    responses: {
+      200: { description: 'The event type.', schema: eventTypeViewSchema },
+    },
     async handle({ params }) {
       return { status: 200, body: await eventTypes.read(params.name) };
     },

@@ -1,15 +1,21 @@
 import { newestSecret } from '@webhooks/core/endpoints/endpoint-secrets';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { defineRoute } from '../http/route';
+import { secretViewSchema } from './secret-view';
 import { webhookParams } from './webhook-params';
 
 /** Whoever may give a webhook a secret may see it: hence the scope, and not that of reading. */
 export function readWebhookSecret(endpoints: ManageEndpoints) {
   return defineRoute({
+    operationId: 'readWebhookSecret',
+    summary: "Read a webhook's secret",
     method: 'get',
     path: '/v1/webhooks/:id/secret',
     scope: 'webhooks:write',
     request: { params: webhookParams },
+    responses: {
+      200: { description: 'The newest secret that signs.', schema: secretViewSchema },
+    },
     async handle({ apiKey, params }) {
       const endpoint = await endpoints.read(apiKey.accountId, params.id);
       return {

@@ -6,10 +6,15 @@ import { defineRoute } from '../http/route';
 /** Takes effect with the next request, in every process; also for the key that asks for it. */
 export function revokeApiKey(apiKeys: ManageApiKeys) {
   return defineRoute({
+    operationId: 'revokeApiKey',
+    summary: 'Revoke an API key',
     method: 'delete',
     path: '/v1/api-keys/:id',
     scope: 'admin',
     request: { params: z.object({ id: apiKeyIdSchema }) },
+    responses: {
+      204: { description: 'It no longer counts.' },
+    },
     async handle({ apiKey, params }) {
       await apiKeys.revoke(apiKey.accountId, params.id);
       return { status: 204 };

@@ -1,17 +1,31 @@
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@webhooks/core/endpoints/rotate-secret';
-import { formatTime } from '@webhooks/core/runtime/clock';
+import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
 import { defineRoute } from '../http/route';
+import { secretViewSchema } from './secret-view';
 import { webhookParams } from './webhook-params';
+
+const rotatedSecretSchema = secretViewSchema
+  .extend({ previous_secret_expires_at: timeSchema })
+  .meta({ id: 'RotatedSecret' });
 
 /** The secrets so far go on to sign for a while, so that receivers can change over. */
 export function rotateWebhookSecret(endpoints: ManageEndpoints) {
   return defineRoute({
+    operationId: 'rotateWebhookSecret',
+    summary: 'Give a webhook a new secret',
     method: 'post',
     path: '/v1/webhooks/:id/rotate-secret',
     scope: 'webhooks:write',
     request: { params: webhookParams, body: secretRotationSchema },
     creates: true,
+    responses: {
+      200: {
+        description: 'The new secret, and how long those before it go on to sign.',
+        schema: rotatedSecretSchema,
+      },
+    },
+    problems: ['conflict'],
     async handle({ apiKey, params, body, newId }) {
       const { secret, previousExpiresAt } = await endpoints.rotateSecret(
         apiKey.accountId,

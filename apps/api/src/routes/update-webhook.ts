@@ -3,16 +3,22 @@ import { endpointPatchSchema } from '@webhooks/core/endpoints/endpoint-input';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { versionsOf } from '../http/etag';
 import { defineRoute } from '../http/route';
-import { presentWebhook, tagOf } from './present-webhook';
+import { presentWebhook, tagOf, webhookSchema } from './present-webhook';
 import { webhookParams } from './webhook-params';
 
 /** A merge patch (RFC 7396): what is left out stays, `null` removes. With `If-Match`, only if nobody else changed it. */
 export function updateWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules) {
   return defineRoute({
+    operationId: 'updateWebhook',
+    summary: 'Change a webhook (a merge patch)',
     method: 'patch',
     path: '/v1/webhooks/:id',
     scope: 'webhooks:write',
     request: { params: webhookParams, body: endpointPatchSchema(rules) },
+    responses: {
+      200: { description: 'The webhook as it is now.', schema: webhookSchema },
+    },
+    problems: ['conflict', 'precondition_failed'],
     async handle({ apiKey, params, body, header }) {
       const versions = versionsOf(header('if-match'));
       const endpoint = await endpoints.update(apiKey.accountId, params.id, body, versions);

@@ -1,14 +1,4 @@
-import { z } from 'zod';
-
-const problemSchema = z.strictObject({
-  type: z.string().startsWith('urn:webhooks:error:'),
-  title: z.string().min(1),
-  status: z.int(),
-  detail: z.string().min(1),
-  code: z.string().min(1),
-  request_id: z.string().min(1),
-  errors: z.array(z.strictObject({ pointer: z.string(), detail: z.string().min(1) })).optional(),
-});
+import { problemSchema } from '../http/problem';
 
 export interface Answer {
   readonly status: number;
@@ -22,7 +12,7 @@ export interface Answer {
  * @throws Error when it has another form.
  */
 export function readProblem({ status, headers, body }: Answer) {
-  const problem = problemSchema.parse(body);
+  const problem = problemSchema.strict().parse(body);
   const rules = {
     'has the content type of a problem':
       headers['content-type'] === 'application/problem+json; charset=utf-8',

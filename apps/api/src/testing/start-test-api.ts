@@ -8,6 +8,7 @@ import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis
 import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 import { composeApi } from '../compose';
 import { readApiConfig } from '../config';
+import { checkAnswers } from './check-answers';
 
 /** The limit of an event's body in tests: the smallest that can be configured. */
 export const MAX_EVENT_BYTES = 1_024;
@@ -44,7 +45,7 @@ export async function startTestApi(environment: Environment = {}): Promise<TestA
   };
 }
 
-/** The whole API, be it ready or not. */
+/** The whole API, be it ready or not. Closing it fails when an answer was not as the API's description says. */
 export async function startApi(
   environment: Environment,
 ): Promise<Pick<TestApi, 'url' | 'signals' | 'close'>> {
@@ -58,12 +59,14 @@ export async function startApi(
     AUTH_FAILURE_LIMIT: 'off',
     ...environment,
   });
+  const answers = checkAnswers();
   const { port, parts } = await composeApi(config, [signals.listen]);
   return {
     url: `http://127.0.0.1:${port}`,
     signals,
     async close() {
       for (const part of parts) await part.stop();
+      answers.stop();
     },
   };
 }

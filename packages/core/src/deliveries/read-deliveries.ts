@@ -6,13 +6,18 @@ import type { AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
 import type { ParkedStore } from '../gates/redis-parked-store';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from './delivery-id';
-import type { DeliveryStatus } from './delivery-log';
+import { type DeliveryStatus, endStatuses } from './delivery-log';
 import type { DeliveryCursor, DeliveryStore, ListedDelivery } from './redis-delivery-store';
+
+/** `held`: pending, and waiting at its endpoint's gate. */
+export const shownStatuses = ['pending', 'held', ...endStatuses] as const satisfies readonly (
+  | DeliveryStatus
+  | 'held'
+)[];
 
 /** A delivery as clients see it. */
 export interface Delivery extends Omit<ListedDelivery, 'status'> {
-  /** `held`: pending, and waiting at its endpoint's gate. */
-  readonly status: DeliveryStatus | 'held';
+  readonly status: (typeof shownStatuses)[number];
   readonly id: DeliveryId;
   readonly endpointId: EndpointId;
   readonly type: string;

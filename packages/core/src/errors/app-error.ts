@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * Everything that can be refused or go wrong in our own code, by its stable code. Callers and clients decide
  * by the code, never by the message. An error's HTTP status is in the API's `http/problem.ts`.
@@ -29,10 +31,8 @@ export type ErrorCode =
   | 'internal_error';
 
 /** One fault in a request: `pointer` is a JSON Pointer into the body, or names a query or path parameter. */
-export interface Fault {
-  readonly pointer: string;
-  readonly detail: string;
-}
+export const faultSchema = z.object({ pointer: z.string(), detail: z.string() }).meta({ id: 'Fault' });
+export type Fault = Readonly<z.infer<typeof faultSchema>>;
 
 export interface AppErrorOptions {
   readonly faults?: readonly Fault[];

@@ -8,18 +8,22 @@ import type { EventType } from './event-type';
 import type { EventTypeStore } from './redis-event-type-store';
 
 /** An event type as clients see it. */
-export interface EventTypeView {
-  readonly name: string;
-  readonly description: string;
-  /** Of `data`: JSON Schema 2020-12. */
-  readonly schema: unknown;
-  readonly example: unknown;
-  readonly deprecated: boolean;
-  /** `operational`: raised by this service itself, and by nobody else. */
-  readonly origin: 'built_in' | 'operational' | 'custom';
-  /** Of a custom type: 1, and one more with each replacement. */
-  readonly version?: number;
-}
+export const eventTypeViewSchema = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    schema: z
+      .union([z.boolean(), z.record(z.string(), z.unknown())])
+      .describe('Of `data`: JSON Schema 2020-12.'),
+    example: z.unknown(),
+    deprecated: z.boolean(),
+    origin: z
+      .enum(['built_in', 'operational', 'custom'])
+      .describe('`operational`: raised by this service itself, and by nobody else.'),
+    version: z.int().optional().describe('Of a custom type: 1, and one more with each replacement.'),
+  })
+  .meta({ id: 'EventType' });
+export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;
 
 export interface EventTypesDeps {
   readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'list' | 'replace'>;

@@ -15,7 +15,8 @@ export interface BreakerState {
   readonly openUntil: number;
 }
 
-export type BreakerPhase = 'closed' | 'open' | 'half_open';
+export const breakerPhases = ['closed', 'open', 'half_open'] as const;
+export type BreakerPhase = (typeof breakerPhases)[number];
 
 export const CLOSED: BreakerState = { failures: 0, openUntil: 0 };
 

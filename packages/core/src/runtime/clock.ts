@@ -1,7 +1,12 @@
+import { z } from 'zod';
+
 /** The present, in milliseconds since the Unix epoch. Passed in, so that tests own the time. */
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
+
+/** What `formatTime` gives. */
+export const timeSchema = z.string().meta({ format: 'date-time', example: '2030-01-31T12:00:00.000Z' });
 
 /** RFC 3339, UTC, with milliseconds: the form of every time in the API. */
 export function formatTime(epochMs: number): string {

@@ -1,0 +1,44 @@
+import { createClosables } from '@webhooks/core/testing/closables';
+import request from 'supertest';
+import { startTestApi } from '../testing/start-test-api';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+const PATHS = ['/openapi.json', '/docs', '/docs/redoc.js'];
+
+describe("the API's description", () => {
+  it('is served to programs without a key', async () => {
+    const api = willClose(await startTestApi());
+    const { status, headers, body } = await request(api.url).get('/openapi.json');
+    expect({ status, type: headers['content-type'], version: body.openapi }).toEqual({
+      status: 200,
+      type: 'application/json; charset=utf-8',
+      version: '3.1.0',
+    });
+  });
+
+  it('is shown to people by a page that runs one script of our own, and nothing from elsewhere', async () => {
+    const api = willClose(await startTestApi());
+    const { status, headers, text } = await request(api.url).get('/docs');
+    expect(status).toBe(200);
+    expect(headers['content-security-policy']).toBe(
+      "default-src 'none';script-src 'self';style-src 'unsafe-inline';connect-src 'self';img-src data:;frame-ancestors 'none'",
+    );
+    expect(text).not.toMatch(/https?:|<style/);
+    const sources = [...text.matchAll(/(?:src|spec-url)="([^"]*)"/g)].map(([, path]) => `/${path}`);
+    expect(sources).toEqual(['/openapi.json', '/docs/redoc.js']);
+    const script = await request(api.url).get('/docs/redoc.js');
+    expect({ status: script.status, type: script.headers['content-type'] }).toEqual({
+      status: 200,
+      type: expect.stringContaining('javascript'),
+    });
+    // Every other answer is as closed as ever.
+    expect(script.headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'");
+  });
+
+  it('is not there when it is switched off', async () => {
+    const api = willClose(await startTestApi({ DOCS_ENABLED: 'false' }));
+    for (const path of PATHS) expect((await request(api.url).get(path)).status).toBe(404);
+  });
+});

@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { catalogue } from '@webhooks/core/events/catalogue/index';
+import { createRoutes, type RouteDeps } from '../routes/index';
+import { pointerTo } from '../testing/check-response';
+import { createDescriptionAjv, DESCRIPTION } from '../testing/description-ajv';
+import { type RouteCase, routeCases } from '../testing/route-cases';
+import { describeApi } from './document';
+import { templateOf } from './operation';
+
+const ROOT = resolve(__dirname, '../../../..');
+const FILE = resolve(ROOT, 'docs/openapi.json');
+
+const routes = createRoutes({} as RouteDeps);
+const description = describeApi(routes);
+
+function validatorOf(...operation: string[]) {
+  const place = [...operation, 'requestBody', 'content'];
+  const type = operation.includes('patch') ? 'application/merge-patch+json' : 'application/json';
+  const validate = createDescriptionAjv(description).getSchema(
+    DESCRIPTION + pointerTo([...place, type, 'schema']),
+  );
+  if (validate === undefined) throw new Error(`There is no ${operation.join(' ')}`);
+  return validate;
+}
+
+const withBody = routeCases
+  .filter(({ body }) => body !== undefined)
+  .map((route) => [`${route.method} ${route.path}`, route] as const);
+
+it('is in docs/openapi.json; if this fails, run: npm run openapi', async () => {
+  expect(JSON.parse(await readFile(FILE, 'utf8'))).toEqual(JSON.parse(JSON.stringify(description)));
+});
+
+it('is what Redocly takes for good', async () => {
+  const redocly = resolve(ROOT, 'node_modules/.bin/redocly');
+  const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  // It ends with another code than 0, which rejects, when it finds an error.
+  const { stderr } = await promisify(execFile)(redocly, ['lint', '--max-problems=20', FILE], {
+    env: environment,
+  });
+  expect(stderr).toContain('Your API description is valid');
+  expect(stderr).not.toContain('warning.');
+});
+
+it('gives each operation a name of its own', () => {
+  const names = routes.map(({ operationId }) => operationId);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+it.each(withBody)(
+  'describes the body of %s: a good one fits, one with a strange member does not',
+  (_name, route: RouteCase) => {
+    const validate = validatorOf('paths', templateOf({ path: route.path as `/v1/${string}` }), route.method);
+    expect(validate(route.body)).toBe(true);
+    expect(validate({ ...route.body, colour: 'red' })).toBe(false);
+  },
+);
+
+it.each(catalogue.map(({ name, example }) => [name, example] as const))(
+  'describes what receivers of %s get',
+  (type, data) => {
+    const validate = validatorOf('webhooks', type, 'post');
+    expect(validate({ type, data })).toBe(true);
+    expect(validate({ type, data: { ...data, colour: 'red' } })).toBe(false);
+    expect(validate({ type: 'other', data })).toBe(false);
+  },
+);

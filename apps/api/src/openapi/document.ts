@@ -1,0 +1,52 @@
+import { problemSchema } from '../http/problem';
+import type { Route } from '../http/route';
+import { Components, type Json } from './components';
+import { deliveryHeaders, describeDeliveries } from './delivery-webhooks';
+import { describeRoute, headerParameters, tagOf, templateOf } from './operation';
+import { anyProblem } from './problem-responses';
+
+const TAGS: Readonly<Record<string, string>> = {
+  webhooks: 'Where events are delivered to.',
+  deliveries: 'What became of them, attempt by attempt.',
+  events: 'Publishing.',
+  'event-types': 'The catalogue of what can be published.',
+  'api-keys': 'Who may use the API.',
+  accounts: 'Whose webhooks and events are kept apart.',
+};
+
+/** The OpenAPI document of the API. It is the same for every deployment. */
+export function describeApi(routes: readonly Route[]): Json {
+  const components = new Components();
+  components.ofResponse(problemSchema);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Webhook delivery service',
+      version: '1',
+      summary: 'Accepts an event once, and delivers it signed to every webhook that asked for it.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }],
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: TAGS[name] })),
+    paths: pathsOf(routes, components),
+    webhooks: describeDeliveries(components),
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `whk_…`.' },
+      },
+      parameters: { ...headerParameters, ...deliveryHeaders },
+      responses: { Problem: anyProblem },
+      schemas: components.schemas,
+    },
+  };
+}
+
+function pathsOf(routes: readonly Route[], components: Components): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    const template = templateOf(route);
+    paths[template] = { ...paths[template], [route.method]: describeRoute(route, components) };
+  }
+  return paths;
+}

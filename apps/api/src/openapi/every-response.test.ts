@@ -1,0 +1,129 @@
+import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import type { AccountId } from '@webhooks/core/events/event';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { uniqueAccountId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import request, { type Response, type Test } from 'supertest';
+import { createRoutes, type RouteDeps } from '../routes/index';
+import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
+import { startApi, startTestApi, type TestApi } from '../testing/start-test-api';
+import { Components } from './components';
+import { describeRoute } from './operation';
+
+let api: TestApi;
+let limited: TestApi;
+let withoutRedis: Awaited<ReturnType<typeof startApi>>;
+let accountId: AccountId;
+let own: Belongings;
+beforeAll(async () => {
+  api = await startTestApi();
+  limited = await startTestApi({ RATE_LIMIT: '1/1h' });
+  withoutRedis = await startApi({ REDIS_URL: `redis://127.0.0.1:${await findClosedPort()}` });
+});
+beforeEach(async () => {
+  accountId = uniqueAccountId();
+  own = await saveBelongings(api.redis, accountId);
+});
+// Here each answer is compared with the description: see `checkAnswers`.
+afterAll(async () => {
+  for (const each of [api, limited, withoutRedis]) await each.close();
+});
+
+interface Sending {
+  readonly to?: Pick<TestApi, 'url'>;
+  readonly key?: string | undefined;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, unknown>> | string | undefined;
+  readonly path?: string;
+}
+
+function send(route: RouteCase, sending: Sending = {}): Test {
+  const { to = api, key, query = '', headers = {}, path = pathTo(route, own) } = sending;
+  const body = 'body' in sending ? sending.body : route.body;
+  const test = request(to.url)
+    [route.method](path + query)
+    .set(headers);
+  if (key !== undefined) test.set('authorization', `Bearer ${key}`);
+  return body === undefined ? test : test.send(body);
+}
+
+async function newKey({ operatorOnly }: RouteCase): Promise<string> {
+  return (await api.issueKey({ accountId: operatorOnly ? DEFAULT_ACCOUNT : accountId })).key;
+}
+
+async function succeed(route: RouteCase, status: number): Promise<Response> {
+  const key = await newKey(route);
+  if (status === route.status) return send(route, { key });
+  // The second time an event comes under an id of its publisher.
+  const body = { ...route.body, id: uniqueEventId() };
+  await send(route, { key, body });
+  return send(route, { key, body });
+}
+
+async function conflict(route: RouteCase): Promise<Response> {
+  const key = await newKey(route);
+  if (route.creates) {
+    const headers = { 'idempotency-key': uniqueEventId() };
+    await send(route, { key, headers });
+    return send(route, { key: await newKey(route), headers });
+  }
+  if (route.method === 'put') return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
+  const uid = uniqueEventId();
+  await send(route, { key, body: { uid } });
+  const other = await request(api.url)
+    .post('/v1/webhooks')
+    .set('authorization', `Bearer ${key}`)
+    .send({ url: 'https://receiver.example.com', events: ['*'] });
+  return send(route, { key, body: { uid }, path: `/v1/webhooks/${other.body.id}` });
+}
+
+/** How every route is brought to each error that it is described with. */
+const PROVOKE: Readonly<Record<number, (route: RouteCase) => Promise<Response>>> = {
+  400: async (route) =>
+    send(route, {
+      key: await newKey(route),
+      headers: { 'content-type': 'application/json' },
+      body: '{',
+    }),
+  401: async (route) => send(route),
+  403: async (route) =>
+    send(route, { key: (await api.issueKey()).key, headers: { 'x-account-id': uniqueAccountId() } }),
+  404: async (route) =>
+    send(route, {
+      key: (await api.issueKey({ accountId: DEFAULT_ACCOUNT })).key,
+      headers: { 'x-account-id': uniqueAccountId() },
+    }),
+  409: conflict,
+  412: async (route) => send(route, { key: await newKey(route), headers: { 'if-match': '"other"' } }),
+  413: async (route) =>
+    send(route, {
+      key: await newKey(route),
+      body: { padding: 'p'.repeat(route.maxBodyBytes ?? 6_000) },
+    }),
+  415: async (route) =>
+    send(route, { key: await newKey(route), headers: { 'content-type': 'text/plain' }, body: '{}' }),
+  422: async (route) => send(route, { key: await newKey(route), query: '?colour=red' }),
+  429: async (route) => {
+    const { key } = await limited.issueKey();
+    await send(route, { to: limited, key });
+    return send(route, { to: limited, key });
+  },
+  503: async (route) => send(route, { to: withoutRedis, key: buildApiKey().key }),
+};
+
+const described = createRoutes({} as RouteDeps).flatMap((route, index) => {
+  const { responses } = describeRoute(route, new Components());
+  const statuses = Object.keys(responses as object).filter((status) => status !== 'default');
+  // `app.test.ts` holds that both are in the same order.
+  const routeCase = routeCases[index] as RouteCase;
+  return statuses.map(
+    (status) => [`${route.method.toUpperCase()} ${route.path}`, Number(status), routeCase] as const,
+  );
+});
+
+it.each(described)('%s answers %i as it is described', async (_name, status, route) => {
+  const provoke = PROVOKE[status];
+  const response = provoke === undefined ? await succeed(route, status) : await provoke(route);
+  expect(response.status).toBe(status);
+});

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import type { DeclaredResponse, Route } from '../http/route';
+import type { Components, Json } from './components';
+import { problemResponses } from './problem-responses';
+
+/** What OpenAPI calls a route. */
+export function describeRoute(route: Route, components: Components): Json {
+  const { operationId, summary, request, responses } = route;
+  return {
+    operationId,
+    summary,
+    description: permissionOf(route),
+    tags: [tagOf(route)],
+    parameters: [
+      ...parametersOf(request.params, 'path', components),
+      ...parametersOf(request.query, 'query', components),
+      ...headersOf(route),
+    ],
+    ...(request.body === undefined ? {} : { requestBody: bodyOf(request.body, route, components) }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(responses).map(([status, declared]) => [status, responseOf(declared, components)]),
+      ),
+      ...problemResponses(route),
+    },
+  };
+}
+
+/** `/v1/webhooks/:id` as OpenAPI writes it. */
+export function templateOf({ path }: Pick<Route, 'path'>): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+/** The first word of its path after the version. */
+export function tagOf({ path }: Pick<Route, 'path'>): string {
+  return path.split('/')[2] ?? '';
+}
+
+function permissionOf({ scope, operatorOnly }: Route): string {
+  const needs = scope === 'any' ? 'Any API key will do.' : `Needs the scope \`${scope}\`.`;
+  return operatorOnly ? `${needs} Only for keys of the operator's account.` : needs;
+}
+
+function parametersOf(
+  schema: z.ZodType | undefined,
+  place: 'path' | 'query',
+  components: Components,
+): readonly Json[] {
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries(schema.shape).map(([name, member]) => ({
+    name,
+    in: place,
+    required: place === 'path',
+    schema: components.ofRequest(member as z.ZodType),
+  }));
+}
+
+function headersOf({ creates, problems = [] }: Route): readonly Json[] {
+  return [
+    { $ref: '#/components/parameters/AccountId' },
+    ...(creates === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(problems.includes('precondition_failed') ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
+  ];
+}
+
+export const headerParameters = {
+  AccountId: {
+    name: 'X-Account-Id',
+    in: 'header',
+    description:
+      "Whom the request acts for. Only keys of the operator's account may name another than their own.",
+    schema: { type: 'string' },
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'The same request with the same key is worked on once, and gets the first answer again.',
+    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The `ETag` of the state that the change is meant for.',
+    schema: { type: 'string' },
+  },
+};
+
+function bodyOf(schema: z.ZodType, { method }: Route, components: Components): Json {
+  const content = { schema: components.ofRequest(schema) };
+  const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
+  return { required: true, content: { [type]: content } };
+}
+
+function responseOf({ description, schema }: DeclaredResponse, components: Components): Json {
+  if (schema === undefined) return { description };
+  return { description, content: { 'application/json': { schema: components.ofResponse(schema) } } };
+}

@@ -1,0 +1,45 @@
+import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ServerResponse } from 'node:http';
+import type { Response } from 'express';
+import { createResponseCheck } from './check-response';
+
+const REQUEST_STARTED = 'http.server.request.start';
+
+/** Compares what routes answer with the API's description, from now on. `stop` throws an Error with every difference. */
+export function checkAnswers(): { stop(): void } {
+  const faultsOf = createResponseCheck();
+  const faults = new Set<string>();
+  const listen: ChannelListener = (message) => {
+    const { response } = message as { readonly response: ServerResponse };
+    onEnd(response, (body) => {
+      for (const fault of faultsOf(answerIn(response as Response, body))) faults.add(fault);
+    });
+  };
+  subscribe(REQUEST_STARTED, listen);
+  return {
+    stop() {
+      unsubscribe(REQUEST_STARTED, listen);
+      if (faults.size > 0) throw new Error(`Not as described:\n${[...faults].join('\n')}`);
+    },
+  };
+}
+
+function onEnd(response: ServerResponse, notice: (body: string) => void): void {
+  const end = response.end;
+  response.end = function endNoticed(this: ServerResponse, ...sent: unknown[]) {
+    const [body] = sent;
+    notice(typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : '');
+    return Reflect.apply(end, this, sent) as ServerResponse;
+  } as ServerResponse['end'];
+}
+
+function answerIn(response: Response, body: string) {
+  return {
+    method: response.req.method,
+    // What Express has not touched has no locals.
+    route: response.locals?.route as string | undefined,
+    status: response.statusCode,
+    contentType: response.getHeader('content-type')?.toString().split(';')[0],
+    body,
+  };
+}

@@ -1,0 +1,60 @@
+import type { Ajv2020 } from 'ajv/dist/2020';
+import { describeApi } from '../openapi/document';
+import { templateOf } from '../openapi/operation';
+import { createRoutes, type RouteDeps } from '../routes/index';
+import { createDescriptionAjv, DESCRIPTION } from './description-ajv';
+
+export interface RecordedAnswer {
+  readonly method: string;
+  /** Its path as the route writes it; `undefined` for what no route answered. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly body: string;
+}
+
+/** Says what is not as the API's description says about an answer. Of what is no operation it says nothing. */
+export function createResponseCheck() {
+  const routes = createRoutes({} as RouteDeps);
+  const operations = new Map(
+    routes.map((route) => [
+      `${route.method.toUpperCase()} ${route.path}`,
+      ['paths', templateOf(route), route.method],
+    ]),
+  );
+  const description = describeApi(routes);
+  const ajv = createDescriptionAjv(description);
+
+  return function faultsOf({ method, route, status, contentType, body }: RecordedAnswer): readonly string[] {
+    const operation = operations.get(`${method} ${route}`);
+    if (operation === undefined) return [];
+    const place = [...operation, 'responses', String(status)];
+    const name = `${method} ${route} ${status}`;
+    const declared = memberAt(description, place);
+    if (declared === undefined) return [`${name} is not described: ${body}`];
+    if (memberAt(declared, ['content']) === undefined)
+      return body === '' ? [] : [`${name} has a body: ${body}`];
+    const schema = [...place, 'content', contentType ?? 'none', 'schema'];
+    if (memberAt(description, schema) === undefined) return [`${name} is not described as ${contentType}`];
+    return faultsIn(ajv, schema, body).map((fault) => `${name}: ${fault}`);
+  };
+}
+
+function faultsIn(ajv: Ajv2020, place: readonly string[], body: string): readonly string[] {
+  const validate = ajv.getSchema(DESCRIPTION + pointerTo(place));
+  if (validate === undefined) return ['has no schema'];
+  if (validate(JSON.parse(body)) === true) return [];
+  return [`${ajv.errorsText(validate.errors)} in ${body}`];
+}
+
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) => (inner as Readonly<Record<string, unknown>> | undefined)?.[name],
+    value,
+  );
+}
+
+/** As part of a URL. */
+export function pointerTo(path: readonly string[]): string {
+  return `#${path.map((name) => `/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')}`;
+}
