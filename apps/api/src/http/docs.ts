@@ -1,11 +1,11 @@
 import type { Express } from 'express';
-import helmet from 'helmet';
+import { contentSecurityPolicy } from 'helmet';
 
 // One file with all that it needs: nothing is loaded from elsewhere.
 const REDOC = 'redoc/bundles/redoc.standalone.js';
 
 /** What the page may do: run that file, which sets its own styles, and read the description. */
-const pageSecurity = helmet.contentSecurityPolicy({
+const pageSecurity = contentSecurityPolicy({
   useDefaults: false,
   directives: {
     'default-src': ["'none'"],
