@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 // Here each answer is compared with the description: see `checkAnswers`.
 afterAll(async () => {
-  for (const each of [api, limited, withoutRedis]) await each.close();
+  await Promise.all([api, limited, withoutRedis].map((each) => each.close()));
 });
 
 interface Sending {
