@@ -16,7 +16,7 @@ interface Comparison {
 /** What healthy endpoints notice of as many others that never answer and take half of the traffic. */
 export async function runNeighboursSuite({ redisUrl, short }: SuiteOptions): Promise<void> {
   // Longer than the time-out of 15 s, so that attempts at hanging endpoints come to their end as well.
-  const scene = { redisUrl, healthyEndpoints: HEALTHY, eventsPerSecond: 200, seconds: short ? 3 : 45 };
+  const scene = { redisUrl, healthyEndpoints: HEALTHY, eventsPerSecond: 100, seconds: short ? 3 : 45 };
   for (const contender of [plainContender, serviceContender]) {
     process.stderr.write(`  ${contender.name}: ${HEALTHY} healthy endpoints alone\n`);
     const alone = await measureScene(contender, { ...scene, hangingEndpoints: 0 });
