@@ -48,6 +48,16 @@ it('makes one event of one that was pushed twice under the same id', async () =>
   await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
 });
 
+it('aims what a producer pushes at the webhooks that it names', async () => {
+  const aimedAt = await stack.client.register(receiver.url, ['brief.created']);
+  const other = await stack.client.register(receiver.url);
+  const job = { account_id: 'default', id: 'aimed-1', ...QUICK_WIN, webhook_ids: [aimedAt.id] };
+  await events.add(QUICK_WIN.type, job);
+  await stack.client.waitForStatus(aimedAt.id, 'aimed-1', 'delivered');
+  expect(await stack.client.listDeliveries(other.id)).toEqual([]);
+  for (const { id } of [aimedAt, other]) await stack.client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+});
+
 it.each([
   ['an unknown type', { account_id: 'default', type: 'no.such', data: {} }, '/type'],
   [
@@ -55,8 +65,18 @@ it.each([
     { account_id: 'default', type: QUICK_WIN.type, data: { keyword: 'x', position: 0, volume: 1 } },
     '/data/position',
   ],
+  [
+    'what only this service itself raises',
+    { account_id: 'default', type: 'webhook.disabled', data: {} },
+    '/type',
+  ],
   ['no account', { ...QUICK_WIN }, '/account_id'],
   ['an unknown member', { account_id: 'default', ...QUICK_WIN, extra: 1 }, '/extra'],
+  [
+    'a webhook that is not there',
+    { account_id: 'default', ...QUICK_WIN, webhook_ids: ['wh_0123456789abcdefghjkmn'] },
+    '/webhook_ids/0',
+  ],
   ['something that is no event at all', 'hello', ''],
 ])('keeps %s as a dead letter with its reason, and logs and counts it', async (_what, data, pointer) => {
   const job = await events.add('whatever', data);

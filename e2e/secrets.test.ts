@@ -35,21 +35,32 @@ it('leaves no secret and no key readable in Redis or in a log, whatever happens 
   const receiver = await startReceiver(410);
   const { client, redis, api, workers } = await startStack();
   const [first, second] = [newSecret(), newSecret()];
-  const { body: webhook } = await client.expect<Webhook>(201, 'POST', '/v1/webhooks', {
+  const input = {
     url: receiver.url,
     events: ['*'],
     secret: first,
     tls: { ca: clientCertificate, client_certificate: clientCertificate, client_key: clientKey },
-  });
+  };
+  // With a key, so that the answers are kept as well.
+  const once = { 'idempotency-key': 'once' };
+  const { body: webhook } = await client.expect<Webhook>(201, 'POST', '/v1/webhooks', input, once);
   await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   // The worker writes the record as well: it disables a webhook whose receiver answers 410.
   await workers[0]?.waitForLine(({ message }) => message === 'endpoint.disabled');
-  await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/rotate-secret`, { secret: second });
+  const rotation = `/v1/webhooks/${webhook.id}/rotate-secret`;
+  await client.expect(200, 'POST', rotation, { secret: second }, once);
+  const { body: made } = await client.expect<{ secret: string }>(
+    200,
+    'POST',
+    rotation,
+    {},
+    { 'idempotency-key': 'made' },
+  );
   await client.expect(200, 'PATCH', `/v1/webhooks/${webhook.id}`, { description: 'new' });
 
   const dumped = await dump(redis.client);
   expect(dumped).toContain(webhook.id);
-  const hidden = [first, second].map((secret) => secret.slice('whsec_'.length));
+  const hidden = [first, second, made.secret].map((secret) => secret.slice('whsec_'.length));
   const pemLines = [clientKey, clientCertificate].flatMap((pem) => pem.trim().split('\n'));
   for (const place of [dumped, api.output, ...workers.map(({ output }) => output)]) {
     expect([...hidden, ...pemLines].filter((text) => place.includes(text))).toEqual([]);

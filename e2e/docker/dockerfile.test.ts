@@ -17,6 +17,12 @@ const PROJECT = join(__dirname, '..', '..');
 const TARGETS = ['api', 'worker'] as const;
 type Target = (typeof TARGETS)[number];
 
+/** The apps in each image: the command line comes with the API. */
+const APPS: Readonly<Record<Target, readonly string[]>> = {
+  api: ['apps/api', 'apps/cli'],
+  worker: ['apps/worker'],
+};
+
 // It installs all dependencies three times and compiles.
 const BUILD_TIMEOUT_MS = 600_000;
 
@@ -78,7 +84,7 @@ describe.each(TARGETS)('the %s image', (target) => {
 
   it('holds no source, test or other app, only what is compiled', () => {
     const own = built[target].files.filter(({ path }) => !path.includes('node_modules/'));
-    const folders = ['packages/core', 'packages/signature', `apps/${target}`].join('|');
+    const folders = ['packages/core', 'packages/signature', ...APPS[target]].join('|');
     const expected = new RegExp(`^app/(${folders})/(package\\.json|dist/.+\\.js)$`);
     expect(
       own
@@ -145,6 +151,7 @@ describe('the api and worker images together', () => {
     const [request] = await receiver.waitFor(1);
     expect(JSON.parse(request?.body.toString() ?? '')).toEqual(BRIEF);
 
+    expect(await api.run(['node', 'apps/cli/dist/main.js', 'keys', 'list'])).toBe(0);
     expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([0, 0]);
     expect(await Promise.all([api.stop(), worker.stop()])).toEqual([0, 0]);
     expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([1, 1]);

@@ -44,7 +44,12 @@ export class ImageProcess {
   /** Runs the HEALTHCHECK as an engine would; resolves with its exit code. */
   async checkHealth(): Promise<number | null> {
     if (!this.options.image.healthcheck) throw new Error('The image has no HEALTHCHECK.');
-    const [code] = await once(start(this.options, this.options.image.healthcheck), 'exit');
+    return await this.run(this.options.image.healthcheck);
+  }
+
+  /** Runs another program in the same container; resolves with its exit code. */
+  async run(command: Command): Promise<number | null> {
+    const [code] = await once(start(this.options, command), 'exit');
     return code as number | null;
   }
 

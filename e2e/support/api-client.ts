@@ -34,14 +34,21 @@ export class ApiClient {
     private readonly apiKey: string,
   ) {}
 
-  async request<Body>(method: string, path: string, body?: unknown): Promise<Answer<Body>> {
+  /** @param body sent as it is if it is a text, else as JSON. */
+  async request<Body>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer<Body>> {
     const response = await fetch(this.baseUrl + path, {
       method,
       headers: {
         authorization: `Bearer ${this.apiKey}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
     return {
@@ -89,8 +96,14 @@ export class ApiClient {
     await until(async () => ((await fetch(`${this.baseUrl}/readyz`)).ok ? true : undefined));
   }
 
-  async expect<Body>(status: number, method: string, path: string, body?: unknown): Promise<Answer<Body>> {
-    const answer = await this.request<Body>(method, path, body);
+  async expect<Body>(
+    status: number,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer<Body>> {
+    const answer = await this.request<Body>(method, path, body, headers);
     if (answer.status !== status) {
       throw new Error(
         `${method} ${path} gave ${answer.status}, not ${status}: ${JSON.stringify(answer.body)}`,

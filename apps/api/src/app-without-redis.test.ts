@@ -1,4 +1,10 @@
+import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { createActFor } from '@webhooks/core/accounts/act-for';
+import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
+import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -7,13 +13,16 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
-import { createAcceptEvent } from '@webhooks/core/events/accept-event';
+import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
+import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
@@ -143,6 +152,8 @@ describe('when Redis falls silent after a key was found', () => {
     const newId = createNewId(clock);
     const emit = () => {};
     const endpointStore = createRedisEndpointStore(redis, testSealer);
+    const apiKeyStore = createRedisApiKeyStore(redis);
+    const accountStore = createRedisAccountStore(redis);
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
     const breakerStore = createRedisBreakerStore(redis);
@@ -162,6 +173,7 @@ describe('when Redis falls silent after a key was found', () => {
           wakeQueue,
           newId,
           newSecret,
+          maxEndpoints: 500,
           clock,
           disable: createDisable({ endpointStore, clock, emit }),
           raise: () => {},
@@ -173,11 +185,27 @@ describe('when Redis falls silent after a key was found', () => {
           deliveryStore,
           parkedStore,
         }),
-        acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: 1_024 }),
+        acceptEvents: createAcceptEvents({
+          eventQueue,
+          eventStore,
+          eventClaims: createRedisEventClaimStore(redis, 60_000),
+          resolveEndpoints: createResolveEndpoints(endpointStore),
+          emit,
+          maxBytes: 1_024,
+        }),
         urlRules: buildTargetUrlRules(),
+        apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
+        accounts: createManageAccounts({ accountStore, newId, clock }),
+        clock,
       }),
       probes: { registry: new Registry(), isReady: async () => true },
-      authenticate: createAuthenticate(createRedisApiKeyStore(keysRedis)),
+      authenticate: createAuthenticate({
+        apiKeyStore: createRedisApiKeyStore(keysRedis),
+        noteUse: () => {},
+        clock,
+      }),
+      actFor: createActFor(accountStore),
+      idempotencyStore: createRedisIdempotencyStore(redis),
       maxBodyBytes: 8_192,
       newId,
       clock,
@@ -190,7 +218,7 @@ describe('when Redis falls silent after a key was found', () => {
     async () => {
       const redis = willClose(await openTestRedis());
       const proxy = await startProxy(redis);
-      const { key, record } = buildApiKey();
+      const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
       await createRedisApiKeyStore(redis.client).save(record);
       const ids = await saveBelongings(redis, record.accountId);
       const client = connectRedis({ url: proxy.url, role: 'answering', name: 'test', emit: () => {} });

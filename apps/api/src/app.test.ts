@@ -1,9 +1,11 @@
 import { gzipSync } from 'node:zlib';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
 import { scopes } from '@webhooks/core/api-keys/api-key';
 import type { AccountId } from '@webhooks/core/events/event';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
+import type { Route } from './http/route';
 import { createRoutes, type RouteDeps } from './routes/index';
 import { readProblem } from './testing/read-problem';
 import {
@@ -11,6 +13,7 @@ import {
   pathTo,
   type RouteCase,
   routeCases,
+  sameIds,
   saveBelongings,
   unknownIds,
 } from './testing/route-cases';
@@ -18,6 +21,7 @@ import { MAX_EVENT_BYTES, startTestApi, type TestApi } from './testing/start-tes
 
 let api: TestApi;
 let key: string;
+let operatorKey: string;
 let accountId: AccountId;
 let own: Belongings;
 beforeAll(async () => {
@@ -25,12 +29,16 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   ({ key, accountId } = await api.issueKey());
+  ({ key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT }));
   own = await saveBelongings(api.redis, accountId);
 });
 afterAll(() => api.close());
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
+
+const keyFor = ({ operatorOnly }: RouteCase) => (operatorOnly ? operatorKey : key);
+const accountFor = ({ operatorOnly }: RouteCase) => (operatorOnly ? DEFAULT_ACCOUNT : accountId);
 
 interface Sending {
   readonly ids?: Belongings;
@@ -41,7 +49,7 @@ interface Sending {
 /** A request to a route that lacks nothing but a body, with the changes given. */
 function open(route: RouteCase, { ids = own, query = '', ...given }: Sending = {}): Test {
   const test = request(api.url)[route.method](pathTo(route, ids) + query);
-  const authorization = 'authorization' in given ? given.authorization : `Bearer ${key}`;
+  const authorization = 'authorization' in given ? given.authorization : `Bearer ${keyFor(route)}`;
   return authorization === undefined ? test : test.set('authorization', authorization);
 }
 
@@ -53,22 +61,29 @@ function send(route: RouteCase, sending: Sending = {}): Test {
 const nameOf = ({ method, path }: RouteCase) => `${method.toUpperCase()} ${path}`;
 const named = (routes: readonly RouteCase[]) => routes.map((route) => [nameOf(route), route] as const);
 const withId = routeCases.filter(({ of }) => of !== undefined);
+const ofAnAccount = routeCases.filter(({ operatorOnly }) => !operatorOnly);
+const ofTheOperator = routeCases.filter(({ operatorOnly }) => operatorOnly);
 const withBody = routeCases.filter(({ body }) => body !== undefined);
 const lists = routeCases.filter(({ isList }) => isList);
 
 it('is tested with each of its routes', () => {
   const routes = createRoutes({} as RouteDeps);
-  expect(routes.map(({ method, path, scope }) => ({ method, path, scope }))).toEqual(
-    routeCases.map(({ method, path, scope }) => ({ method, path, scope })),
-  );
+  const identityOf = ({ method, path, scope, operatorOnly }: RouteCase | Route) => ({
+    method,
+    path,
+    scope,
+    operatorOnly,
+  });
+  expect(routes.map(identityOf)).toEqual(routeCases.map(identityOf));
   // Those with a shape for a body or a query are those that take one.
   expect(routes.filter((route) => route.request.body).length).toBe(withBody.length);
   expect(routes.filter((route) => route.request.query).length).toBe(lists.length);
+  expect(routes.map(({ creates }) => creates)).toEqual(routeCases.map(({ creates }) => creates));
 });
 
 describe.each(named(routeCases))('%s', (_name, route) => {
   it('answers a request without a fault, to a key that has no other scope', async () => {
-    const narrow = await api.issueKey({ accountId, scopes: [route.scope] });
+    const narrow = await api.issueKey({ accountId: accountFor(route), scopes: [route.scope] });
     const response = await send(route, { authorization: `Bearer ${narrow.key}` });
     expect(response.status).toBe(route.status);
     expect(response.headers['x-request-id']).toMatch(/^req_[0-9a-z]{22}$/);
@@ -81,14 +96,14 @@ describe.each(named(routeCases))('%s', (_name, route) => {
     ['a key that is not known', () => `Bearer whk_0000000000000000_${'0'.repeat(40)}`],
     ['a key with another secret part', (issued) => `Bearer ${issued.slice(0, 21)}${'0'.repeat(40)}`],
   ])('refuses %s with 401', async (_what, headerOf) => {
-    const response = await send(route, { authorization: headerOf(key) });
+    const response = await send(route, { authorization: headerOf(keyFor(route)) });
     expect(readProblem(response)).toEqual({ status: 401, code: 'unauthenticated' });
     expect(response.headers['www-authenticate']).toBe('Bearer');
   });
 
   it('refuses a key with every scope but its own with 403', async () => {
     const others = scopes.filter((scope) => scope !== route.scope);
-    const narrow = await api.issueKey({ accountId, scopes: others });
+    const narrow = await api.issueKey({ accountId: accountFor(route), scopes: others });
     const response = await send(route, { authorization: `Bearer ${narrow.key}` });
     expect(readProblem(response)).toEqual({ status: 403, code: 'insufficient_scope' });
     expect(response.body.detail).toContain(`"${route.scope}"`);
@@ -104,27 +119,78 @@ describe.each(named(routeCases))('%s', (_name, route) => {
   });
 });
 
-describe.each(named(withId))('%s', (_name, route) => {
+describe.each(named(ofAnAccount))('%s', (_name, route) => {
+  const act = (account: string, authorization: string) =>
+    send(route, { authorization }).set('x-account-id', account);
+
+  it('acts for the account that an operator names', async () => {
+    expect((await act(accountId, `Bearer ${operatorKey}`)).status).toBe(route.status);
+  });
+
+  it("refuses an account that there is not to an operator, and any but its own to everybody else's key", async () => {
+    const unknown = await act(uniqueAccountId(), `Bearer ${operatorKey}`);
+    expect(readProblem(unknown)).toEqual({ status: 404, code: 'not_found' });
+    const stranger = await api.issueKey();
+    for (const account of [accountId, uniqueAccountId(), DEFAULT_ACCOUNT, '*']) {
+      const refused = await act(account, `Bearer ${stranger.key}`);
+      expect(readProblem(refused)).toEqual({ status: 403, code: 'operator_only' });
+    }
+    expect((await act(accountId, `Bearer ${key}`)).status).toBe(route.status);
+  });
+
+  it("refuses an operator's key that lacks the scope of the route, whomever it acts for", async () => {
+    const { key: narrow } = await api.issueKey({
+      accountId: DEFAULT_ACCOUNT,
+      scopes: scopes.filter((scope) => scope !== route.scope),
+    });
+    expect(readProblem(await act(accountId, `Bearer ${narrow}`))).toEqual({
+      status: 403,
+      code: 'insufficient_scope',
+    });
+  });
+});
+
+describe.each(named(ofTheOperator))('%s', (_name, route) => {
+  it("refuses every other account's key with 403, whatever there is", async () => {
+    for (const ids of [own, unknownIds()]) {
+      const response = await send(route, { ids, authorization: `Bearer ${key}` });
+      expect(readProblem(response)).toEqual({ status: 403, code: 'operator_only' });
+    }
+  });
+});
+
+describe.each(named(ofAnAccount.filter(({ of }) => of !== undefined)))('%s', (_name, route) => {
   it("refuses an unknown id and another account's id with the same 404", async () => {
     const foreign = await saveBelongings(api.redis, uniqueAccountId());
-    const answers = await Promise.all([send(route, { ids: unknownIds() }), send(route, { ids: foreign })]);
-    expect(answers.map(readProblem)).toEqual([
-      { status: 404, code: 'not_found' },
-      { status: 404, code: 'not_found' },
+    const answers = await Promise.all([
+      send(route, { ids: unknownIds() }),
+      send(route, { ids: foreign }),
+      // Whoever may act for the owner of `foreign` as well still acts for one account at a time.
+      send(route, { ids: foreign, authorization: `Bearer ${operatorKey}` }),
+      send(route, { ids: foreign, authorization: `Bearer ${operatorKey}` }).set('x-account-id', accountId),
     ]);
-    expect(answers[1].body.detail).toBe(answers[0].body.detail);
+    const notFound = { status: 404, code: 'not_found' };
+    expect(answers.map(readProblem)).toEqual([notFound, notFound, notFound, notFound]);
+    expect(new Set(answers.map(({ body }) => body.detail)).size).toBe(1);
+  });
+});
+
+describe.each(named(withId))('%s', (_name, route) => {
+  it('refuses an unknown id with 404', async () => {
+    const response = await send(route, { ids: unknownIds() });
+    expect(readProblem(response)).toEqual({ status: 404, code: 'not_found' });
   });
 
   it.each(['x', 'wh_', 'evt_1', '%20', '%2e%2e', '..%2Fwebhooks', 'w'.repeat(500), '%F0%9F%9A%80'])(
     'refuses "%s", which is no id, with 404',
     async (id) => {
-      const response = await send(route, { ids: { webhook: id, delivery: id } });
+      const response = await send(route, { ids: sameIds(id) });
       expect(readProblem(response)).toEqual({ status: 404, code: 'not_found' });
     },
   );
 
   it('refuses an id that is not well encoded with 404', async () => {
-    const response = await send(route, { ids: { webhook: '%ff', delivery: '%ff' } });
+    const response = await send(route, { ids: sameIds('%ff') });
     expect(readProblem(response)).toEqual({ status: 404, code: 'route_not_found' });
   });
 });
@@ -150,6 +216,12 @@ describe.each(named(withBody))('%s', (_name, route) => {
     },
   );
 
+  it('refuses a body that is not UTF-8 with 400, instead of guessing what was meant', async () => {
+    const bytes = Buffer.from(JSON.stringify({ ...route.body, colour: '?' }));
+    bytes[bytes.lastIndexOf('?')] = 0xff;
+    expect(readProblem(await sendBytes(bytes))).toEqual(MALFORMED);
+  });
+
   it('refuses an empty body with 400, with a content type and without', async () => {
     expect(readProblem(await sendBytes(''))).toEqual(MALFORMED);
     expect(readProblem(await open(route))).toEqual(MALFORMED);
@@ -171,13 +243,17 @@ describe.each(named(withBody))('%s', (_name, route) => {
 
   it.each([
     ['in another character set', { 'content-type': 'application/json; charset=latin1' }],
+    ['in another form of Unicode', { 'content-type': 'application/json; charset="utf-16"' }],
     ['in another compression', { 'content-encoding': 'zstd' }],
   ])('refuses a body %s with 415', async (_what, headers) => {
     expect(readProblem(await sendBytes(json, headers))).toEqual(UNSUPPORTED);
   });
 
   it('refuses a body over the limit with 413, also one that is so only when it is unpacked', async () => {
-    const large = JSON.stringify({ ...route.body, padding: 'p'.repeat(MAX_EVENT_BYTES + 4_096) });
+    const large = JSON.stringify({
+      ...route.body,
+      padding: 'p'.repeat(route.maxBodyBytes ?? MAX_EVENT_BYTES + 4_096),
+    });
     expect(readProblem(await sendBytes(large))).toEqual(TOO_LARGE);
     expect(readProblem(await sendBytes(gzipSync(large), { 'content-encoding': 'gzip' }))).toEqual(TOO_LARGE);
   });
@@ -189,12 +265,22 @@ describe.each(named(withBody))('%s', (_name, route) => {
     },
   );
 
-  it('refuses unknown members with 422, and names each of them', async () => {
-    const response = await sendBytes(`{"colour":1,"a/b":2,"__proto__":3,${json.slice(1)}`);
+  it('refuses unknown members with 422, and names each of them, those that JavaScript inherits as well', async () => {
+    const strangers = '"colour":1,"a/b":2,"__proto__":{"url":"x"},"constructor":4,"toString":5';
+    const response = await sendBytes(`{${strangers},${json.slice(1)}`);
     expect(readProblem(response)).toEqual({
       status: 422,
       code: 'invalid_request',
-      pointers: ['/colour', '/a~1b', '/__proto__'],
+      pointers: ['/colour', '/a~1b', '/__proto__', '/constructor', '/toString'],
+    });
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+
+  it('does not take for a member what only __proto__ holds', async () => {
+    const response = await sendBytes(`{"__proto__":${json}}`);
+    expect(readProblem(response)).toMatchObject({
+      status: 422,
+      pointers: expect.arrayContaining(['/__proto__']),
     });
   });
 

@@ -1,10 +1,13 @@
+import type { ActFor } from '@webhooks/core/accounts/act-for';
 import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
+import type { IdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import type { Emit } from '@webhooks/core/signals/signals';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import { announceRequests } from './http/announce-requests';
+import { createAnswerOnce } from './http/idempotency';
 import { mountRoutes } from './http/mount-route';
 import { mountProbes, type ProbeOptions } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
@@ -15,6 +18,8 @@ export interface AppDeps {
   readonly routes: readonly Route[];
   readonly probes: ProbeOptions;
   readonly authenticate: Authenticate;
+  readonly actFor: ActFor;
+  readonly idempotencyStore: IdempotencyStore;
   readonly maxBodyBytes: number;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -26,6 +31,8 @@ export function createApp({
   routes,
   probes,
   authenticate,
+  actFor,
+  idempotencyStore,
   maxBodyBytes,
   newId,
   clock,
@@ -40,7 +47,8 @@ export function createApp({
   // Before the log: probes come every few seconds and say nothing about how the API is used.
   mountProbes(app, probes);
   app.use(announceRequests(emit, clock));
-  mountRoutes(app, routes, { authenticate, maxBodyBytes });
+  const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
+  mountRoutes(app, routes, { authenticate, actFor, answerOnce, maxBodyBytes, newId, clock });
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));
   return app;

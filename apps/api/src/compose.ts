@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import { createActFor } from '@webhooks/core/accounts/act-for';
+import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
+import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { ensureBootstrapKey } from '@webhooks/core/api-keys/ensure-bootstrap-key';
+import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
+import { createNoteUse } from '@webhooks/core/api-keys/note-use';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -11,14 +18,17 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
-import { createAcceptEvent } from '@webhooks/core/events/accept-event';
+import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
+import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
@@ -67,6 +77,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     storeRedis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
+  const accountStore = createRedisAccountStore(storeRedis);
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
@@ -82,6 +93,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const wakeQueue = new BullmqWakeQueue(queues, clock);
 
   const bootstrap = repeatUntilDone(async () => {
+    await ensureDefaultAccount(accountStore, clock);
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
   });
@@ -100,13 +112,21 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         wakeQueue,
         newId,
         newSecret,
+        maxEndpoints: config.MAX_WEBHOOKS,
         clock,
         disable: createDisable({ endpointStore, clock, emit }),
         raise: operationalEvents.raise,
       }),
       readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
       deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore }),
-      acceptEvent: createAcceptEvent({ eventQueue, newId, clock, emit, maxBytes: config.MAX_EVENT_BYTES }),
+      acceptEvents: createAcceptEvents({
+        eventQueue,
+        eventStore,
+        eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
+        resolveEndpoints: createResolveEndpoints(endpointStore),
+        emit,
+        maxBytes: config.MAX_EVENT_BYTES,
+      }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,
         allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
@@ -115,13 +135,18 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
           deniedCidrs: config.DELIVERY_DENIED_CIDRS,
         }),
       },
+      apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
+      accounts: createManageAccounts({ accountStore, newId, clock }),
+      clock,
     }),
     probes: {
       registry,
       isReady: async () =>
         bootstrap.isDone() && (await Promise.all([isStoreReachable(), isQueueReachable()])).every(Boolean),
     },
-    authenticate: createAuthenticate(apiKeyStore),
+    authenticate: createAuthenticate({ apiKeyStore, noteUse: createNoteUse(apiKeyStore, clock), clock }),
+    actFor: createActFor(accountStore),
+    idempotencyStore: createRedisIdempotencyStore(storeRedis),
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,

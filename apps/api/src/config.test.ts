@@ -18,6 +18,7 @@ describe('readApiConfig', () => {
       DELIVERY_DENIED_CIDRS: [],
       SECRETS_ENCRYPTION_KEY: [],
       MAX_EVENT_BYTES: 256 * 1024,
+      MAX_WEBHOOKS: 500,
     });
   });
 
@@ -54,6 +55,7 @@ describe('readApiConfig', () => {
       DELIVERY_DENIED_CIDRS: ['10.1.2.0/24'],
       MAX_EVENT_BYTES: 2_048,
       SECRETS_ENCRYPTION_KEY: [],
+      MAX_WEBHOOKS: 500,
     });
   });
 

@@ -19,6 +19,8 @@ const schema = z
         'must be whk_, 16 of [0-9a-z], _ and at least 32 of [0-9A-Za-z]',
       )
       .optional(),
+    /** Webhooks that one account may have. */
+    MAX_WEBHOOKS: z.coerce.number().int().min(1).max(100_000).default(500),
     ALLOW_HTTP_URLS: flagSchema.default(false),
     /** The longest event taken in, in bytes of the body that is delivered. */
     MAX_EVENT_BYTES: z.coerce

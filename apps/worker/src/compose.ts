@@ -15,6 +15,7 @@ import type { DisablePolicy } from '@webhooks/core/endpoints/disable-policy';
 import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createAdmit } from '@webhooks/core/gates/admit';
@@ -39,6 +40,7 @@ import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
+import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -175,7 +177,10 @@ export async function composeWorker(
   const fanOut = new BullmqFanOutConsumer({
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
-    maxEventBytes: config.MAX_EVENT_BYTES,
+    readEventJob: createReadEventJob({
+      resolveEndpoints: createResolveEndpoints(endpointStore),
+      maxBytes: config.MAX_EVENT_BYTES,
+    }),
     deadLetters,
     eventHorizon,
     fanOutEvent: createFanOutEvent({

@@ -46,6 +46,7 @@ export const serviceContender: Contender = {
       deliveryStore,
       newId,
       newSecret,
+      maxEndpoints: ENDPOINTS,
       clock: systemClock,
       disable: createDisable({ endpointStore, clock: systemClock, emit: () => {} }),
       raise: () => {},
@@ -60,6 +61,7 @@ export const serviceContender: Contender = {
       // Known from above: reading them 20,000 times is not what is measured here.
       subscriptions: {
         subscribersOf: async (accountId) => [subscribers.get(accountId)].filter((each) => each !== undefined),
+        presentOf: async () => [],
       },
       deliveryStore,
       deliveryQueue,

@@ -1,15 +1,20 @@
-import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
 import { AppError } from '@webhooks/core/errors/app-error';
+import type { Clock } from '@webhooks/core/runtime/clock';
+import type { NewId } from '@webhooks/core/runtime/ids';
+import { newSecretBytes } from '@webhooks/core/runtime/secret-bytes';
 import type { Express, RequestHandler, Response } from 'express';
-import { apiKeyOf, requireScope } from './authenticate';
+import { type AuthenticateOptions, apiKeyOf, requireKeyFor } from './authenticate';
+import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
-import { readJsonBody } from './read-json-body';
+import { bodyTextOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import type { Route, RouteReply, RouteRequest } from './route';
 
-export interface MountOptions {
-  readonly authenticate: Authenticate;
+export interface MountOptions extends AuthenticateOptions {
+  readonly answerOnce: AnswerOnce;
   readonly maxBodyBytes: number;
+  readonly newId: NewId;
+  readonly clock: Clock;
 }
 
 /** Serves the routes: key and scope first, then the body, then its shape, then the handler. */
@@ -18,9 +23,9 @@ export function mountRoutes(app: Express, routes: readonly Route[], options: Mou
     app[route.method](
       route.path,
       nameRoute(route.path),
-      requireScope(options.authenticate, route.scope),
-      ...(route.request.body === undefined ? [] : readJsonBody(options.maxBodyBytes)),
-      handleWith(route),
+      requireKeyFor(route, options),
+      ...(route.request.body === undefined ? [] : readJsonBody(route.maxBodyBytes ?? options.maxBodyBytes)),
+      handleWith(route, options),
     );
   }
   for (const [path, methods] of methodsByPath(routes)) app.all(path, nameRoute(path), refuseMethod(methods));
@@ -33,13 +38,21 @@ function nameRoute(path: string): RequestHandler {
   };
 }
 
-function handleWith(route: Route): RequestHandler {
+function handleWith(route: Route, { answerOnce, newId, clock }: MountOptions): RequestHandler {
   return async (request, response) => {
-    const reply = await route.handle({
-      ...(parseRequest(request, route.request) as Pick<RouteRequest, 'params' | 'query' | 'body'>),
-      apiKey: apiKeyOf(response),
-      requestId: requestIdOf(response),
-    });
+    const answer = (origin: Origin) =>
+      route.handle({
+        ...(parseRequest(request, route.request) as Pick<RouteRequest, 'params' | 'query' | 'body'>),
+        ...origin,
+        bodyText: bodyTextOf(response),
+        apiKey: apiKeyOf(response),
+        header: (name) => request.get(name),
+        requestId: requestIdOf(response),
+      });
+    const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
+    const reply = isKeyed
+      ? await answerOnce(request, response, answer)
+      : await answer({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
     send(response, reply);
   };
 }

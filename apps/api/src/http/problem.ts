@@ -8,17 +8,27 @@ const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly t
   malformed_json: { status: 400, title: 'The body is not JSON' },
   unauthenticated: { status: 401, title: 'No valid API key' },
   insufficient_scope: { status: 403, title: 'The API key lacks a scope' },
+  operator_only: { status: 403, title: 'Only for the operator' },
   not_found: { status: 404, title: 'Not found' },
   route_not_found: { status: 404, title: 'No such route' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   conflict: { status: 409, title: 'Conflict' },
+  event_id_conflict: { status: 409, title: 'The id belongs to another event' },
+  request_in_progress: { status: 409, title: 'The same request is being worked on' },
+  limit_reached: { status: 409, title: 'A limit is reached' },
+  precondition_failed: { status: 412, title: 'It was changed meanwhile' },
   payload_too_large: { status: 413, title: 'Too large' },
   unsupported_media_type: { status: 415, title: 'Not JSON' },
   invalid_request: { status: 422, title: 'The request is not valid' },
   secret_unreadable: { status: 500, title: 'A stored secret can not be read' },
   internal_error: { status: 500, title: 'A fault of ours' },
+  idempotency_key_reused: { status: 422, title: 'The Idempotency-Key belongs to another request' },
   storage_unavailable: { status: 503, title: 'The store is not reachable' },
 };
+
+export function statusOf(code: ErrorCode): number {
+  return PROBLEMS[code].status;
+}
 
 const RETRY_AFTER_SECONDS = '1';
 
@@ -31,7 +41,8 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
     const known = toAppError(error);
     const { status, title } = PROBLEMS[known.code];
     if (status >= 500) emit({ name: 'request.failed', requestId, error });
-    if (status === 503) response.set('retry-after', RETRY_AFTER_SECONDS);
+    if (status === 503 || known.code === 'request_in_progress')
+      response.set('retry-after', RETRY_AFTER_SECONDS);
     if (status === 401) response.set('www-authenticate', 'Bearer');
     response.status(status).type('application/problem+json');
     response.json({

@@ -1,4 +1,6 @@
 import type { ApiKey, Scope } from '@webhooks/core/api-keys/api-key';
+import type { NewId } from '@webhooks/core/runtime/ids';
+import type { SecretBytes } from '@webhooks/core/runtime/secret-bytes';
 import { z } from 'zod';
 
 /** What a route says of the requests that it takes. What it leaves out must not be sent. */
@@ -13,8 +15,19 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly params: Parsed<Shape['params']>;
   readonly query: Parsed<Shape['query']>;
   readonly body: Parsed<Shape['body']>;
+  /** The body as it was sent. */
+  readonly bodyText: string;
+  /** Its account is the one that the request is for. */
   readonly apiKey: ApiKey;
+  /** A header of the request, by its name in lower case. */
+  readonly header: (name: string) => string | undefined;
   readonly requestId: string;
+  /** For what the request makes: gives the same ids when a request with an Idempotency-Key is worked on again. */
+  readonly newId: NewId;
+  /** For secrets of what it makes; the same ones likewise. */
+  readonly secretBytes: SecretBytes;
+  /** When it came in; the first time, if it has an Idempotency-Key. Milliseconds since the Unix epoch. */
+  readonly receivedAt: number;
 }
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined;
@@ -30,7 +43,13 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly path: `/v1/${string}`;
   /** What the API key must be allowed to do. */
   readonly scope: Scope;
+  /** Only for keys of the operator's account. */
+  readonly operatorOnly?: true;
   readonly request: Shape;
+  /** It makes something, so clients may send an Idempotency-Key; what it makes has its ids from `newId`. */
+  readonly creates?: true;
+  /** Instead of the limit that all have. */
+  readonly maxBodyBytes?: number;
   handle(request: RouteRequest<Shape>): Promise<RouteReply>;
 }
 

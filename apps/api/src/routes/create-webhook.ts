@@ -1,9 +1,10 @@
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
+import { ENDPOINT_ID_PREFIX, type EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { newEndpointSchema } from '@webhooks/core/endpoints/endpoint-input';
 import { newestSecret } from '@webhooks/core/endpoints/endpoint-secrets';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { defineRoute } from '../http/route';
-import { presentWebhook } from './present-webhook';
+import { presentWebhook, tagOf } from './present-webhook';
 
 export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules) {
   return defineRoute({
@@ -11,11 +12,13 @@ export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules)
     path: '/v1/webhooks',
     scope: 'webhooks:write',
     request: { body: newEndpointSchema(rules) },
-    async handle({ apiKey, body }) {
-      const endpoint = await endpoints.create(apiKey.accountId, body);
+    creates: true,
+    async handle({ apiKey, body, newId }) {
+      const id = newId(ENDPOINT_ID_PREFIX) as EndpointId;
+      const endpoint = await endpoints.create(apiKey.accountId, body, id);
       return {
         status: 201,
-        headers: { location: `/v1/webhooks/${endpoint.id}` },
+        headers: { location: `/v1/webhooks/${endpoint.id}`, ...tagOf(endpoint) },
         body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
       };
     },

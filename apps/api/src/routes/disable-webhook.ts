@@ -1,6 +1,6 @@
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { defineRoute } from '../http/route';
-import { presentWebhook } from './present-webhook';
+import { presentWebhook, tagOf } from './present-webhook';
 import { webhookParams } from './webhook-params';
 
 /** Deliveries are held from now on, until it is enabled. */
@@ -12,7 +12,7 @@ export function disableWebhook(endpoints: ManageEndpoints) {
     request: { params: webhookParams },
     async handle({ apiKey, params }) {
       const endpoint = await endpoints.disable(apiKey.accountId, params.id);
-      return { status: 200, body: presentWebhook(endpoint) };
+      return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
     },
   });
 }

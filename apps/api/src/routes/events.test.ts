@@ -1,9 +1,14 @@
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { publishableTypeNames, publishableTypes } from '@webhooks/core/events/catalogue/index';
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { readEventJob } from '@webhooks/core/queue/read-event-job';
+import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
+import { uniqueEndpointId } from '@webhooks/core/testing/unique-ids';
 import { Queue } from 'bullmq';
+import * as fc from 'fast-check';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';
 import { MAX_EVENT_BYTES, startTestApi, type TestApi } from '../testing/start-test-api';
@@ -27,6 +32,16 @@ afterAll(async () => {
 
 function publish(body: object): Test {
   return request(api.url).post('/v1/events').set('authorization', `Bearer ${key}`).send(body);
+}
+
+function publishText(text: string): Test {
+  return publish({})
+    .set('content-type', 'application/json')
+    .serialize(() => text);
+}
+
+function nested(levels: number): unknown {
+  return levels === 0 ? 1 : [nested(levels - 1)];
 }
 
 /** The events on the queue, as the worker will read them. */
@@ -65,6 +80,30 @@ describe('POST /v1/events', () => {
     },
   );
 
+  it('delivers data byte for byte as it was written', async () => {
+    const text =
+      '{ "keyword":"\\u006b\\/ \\ud83d 🚀",\n "position":9007199254740993 ,"volume":-0, "volume":1.0e2 }';
+    const { status } = await publishText(`{"data": ${text} , "type":"keyword\\u002equick_win"}`);
+    expect(status).toBe(202);
+    expect((await queuedEvents())[0]?.event.body).toBe(`{"type":"${type}","data":${text}}`);
+  });
+
+  it('delivers any text and number byte for byte as it was written', async () => {
+    const keyword = fc
+      .string({ minLength: 1, maxLength: 50, unit: 'binary' })
+      .map((text) => JSON.stringify(text));
+    const digits = fc.stringMatching(/^[1-9][0-9]{0,40}(\.0{1,5})?([eE]\+?[0-9]{1,2})?$/);
+    await fc.assert(
+      fc.asyncProperty(keyword, digits, digits, async (text, position, volume) => {
+        await jobs.drain();
+        const exact = `{"volume":${volume},"position": ${position},"keyword":${text}}`;
+        expect((await publishText(`{"type":"${type}","data":${exact}}`)).status).toBe(202);
+        expect((await queuedEvents())[0]?.event.body).toBe(`{"type":"${type}","data":${exact}}`);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   it('makes an event of each request', async () => {
     const answers = [await publish({ type, data }), await publish({ type, data })];
     expect(answers[0]?.body.id).not.toBe(answers[1]?.body.id);
@@ -83,6 +122,12 @@ describe('POST /v1/events', () => {
     ['a wrong value in data', { type, data: { ...data, position: 'top' } }, ['/data/position']],
     ['an unknown member in data', { type, data: { ...data, colour: 'red' } }, ['/data/colour']],
     ['the data of another type', { type: 'brief.created', data: { brief_id: 'b' } }, ['/data/title']],
+    ['data that is too deep', { type, data: nested(101) }, ['/data']],
+    ['an id that is none', { type, data, id: 'a.b' }, ['/id']],
+    ['an id that is too long', { type, data, id: 'x'.repeat(129) }, ['/id']],
+    ['no webhook to aim at', { type, data, webhook_ids: [] }, ['/webhook_ids']],
+    ['what is no webhook', { type, data, webhook_ids: ['x'] }, ['/webhook_ids/0']],
+    ['too many webhooks', { type, data, webhook_ids: Array(101).fill(uniqueEndpointId()) }, ['/webhook_ids']],
     ['an unknown member', { type, data, colour: 'red' }, ['/colour']],
     ['an account, which is that of the key', { type, data, account_id: 'default' }, ['/account_id']],
   ])('refuses %s, and queues nothing', async (_what, body, pointers) => {
@@ -103,6 +148,60 @@ describe('POST /v1/events', () => {
       status: 413,
       code: 'payload_too_large',
     });
+  });
+
+  it('is one event however often it comes under the same id, and says so with 200 instead of 202', async () => {
+    const first = await publish({ type, data, id: 'order-17_A' });
+    expect(first.status).toBe(202);
+    expect(first.body).toMatchObject({ id: 'order-17_A', type });
+    const again = await publish({ type, data, id: 'order-17_A' });
+    expect({ status: again.status, body: again.body }).toEqual({ status: 200, body: first.body });
+    expect(await queuedEvents()).toHaveLength(1);
+  });
+
+  it('takes any id of its form', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.stringMatching(/^[A-Za-z0-9_-]{1,128}$/), async (id) => {
+        const { status, body } = await publish({ type, data, id });
+        expect([200, 202]).toContain(status);
+        expect(body.id).toBe(id);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('refuses an id that belongs to an event with other content with 409', async () => {
+    await publish({ type, data, id: 'order-17' });
+    const other = await publish({ type, data: { ...data, position: 12 }, id: 'order-17' });
+    expect(readProblem(other)).toEqual({ status: 409, code: 'event_id_conflict' });
+    expect(await queuedEvents()).toHaveLength(1);
+  });
+
+  it('is queued once of 100 equal requests at the same time', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => publish({ type, data, id: 'order-18' })),
+    );
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(99);
+    expect(await queuedEvents()).toHaveLength(1);
+  });
+
+  it('is aimed at the webhooks that are named, if the account has them', async () => {
+    const endpoint = buildEndpoint({ accountId, events: ['brief.created'] });
+    const foreign = buildEndpoint();
+    const store = createRedisEndpointStore(api.redis.client, testSealer);
+    await Promise.all([store.create(endpoint), store.create(foreign)]);
+    expect((await publish({ type, data, webhook_ids: [endpoint.id] })).status).toBe(202);
+    expect((await queuedEvents())[0]?.event.endpointIds).toEqual([endpoint.id]);
+
+    const refused = await publish({ type, data, webhook_ids: [endpoint.id, foreign.id] });
+    expect(readProblem(refused)).toEqual({
+      status: 422,
+      code: 'invalid_request',
+      pointers: ['/webhook_ids/1'],
+    });
+    expect(refused.body.errors[0].detail).toContain(foreign.id);
+    expect(await queuedEvents()).toHaveLength(1);
   });
 
   it('is announced, and counted by its type', async () => {

@@ -1,19 +1,29 @@
+import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
-import type { AcceptEvent } from '@webhooks/core/events/accept-event';
+import type { AcceptEvents } from '@webhooks/core/events/accept-events';
+import type { Clock } from '@webhooks/core/runtime/clock';
 import type { Route } from '../http/route';
+import { createAccount } from './create-account';
+import { createApiKey } from './create-api-key';
 import { createWebhook } from './create-webhook';
 import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
 import { enableWebhook } from './enable-webhook';
+import { listAccounts } from './list-accounts';
+import { listApiKeys } from './list-api-keys';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
+import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
+import { readAccount } from './read-account';
 import { readDelivery } from './read-delivery';
 import { readWebhook } from './read-webhook';
 import { readWebhookSecret } from './read-webhook-secret';
+import { revokeApiKey } from './revoke-api-key';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
 import { updateWebhook } from './update-webhook';
 
@@ -21,13 +31,16 @@ export interface RouteDeps {
   readonly endpoints: ManageEndpoints;
   readonly readHealth: ReadHealth;
   readonly deliveries: ReadDeliveries;
-  readonly acceptEvent: AcceptEvent;
+  readonly acceptEvents: AcceptEvents;
   readonly urlRules: TargetUrlRules;
+  readonly apiKeys: ManageApiKeys;
+  readonly accounts: ManageAccounts;
+  readonly clock: Clock;
 }
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
-  const { endpoints, readHealth, deliveries, acceptEvent, urlRules } = deps;
+  const { endpoints, readHealth, deliveries, acceptEvents, urlRules, apiKeys, accounts, clock } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -40,6 +53,13 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
-    publishEvent(acceptEvent), //            POST   /v1/events
+    publishEvent(acceptEvents), //           POST   /v1/events
+    publishBatch(acceptEvents), //           POST   /v1/events/batch
+    createApiKey(apiKeys, clock), //         POST   /v1/api-keys
+    listApiKeys(apiKeys), //                 GET    /v1/api-keys
+    revokeApiKey(apiKeys), //                DELETE /v1/api-keys/:id
+    createAccount(accounts), //              POST   /v1/accounts
+    listAccounts(accounts), //               GET    /v1/accounts
+    readAccount(accounts), //                GET    /v1/accounts/:id
   ];
 }

@@ -1,27 +1,26 @@
-import type { AcceptEvent } from '@webhooks/core/events/accept-event';
-import { formatTime } from '@webhooks/core/runtime/clock';
-import { z } from 'zod';
+import { AppError } from '@webhooks/core/errors/app-error';
+import type { AcceptEvents } from '@webhooks/core/events/accept-events';
 import { defineRoute } from '../http/route';
+import { presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
 
-/** 202 is sent only after Redis has the event. */
-export function publishEvent(acceptEvent: AcceptEvent) {
+/** 202 is sent only after Redis has the event; 200 when it has had it before, under the id that the client gave. */
+export function publishEvent(acceptEvents: AcceptEvents) {
   return defineRoute({
     method: 'post',
     path: '/v1/events',
     scope: 'events:write',
-    // What `data` must be is the catalogue's to say.
-    request: { body: z.strictObject({ type: z.string(), data: z.unknown() }) },
-    async handle({ apiKey, body, requestId }) {
-      const event = await acceptEvent({
+    request: { body: publishedEventSchema },
+    creates: true,
+    async handle({ apiKey, body, bodyText, requestId, newId, receivedAt }) {
+      const [outcome] = await acceptEvents({
         accountId: apiKey.accountId,
         requestId,
-        type: body.type,
-        data: body.data,
+        newId,
+        receivedAt,
+        events: [toPublishedEvent(body, bodyText)],
       });
-      return {
-        status: 202,
-        body: { id: event.id, type: event.type, created_at: formatTime(event.acceptedAt) },
-      };
+      if (outcome === undefined || outcome instanceof AppError) throw outcome;
+      return { status: outcome.isNew ? 202 : 200, body: presentAccepted(outcome.event) };
     },
   });
 }

@@ -2,7 +2,7 @@ import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints'
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import { defineRoute } from '../http/route';
 import { presentHealth } from './present-health';
-import { presentWebhook } from './present-webhook';
+import { presentWebhook, tagOf } from './present-webhook';
 import { webhookParams } from './webhook-params';
 
 /** Read alone, it also says how it is doing. */
@@ -15,7 +15,7 @@ export function readWebhook(endpoints: ManageEndpoints, readHealth: ReadHealth) 
     async handle({ apiKey, params }) {
       const endpoint = await endpoints.read(apiKey.accountId, params.id);
       const health = presentHealth(await readHealth(endpoint.id));
-      return { status: 200, body: { ...presentWebhook(endpoint), health } };
+      return { status: 200, headers: tagOf(endpoint), body: { ...presentWebhook(endpoint), health } };
     },
   });
 }

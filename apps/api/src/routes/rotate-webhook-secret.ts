@@ -1,5 +1,5 @@
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
-import { secretRotationSchema } from '@webhooks/core/endpoints/rotate-secret';
+import { ROTATION_ID_PREFIX, secretRotationSchema } from '@webhooks/core/endpoints/rotate-secret';
 import { formatTime } from '@webhooks/core/runtime/clock';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './webhook-params';
@@ -11,8 +11,14 @@ export function rotateWebhookSecret(endpoints: ManageEndpoints) {
     path: '/v1/webhooks/:id/rotate-secret',
     scope: 'webhooks:write',
     request: { params: webhookParams, body: secretRotationSchema },
-    async handle({ apiKey, params, body }) {
-      const { secret, previousExpiresAt } = await endpoints.rotateSecret(apiKey.accountId, params.id, body);
+    creates: true,
+    async handle({ apiKey, params, body, newId }) {
+      const { secret, previousExpiresAt } = await endpoints.rotateSecret(
+        apiKey.accountId,
+        params.id,
+        body,
+        newId(ROTATION_ID_PREFIX),
+      );
       return {
         status: 200,
         headers: { 'cache-control': 'no-store' },

@@ -1,20 +1,22 @@
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import { endpointPatchSchema } from '@webhooks/core/endpoints/endpoint-input';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { versionsOf } from '../http/etag';
 import { defineRoute } from '../http/route';
-import { presentWebhook } from './present-webhook';
+import { presentWebhook, tagOf } from './present-webhook';
 import { webhookParams } from './webhook-params';
 
-/** A merge patch (RFC 7396): what is left out stays, `null` removes. */
+/** A merge patch (RFC 7396): what is left out stays, `null` removes. With `If-Match`, only if nobody else changed it. */
 export function updateWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules) {
   return defineRoute({
     method: 'patch',
     path: '/v1/webhooks/:id',
     scope: 'webhooks:write',
     request: { params: webhookParams, body: endpointPatchSchema(rules) },
-    async handle({ apiKey, params, body }) {
-      const endpoint = await endpoints.update(apiKey.accountId, params.id, body);
-      return { status: 200, body: presentWebhook(endpoint) };
+    async handle({ apiKey, params, body, header }) {
+      const versions = versionsOf(header('if-match'));
+      const endpoint = await endpoints.update(apiKey.accountId, params.id, body, versions);
+      return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
     },
   });
 }

@@ -1,4 +1,4 @@
-import { endpointIdSchema } from '@webhooks/core/endpoints/endpoint';
+import { endpointRefSchema } from '@webhooks/core/endpoints/endpoint';
 import { z } from 'zod';
 
-export const webhookParams = z.object({ id: endpointIdSchema });
+export const webhookParams = z.object({ id: endpointRefSchema });

@@ -390,3 +390,109 @@ describe('DELETE /v1/webhooks/:id', () => {
     expect((await call('get', '/v1/webhooks')).body.data).toMatchObject([{ id: other.id }]);
   });
 });
+
+describe('own headers and metadata', () => {
+  const headers = { Authorization: 'Bearer receiver-token', 'X-Tenant': '7' };
+  const metadata = { team: 'growth', constructor: 'data' };
+
+  it('shows metadata, and of headers the names only', async () => {
+    const { body } = await call('post', '/v1/webhooks', { ...minimal, headers, metadata });
+    expect(body).toMatchObject({ metadata, headers: { authorization: '***', 'x-tenant': '***' } });
+    expect(JSON.stringify(body)).not.toContain('receiver-token');
+  });
+
+  it('merges a patch of them member by member', async () => {
+    const { id } = await created({ headers, metadata });
+    const patch = { headers: { 'x-tenant': null, 'X-New': '1' }, metadata: { team: null, tier: 'gold' } };
+    const { body } = await call('patch', `/v1/webhooks/${id}`, patch);
+    expect(body.headers).toEqual({ authorization: '***', 'x-new': '***' });
+    expect(body.metadata).toEqual({ constructor: 'data', tier: 'gold' });
+    const { body: without } = await call('patch', `/v1/webhooks/${id}`, { headers: null, metadata: null });
+    expect(without).not.toHaveProperty('headers');
+    expect(without).not.toHaveProperty('metadata');
+  });
+
+  it.each([
+    ['headers', 20],
+    ['metadata', 50],
+  ])('refuses more %s than %d, be it by patches', async (member, most) => {
+    const many = Object.fromEntries(Array.from({ length: most }, (_, i) => [`x-${i}`, 'v']));
+    const { id } = await created({ [member]: many });
+    const { status, body } = await call('patch', `/v1/webhooks/${id}`, { [member]: { 'x-more': 'v' } });
+    expect(status).toBe(422);
+    expect(body.errors).toEqual([{ pointer: `/${member}`, detail: `must have at most ${most} members` }]);
+  });
+});
+
+describe('uid', () => {
+  it('can stand wherever the id can', async () => {
+    const { id } = await created({ uid: 'crm.main' });
+    expect((await call('get', '/v1/webhooks/crm.main')).body).toMatchObject({ id, uid: 'crm.main' });
+    expect((await call('get', '/v1/webhooks/crm.main/deliveries')).status).toBe(200);
+    expect((await call('post', '/v1/webhooks/crm.main/disable')).body).toMatchObject({ status: 'disabled' });
+    expect((await call('delete', '/v1/webhooks/crm.main')).status).toBe(204);
+    expect((await call('get', '/v1/webhooks/crm.main')).status).toBe(404);
+  });
+
+  it('is unique in its account, and free again once it is given up', async () => {
+    const { id } = await created({ uid: 'main' });
+    expect((await call('post', '/v1/webhooks', { ...minimal, uid: 'main' })).body.code).toBe('conflict');
+    const { id: other } = await created();
+    expect((await call('patch', `/v1/webhooks/${other}`, { uid: 'main' })).status).toBe(409);
+    await call('patch', `/v1/webhooks/${id}`, { uid: 'former' });
+    expect((await call('patch', `/v1/webhooks/${other}`, { uid: 'main' })).status).toBe(200);
+    expect((await call('get', '/v1/webhooks/main')).body.id).toBe(other);
+  });
+
+  it("is another account's own business", async () => {
+    await created({ uid: 'main' });
+    ({ key, accountId } = await api.issueKey());
+    expect((await call('get', '/v1/webhooks/main')).status).toBe(404);
+    expect((await call('post', '/v1/webhooks', { ...minimal, uid: 'main' })).status).toBe(201);
+  });
+
+  it.each(['wh_1', '', ' a', 'a/b', 'u'.repeat(129)])('refuses %j', async (uid) => {
+    expect((await call('post', '/v1/webhooks', { ...minimal, uid })).status).toBe(422);
+  });
+});
+
+describe('ETag', () => {
+  it('lets the second of two editors know that the first was there', async () => {
+    const { id } = await created();
+    const path = `/v1/webhooks/${id}`;
+    const { etag = '' } = (await call('get', path)).headers;
+    const first = await call('patch', path, { description: 'first' }).set('if-match', etag);
+    expect(first.status).toBe(200);
+    expect(first.headers.etag).not.toBe(etag);
+    const second = await call('patch', path, { description: 'second' }).set('if-match', etag);
+    expect(second.status).toBe(412);
+    expect(second.body.code).toBe('precondition_failed');
+    expect((await call('get', path)).body.description).toBe('first');
+  });
+
+  it.each(['*', '"other", "{etag}"'])('takes If-Match: %s', async (template) => {
+    const { id } = await created();
+    const { etag = '' } = (await call('get', `/v1/webhooks/${id}`)).headers;
+    const ifMatch = template.replace('"{etag}"', etag);
+    const { status } = await call('patch', `/v1/webhooks/${id}`, { description: 'new' }).set(
+      'if-match',
+      ifMatch,
+    );
+    expect(status).toBe(200);
+  });
+});
+
+it('lists by status and by the type that was asked for', async () => {
+  const { id: briefs } = await created({ events: ['brief.*'] });
+  const { id: all } = await created({ events: ['*'] });
+  await created();
+  await call('post', `/v1/webhooks/${all}/disable`);
+  const idsOf = async (query: string) => {
+    const { body } = await call('get', `/v1/webhooks?${query}`);
+    return (body.data as { id: string }[]).map(({ id }) => id);
+  };
+  expect(await idsOf('event_type=brief.created')).toEqual([all, briefs]);
+  expect(await idsOf('event_type=brief.created&status=enabled')).toEqual([briefs]);
+  const { body } = await call('get', '/v1/webhooks?event_type=brief.created&limit=1');
+  expect(await idsOf(`event_type=brief.created&limit=1&cursor=${body.next_cursor}`)).toEqual([briefs]);
+});

@@ -1,18 +1,21 @@
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import type { Scope } from '@webhooks/core/api-keys/api-key';
+import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';
 import type { TestRedis } from '@webhooks/core/testing/test-redis';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
-import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
 
 /** What an id in a route's path can belong to. */
-export type Resource = 'webhook' | 'delivery';
+export type Resource = 'webhook' | 'delivery' | 'apiKey' | 'account';
 
 /** A route, and what tests of every route need to know of it. */
 export interface RouteCase {
@@ -26,6 +29,12 @@ export interface RouteCase {
   /** The answer to a request without a fault. */
   readonly status: number;
   readonly isList?: true;
+  /** Only for keys of the operator's account. */
+  readonly operatorOnly?: true;
+  /** Whether it takes an Idempotency-Key. */
+  readonly creates?: true;
+  /** How large a body may be, if not as large as that of one event. */
+  readonly maxBodyBytes?: number;
 }
 
 /** Every route of the API, in the order of `routes/index.ts`. */
@@ -36,6 +45,7 @@ export const routeCases: readonly RouteCase[] = [
     scope: 'webhooks:write',
     body: { url: 'https://receiver.example.com/hooks', events: ['*'] },
     status: 201,
+    creates: true,
   },
   { method: 'get', path: '/v1/webhooks', scope: 'webhooks:read', status: 200, isList: true },
   { method: 'get', path: '/v1/webhooks/:id', scope: 'webhooks:read', of: 'webhook', status: 200 },
@@ -58,6 +68,7 @@ export const routeCases: readonly RouteCase[] = [
     of: 'webhook',
     body: { overlap_seconds: 60 },
     status: 200,
+    creates: true,
   },
   {
     method: 'get',
@@ -74,27 +85,83 @@ export const routeCases: readonly RouteCase[] = [
     scope: 'events:write',
     body: { type: keywordQuickWin.name, data: keywordQuickWin.example },
     status: 202,
+    creates: true,
+  },
+  {
+    method: 'post',
+    path: '/v1/events/batch',
+    scope: 'events:write',
+    body: { events: [{ type: keywordQuickWin.name, data: keywordQuickWin.example }] },
+    status: 200,
+    creates: true,
+    maxBodyBytes: 5 * 1024 * 1024,
+  },
+  {
+    method: 'post',
+    path: '/v1/api-keys',
+    scope: 'admin',
+    body: { name: 'ci', scopes: ['events:write'] },
+    status: 201,
+    creates: true,
+  },
+  { method: 'get', path: '/v1/api-keys', scope: 'admin', status: 200, isList: true },
+  { method: 'delete', path: '/v1/api-keys/:id', scope: 'admin', of: 'apiKey', status: 204 },
+  {
+    method: 'post',
+    path: '/v1/accounts',
+    scope: 'admin',
+    operatorOnly: true,
+    body: { name: 'Acme' },
+    status: 201,
+    creates: true,
+  },
+  { method: 'get', path: '/v1/accounts', scope: 'admin', operatorOnly: true, status: 200, isList: true },
+  {
+    method: 'get',
+    path: '/v1/accounts/:id',
+    scope: 'admin',
+    operatorOnly: true,
+    of: 'account',
+    status: 200,
   },
 ];
 
 /** The ids of what an account has. */
 export type Belongings = Readonly<Record<Resource, string>>;
 
-/** Gives an account one of everything. */
+/** Creates an account and gives it one of everything. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
   const endpoint = buildEndpoint({ accountId });
   const event = buildEvent({ accountId });
   const deliveryStore = createRedisDeliveryStore(client, { ageMs: 60_000, count: 100 });
+  const { record: apiKey } = buildApiKey({ accountId });
+  await createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt });
+  await createRedisApiKeyStore(client).save(apiKey);
   await createRedisEndpointStore(client, testSealer).create(endpoint);
   await createRedisEventStore(client, 60_000).save(event);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
-  return { webhook: endpoint.id, delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }) };
+  return {
+    webhook: endpoint.id,
+    delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
+    apiKey: apiKey.id,
+    account: accountId,
+  };
 }
 
 /** Ids that are well formed, of what nobody has. */
 export function unknownIds(): Belongings {
   const endpointId = uniqueEndpointId();
-  return { webhook: endpointId, delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }) };
+  return {
+    webhook: endpointId,
+    delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }),
+    apiKey: buildApiKey().record.id,
+    account: uniqueAccountId(),
+  };
+}
+
+/** The same text in the place of every id. */
+export function sameIds(id: string): Belongings {
+  return { webhook: id, delivery: id, apiKey: id, account: id };
 }
 
 export function pathTo({ path, of }: RouteCase, belongings: Belongings): string {

@@ -18,7 +18,7 @@ export interface TestApi {
   readonly signals: SignalRecord;
   /** A key of an account of its own, with every scope, unless `change` says otherwise. */
   issueKey(
-    change?: Partial<Pick<ApiKey, 'accountId' | 'scopes'>>,
+    change?: Partial<Pick<ApiKey, 'accountId' | 'scopes' | 'createdAt' | 'expiresAt'>>,
   ): Promise<{ readonly key: string; readonly accountId: AccountId }>;
   close(): Promise<void>;
 }

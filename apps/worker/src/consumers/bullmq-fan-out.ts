@@ -3,7 +3,7 @@ import { AppError } from '@webhooks/core/errors/app-error';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import type { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { type EventJob, type ReadEvent, readEventJob } from '@webhooks/core/queue/read-event-job';
+import type { EventJob, ReadEvent, ReadEventJob } from '@webhooks/core/queue/read-event-job';
 import type { Job, Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
@@ -11,8 +11,8 @@ import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly fanOutEvent: FanOutEvent;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
+  readonly readEventJob: ReadEventJob;
   readonly eventHorizon: Pick<BullmqEventHorizon, 'notePutBack' | 'forgetPutBack'>;
-  readonly maxEventBytes: number;
 }
 
 /** Takes events off the queue: to the dead letters with what is invalid, to the fan-out with all else. */
@@ -35,8 +35,10 @@ export class BullmqFanOutConsumer {
   async #process(job: Job, token: string | undefined): Promise<void> {
     const { id = '', name, timestamp, data } = job;
     const eventJob = { id, name, timestamp, data };
-    const read = readOrFault(eventJob, this.options.maxEventBytes);
-    const work = () => (read instanceof AppError ? this.#reject(eventJob, read) : this.#fanOut(read));
+    const work = async () => {
+      const read = await this.#readOrFault(eventJob);
+      await (read instanceof AppError ? this.#reject(eventJob, read) : this.#fanOut(read));
+    };
     await orTryAgainSoon(() => this.#noted(work, job), job, token, this.options.emit);
   }
 
@@ -50,6 +52,15 @@ export class BullmqFanOutConsumer {
       throw error;
     }
     if (attemptsStarted > 1) await eventHorizon.forgetPutBack(id);
+  }
+
+  async #readOrFault(job: EventJob): Promise<ReadEvent | AppError> {
+    try {
+      return await this.options.readEventJob(job);
+    } catch (error) {
+      if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
+      throw error;
+    }
   }
 
   async #fanOut(read: ReadEvent): Promise<void> {
@@ -73,15 +84,6 @@ export class BullmqFanOutConsumer {
       type: event.type,
       bytes: Buffer.byteLength(event.body),
     });
-  }
-}
-
-function readOrFault(job: EventJob, maxBytes: number): ReadEvent | AppError {
-  try {
-    return readEventJob(job, maxBytes);
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
   }
 }
 

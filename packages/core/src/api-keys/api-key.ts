@@ -13,6 +13,9 @@ export const scopes = [
 export const scopeSchema = z.enum(scopes);
 export type Scope = z.infer<typeof scopeSchema>;
 
+/** The middle part of a key, which names it without giving it away. */
+export const apiKeyIdSchema = z.string().regex(/^[0-9a-z]{16}$/);
+
 /** An API key as it is stored. The key itself is not: only the SHA-256 of the whole of it. */
 export const apiKeySchema = z.object({
   id: z.string(),
@@ -23,6 +26,8 @@ export const apiKeySchema = z.object({
   name: z.string(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
+  /** The first moment at which it no longer counts. */
+  expiresAt: z.number().optional(),
 });
 export type ApiKey = Readonly<z.infer<typeof apiKeySchema>>;
 
@@ -39,6 +44,6 @@ export function hashKey(key: string): string {
 }
 
 /** Compares in constant time. */
-export function isSameKey(stored: ApiKey, key: string): boolean {
+export function isSameKey(stored: Pick<ApiKey, 'sha256'>, key: string): boolean {
   return timingSafeEqual(Buffer.from(stored.sha256, 'hex'), createHash('sha256').update(key).digest());
 }

@@ -1,7 +1,10 @@
 import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import type { ApiKey } from './api-key';
 import { createAuthenticate } from './authenticate';
 import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store';
+
+const NOW = 1_700_000_000_000;
 
 let redis: TestRedis;
 let store: ApiKeyStore;
@@ -11,16 +14,27 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-async function issued() {
-  const apiKey = buildApiKey({ scopes: ['webhooks:read'] });
+async function issued(change: Partial<ApiKey> = {}) {
+  const apiKey = buildApiKey({ scopes: ['webhooks:read'], ...change });
   await store.save(apiKey.record);
   return apiKey;
 }
 
+/** At the time NOW. `used` are the keys whose use was noted. */
+function create() {
+  const used: ApiKey[] = [];
+  const noteUse = (apiKey: ApiKey) => void used.push(apiKey);
+  return { used, authenticate: createAuthenticate({ apiKeyStore: store, noteUse, clock: () => NOW }) };
+}
+
+const INVALID = { code: 'unauthenticated', message: 'The API key is not valid.' };
+
 describe('authenticate', () => {
   it.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('knows a key by "%s <key>"', async (scheme) => {
     const { key, record } = await issued();
-    expect(await createAuthenticate(store)(`${scheme} ${key}`)).toEqual(record);
+    const { authenticate, used } = create();
+    expect(await authenticate(`${scheme} ${key}`)).toEqual(record);
+    expect(used).toEqual([record]);
   });
 
   it.each([
@@ -32,7 +46,7 @@ describe('authenticate', () => {
     ['two keys', (key: string) => `Bearer ${key} ${key}`],
   ])('asks for a key when there is %s', async (_what, headerOf) => {
     const { key } = await issued();
-    await expect(createAuthenticate(store)(headerOf(key))).rejects.toMatchObject({
+    await expect(create().authenticate(headerOf(key))).rejects.toMatchObject({
       code: 'unauthenticated',
       message: 'Send your API key as "Authorization: Bearer whk_…".',
     });
@@ -49,9 +63,33 @@ describe('authenticate', () => {
     ],
   ])('refuses %s, and tells no more than that', async (_what, sentFor) => {
     const { key } = await issued();
-    await expect(createAuthenticate(store)(`Bearer ${sentFor(key)}`)).rejects.toMatchObject({
+    const { authenticate, used } = create();
+    await expect(authenticate(`Bearer ${sentFor(key)}`)).rejects.toMatchObject(INVALID);
+    expect(used).toEqual([]);
+  });
+
+  it('knows a key until the moment at which it expires, and then says so', async () => {
+    const { authenticate, used } = create();
+    const living = await issued({ expiresAt: NOW + 1 });
+    expect(await authenticate(`Bearer ${living.key}`)).toEqual(living.record);
+    const { key } = await issued({ expiresAt: NOW });
+    await expect(authenticate(`Bearer ${key}`)).rejects.toMatchObject({
       code: 'unauthenticated',
-      message: 'The API key is not valid.',
+      message: 'The API key expired at 2023-11-14T22:13:20.000Z; use another one.',
     });
+    expect(used).toEqual([living.record]);
+  });
+
+  it('tells those without the secret part of an expired key no more than anybody', async () => {
+    const { key } = await issued({ expiresAt: NOW });
+    await expect(create().authenticate(`Bearer ${key}0`)).rejects.toMatchObject(INVALID);
+  });
+
+  it('refuses a key that was revoked after it was used', async () => {
+    const { authenticate } = create();
+    const { key, record } = await issued();
+    await authenticate(`Bearer ${key}`);
+    await createRedisApiKeyStore(redis.client).remove(record);
+    await expect(authenticate(`Bearer ${key}`)).rejects.toMatchObject(INVALID);
   });
 });

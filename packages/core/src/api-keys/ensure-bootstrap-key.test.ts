@@ -1,8 +1,9 @@
+import { DEFAULT_ACCOUNT } from '../accounts/account';
 import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { scopes } from './api-key';
 import { createAuthenticate } from './authenticate';
-import { DEFAULT_ACCOUNT, ensureBootstrapKey } from './ensure-bootstrap-key';
+import { ensureBootstrapKey } from './ensure-bootstrap-key';
 import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store';
 
 const NOW = 1_700_000_000_000;
@@ -21,11 +22,15 @@ async function issued() {
   return apiKey;
 }
 
+function authenticate(authorization: string) {
+  return createAuthenticate({ apiKeyStore: store, noteUse: () => {}, clock: () => NOW })(authorization);
+}
+
 describe('ensureBootstrapKey', () => {
   it('creates the key, with every scope, for the default account', async () => {
     const { key, record } = buildApiKey();
     await ensureBootstrapKey(key, store, () => NOW);
-    expect(await createAuthenticate(store)(`Bearer ${key}`)).toEqual({
+    expect(await authenticate(`Bearer ${key}`)).toEqual({
       id: record.id,
       accountId: DEFAULT_ACCOUNT,
       sha256: record.sha256,
@@ -45,9 +50,19 @@ describe('ensureBootstrapKey', () => {
     const { key, record } = await issued();
     const newKey = key.slice(0, 21) + buildApiKey().key.slice(21);
     await ensureBootstrapKey(newKey, store, () => NOW);
-    const authenticate = createAuthenticate(store);
     expect(await authenticate(`Bearer ${newKey}`)).toMatchObject({ id: record.id, name: 'bootstrap' });
     await expect(authenticate(`Bearer ${key}`)).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  it('shows up once in the list, also when it was replaced or several processes start at the same time', async () => {
+    await redis.client.flushdb();
+    const { key, record } = await issued();
+    const newKey = key.slice(0, 21) + buildApiKey().key.slice(21);
+    const times = [NOW, NOW + 1, NOW + 2];
+    await Promise.all(times.map((time) => ensureBootstrapKey(newKey, store, () => time)));
+    const { apiKeys } = await store.list(DEFAULT_ACCOUNT, 10);
+    expect(apiKeys.map(({ id }) => id)).toEqual([record.id]);
+    expect((await store.list(record.accountId, 10)).apiKeys).toEqual([]);
   });
 
   it('does not repeat a key that has not the form of one', async () => {

@@ -1,14 +1,12 @@
-import type { AccountId } from '../events/event';
+import { DEFAULT_ACCOUNT } from '../accounts/account';
 import type { Clock } from '../runtime/clock';
 import { hashKey, idOfKey, scopes } from './api-key';
 import type { ApiKeyStore } from './redis-api-key-store';
 
-export const DEFAULT_ACCOUNT = 'default' as AccountId;
-
 /** Creates the key that an operator gave in the environment, with every scope, unless it is there already. */
 export async function ensureBootstrapKey(
   key: string,
-  apiKeyStore: Pick<ApiKeyStore, 'find' | 'save'>,
+  apiKeyStore: Pick<ApiKeyStore, 'find' | 'save' | 'remove'>,
   clock: Clock,
 ): Promise<void> {
   const id = idOfKey(key);
@@ -16,6 +14,7 @@ export async function ensureBootstrapKey(
   const sha256 = hashKey(key);
   const stored = await apiKeyStore.find(id);
   if (stored?.sha256 === sha256) return;
+  if (stored) await apiKeyStore.remove(stored);
   await apiKeyStore.save({
     id,
     accountId: DEFAULT_ACCOUNT,

@@ -83,6 +83,17 @@ describe('fanOutEvent', () => {
     expect(briefs).toBeDefined();
   });
 
+  it('makes a delivery for each endpoint that the event is aimed at, whatever it asked for, and no other', async () => {
+    const { event, endpointIds } = await arrange(['*'], ['brief.created'], ['*']);
+    const foreign = await arrange(['*']);
+    const [, aimedAt, removed] = endpointIds;
+    if (!aimedAt || !removed) throw new Error('There are three.');
+    await endpointStore.remove(event.accountId, removed);
+    const named = [aimedAt, removed, aimedAt, ...foreign.endpointIds];
+    await build().fanOutEvent({ ...event, endpointIds: named });
+    expect(await waitingIds()).toEqual(idsFor(event, [aimedAt]));
+  });
+
   it('puts neither the payload nor a secret into the jobs', async () => {
     const { event } = await arrange(['*']);
     await build().fanOutEvent(event);

@@ -15,7 +15,7 @@ export interface DeliveryQueue {
 
 export interface FanOutEventDeps {
   readonly eventStore: Pick<EventStore, 'save'>;
-  readonly subscriptions: Pick<Subscriptions, 'subscribersOf'>;
+  readonly subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly deliveryQueue: DeliveryQueue;
   readonly hold: Hold;
@@ -27,16 +27,13 @@ export interface FanOutEventDeps {
 const CHUNK = 250;
 
 /**
- * Makes a delivery for each endpoint of the event's account that asked for its type. It may be run again, in
- * whole or after it broke off anywhere: every step is harmless when repeated.
+ * Makes a delivery for each endpoint of the event's account that asked for its type, or that it is aimed at. It may be
+ * run again, in whole or after it broke off anywhere: every step is harmless when repeated.
  */
 export function createFanOutEvent(deps: FanOutEventDeps) {
   return async function fanOutEvent(event: AcceptedEvent): Promise<void> {
     const startedAt = deps.clock();
-    const [subscribers] = await Promise.all([
-      deps.subscriptions.subscribersOf(event.accountId, event.type),
-      deps.eventStore.save(event),
-    ]);
+    const [subscribers] = await Promise.all([receiversOf(event), deps.eventStore.save(event)]);
     for (let start = 0; start < subscribers.length; start += CHUNK) {
       await addDeliveries(event, subscribers.slice(start, start + CHUNK));
     }
@@ -49,6 +46,12 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
       durationMs: deps.clock() - startedAt,
     });
   };
+
+  function receiversOf({ accountId, type, endpointIds }: AcceptedEvent): Promise<readonly Subscriber[]> {
+    return endpointIds === undefined
+      ? deps.subscriptions.subscribersOf(accountId, type)
+      : deps.subscriptions.presentOf(accountId, endpointIds);
+  }
 
   // First into the lists: a delivery may be listed a moment before it is queued, but is never sent unlisted.
   async function addDeliveries(event: AcceptedEvent, subscribers: readonly Subscriber[]): Promise<void> {

@@ -37,7 +37,7 @@ describe('prepareRequest', () => {
       headers: {
         'content-type': 'application/json',
         'user-agent': 'hooks/1.2',
-        'X-Service-Signature': expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
+        'x-service-signature': expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
         'webhook-id': event.id,
         'webhook-timestamp': '1700000000',
         'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
@@ -49,7 +49,7 @@ describe('prepareRequest', () => {
   it("signs so that a receiver who knows the endpoint's secret can verify both signatures", () => {
     const { secret, request } = prepare({ body: '{"type":"t","data":"Zoë 🚀"}' });
     const { body, headers } = request;
-    expect(verifyBody(secret, body, headers['X-Service-Signature'] ?? '')).toBe(true);
+    expect(verifyBody(secret, body, headers['x-service-signature'] ?? '')).toBe(true);
     expect(verifyMessage({ secret, headers, body, nowSeconds: 1_700_000_000 })).toBe(true);
   });
 
@@ -69,9 +69,20 @@ describe('prepareRequest', () => {
     const { secret, request } = prepare({
       style: { ...style, signatureHeader: { name: 'X-Acme-Signature', prefix: '' } },
     });
-    const signature = request.headers['X-Acme-Signature'] ?? '';
+    const signature = request.headers['x-acme-signature'] ?? '';
     expect(signature).toMatch(/^[0-9a-f]{64}$/);
     expect(verifyBody(secret, request.body, `sha256=${signature}`)).toBe(true);
-    expect(request.headers).not.toHaveProperty('X-Service-Signature');
+    expect(request.headers).not.toHaveProperty('x-service-signature');
+  });
+
+  it("adds the endpoint's own headers, and lets none of them replace ours", () => {
+    const headers = { authorization: 'Bearer t', 'x-service-signature': 'forged', 'webhook-id': 'forged' };
+    const endpoint = buildEndpoint({ headers });
+    const event = buildEvent();
+    const request = prepareRequest({ endpoint, event, attempt: 1, now: NOW }, style);
+    const { secret } = newestSecret(endpoint);
+    expect(request.headers.authorization).toBe('Bearer t');
+    expect(request.headers['webhook-id']).toBe(event.id);
+    expect(verifyBody(secret, event.body, request.headers['x-service-signature'] ?? '')).toBe(true);
   });
 });

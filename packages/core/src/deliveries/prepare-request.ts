@@ -37,10 +37,12 @@ export function prepareRequest(
   return {
     url: endpoint.url,
     body: event.body,
+    // Ours come last: what an endpoint brings along can add to them, never replace them.
     headers: {
+      ...endpoint.headers,
       'content-type': 'application/json',
       'user-agent': style.userAgent,
-      [style.signatureHeader.name]: signBody(newest, event.body, style.signatureHeader.prefix),
+      [style.signatureHeader.name.toLowerCase()]: signBody(newest, event.body, style.signatureHeader.prefix),
       'webhook-id': event.id,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signMessage(secrets, { id: event.id, timestamp, body: event.body }),

@@ -1,4 +1,4 @@
-import type { EndpointId } from '../endpoints/endpoint';
+import type { EndpointId, EndpointRef } from '../endpoints/endpoint';
 import { endpointNotFound } from '../endpoints/manage-endpoints';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../errors/app-error';
@@ -19,7 +19,7 @@ export interface Delivery extends Omit<ListedDelivery, 'status'> {
 }
 
 export interface ReadDeliveriesDeps {
-  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
   readonly eventStore: Pick<EventStore, 'findHead'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'list'>;
   readonly parkedStore: Pick<ParkedStore, 'isParked'>;
@@ -35,11 +35,12 @@ export function createReadDeliveries({
   /** Newest first. @throws AppError `not_found` when the account has no such endpoint. */
   async function listOfEndpoint(
     accountId: AccountId,
-    endpointId: EndpointId,
+    ref: EndpointRef,
     limit: number,
     before?: DeliveryCursor,
   ): Promise<{ readonly deliveries: readonly Delivery[]; readonly nextCursor: DeliveryCursor | undefined }> {
-    if (!(await endpointStore.find(accountId, endpointId))) throw endpointNotFound();
+    const endpointId = await endpointStore.idOf(accountId, ref);
+    if (!endpointId || !(await endpointStore.find(accountId, endpointId))) throw endpointNotFound();
     const page = await deliveryStore.list(endpointId, limit, before);
     const deliveries = await Promise.all(
       page.deliveries.map((listed) => withType(accountId, endpointId, listed)),

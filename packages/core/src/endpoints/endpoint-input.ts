@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { durationSchema } from '../config/duration';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
 import { eventTypeNames } from '../events/catalogue/index';
-import { orderings } from './endpoint';
+import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
+import { endpointUidSchema, orderings } from './endpoint';
 import { isKnownFilter } from './event-filter';
+import { metadataPatchSchema, metadataSchema } from './metadata';
 import { secretSchema } from './secret';
 import { newTlsSchema, tlsPatchSchema } from './tls-input';
 
@@ -29,6 +31,7 @@ const optionSchemas = {
   description: z.string().max(500, 'must have at most 500 characters'),
   rate_limit: z.int().min(1).max(10_000),
   ordering: z.enum(orderings),
+  uid: endpointUidSchema,
   timeout_ms: z.int().min(1_000).max(60_000),
   retry_schedule: z
     .array(
@@ -49,6 +52,8 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       secret: secretSchema.optional(),
       tls: newTlsSchema.optional(),
       ...z.object(optionSchemas).partial().shape,
+      metadata: metadataSchema.optional(),
+      headers: customHeadersSchema.optional(),
     })
     .transform(renameMembers);
 }
@@ -63,9 +68,12 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       description: optionSchemas.description.nullish(),
       rate_limit: optionSchemas.rate_limit.nullish(),
       ordering: optionSchemas.ordering.nullish(),
+      uid: optionSchemas.uid.nullish(),
       timeout_ms: optionSchemas.timeout_ms.nullish(),
       retry_schedule: optionSchemas.retry_schedule.nullish(),
       tls: tlsPatchSchema.nullish(),
+      metadata: metadataPatchSchema.nullish(),
+      headers: customHeadersPatchSchema.nullish(),
     })
     .transform(renameMembers);
 }

@@ -6,6 +6,8 @@ export const endpointSecretSchema = z.object({
   createdAt: z.number(),
   /** From then on it signs no more. The newest has none. */
   expiresAt: z.number().optional(),
+  /** Tells the rotation that made it from any other. */
+  rotation: z.string().optional(),
 });
 export type EndpointSecret = Readonly<z.infer<typeof endpointSecretSchema>>;
 

@@ -29,6 +29,7 @@ import { createRedisEndpointStore } from './redis-endpoint-store';
 import { createRedisHealthStore } from './redis-health-store';
 import { newSecret } from './secret';
 
+const MAX_ENDPOINTS = 5;
 const NOW = 1_700_000_000_000;
 const NOT_FOUND = { code: 'not_found', message: 'There is no webhook with this id.' };
 
@@ -58,6 +59,7 @@ function build(clock: Clock = () => NOW) {
     wakeQueue: wakes.queue,
     newId: createNewId(clock),
     newSecret,
+    maxEndpoints: MAX_ENDPOINTS,
     clock,
     disable: createDisable({ endpointStore, clock, emit: signals.listen }),
     raise: raised.raise,
@@ -95,6 +97,13 @@ describe('create', () => {
       updatedAt: NOW,
     });
     expect(await read(accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('gives the endpoint that is there when it is told to make one under the same id again', async () => {
+    const { create, accountId } = build();
+    const id = uniqueEndpointId();
+    const first = await create(accountId, input, id);
+    expect(await create(accountId, input, id)).toEqual(first);
   });
 
   it('keeps the secret that the client brought along', async () => {
@@ -343,4 +352,12 @@ it("answers for another account's endpoint as for one that is not there", async 
   }
   expect(wakes.asked).toEqual([]);
   expect(await breakerStore.readBreaker(id)).toMatchObject({ failures: 1 });
+});
+
+it('makes no more endpoints than an account may have, however many are asked for at the same time', async () => {
+  const { create, list, accountId } = build();
+  const results = await Promise.allSettled(Array.from({ length: 12 }, () => create(accountId, input)));
+  const refused = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code);
+  expect(refused).toEqual(Array(12 - MAX_ENDPOINTS).fill('limit_reached'));
+  expect((await list(accountId, {}, 50)).endpoints).toHaveLength(MAX_ENDPOINTS);
 });

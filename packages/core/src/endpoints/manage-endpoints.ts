@@ -11,14 +11,24 @@ import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
 import { enableEndpoint, updateTime } from './change-status';
 import { checkTls } from './check-tls';
+import { MAX_HEADERS } from './custom-headers';
 import type { Disable } from './disable';
-import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId, endpointSchema } from './endpoint';
+import {
+  ENDPOINT_ID_PREFIX,
+  type Endpoint,
+  type EndpointId,
+  type EndpointRef,
+  endpointSchema,
+} from './endpoint';
 import type { EndpointPatch, NewEndpoint } from './endpoint-input';
 import { newestSecret } from './endpoint-secrets';
+import { requireVersion } from './endpoint-version';
+import { type EndpointFilter, listMatching } from './list-matching';
 import { mergePatch } from './merge-patch';
-import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
+import { MAX_METADATA } from './metadata';
+import type { EndpointStore } from './redis-endpoint-store';
 import type { HealthStore } from './redis-health-store';
-import { rotateSecret, type SecretRotation } from './rotate-secret';
+import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 
 export interface ManageEndpointsDeps {
   readonly endpointStore: EndpointStore;
@@ -30,6 +40,8 @@ export interface ManageEndpointsDeps {
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
+  /** Endpoints that an account may have. */
+  readonly maxEndpoints: number;
   readonly clock: Clock;
   readonly disable: Disable;
   readonly raise: RaiseEvents;
@@ -43,7 +55,17 @@ export interface Rotated {
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
   const { endpointStore, deliveryStore, breakerStore, turnStore, healthStore } = deps;
-  const { removeGate, wakeQueue, newId, newSecret, clock, disable, raise } = deps;
+  const { removeGate, wakeQueue, newId, newSecret, maxEndpoints, clock, disable, raise } = deps;
+
+  async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
+    const id = await endpointStore.idOf(accountId, ref);
+    if (id === undefined) throw endpointNotFound();
+    return id;
+  }
+
+  async function change(accountId: AccountId, ref: EndpointRef, how: (endpoint: Endpoint) => Endpoint) {
+    return found(await endpointStore.update(accountId, await idOf(accountId, ref), how));
+  }
 
   // A turn from before has no meaning any more, and those that wait may go by other rules now.
   async function reopenGate(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
@@ -52,13 +74,22 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
   }
 
   return {
-    /** @throws AppError `invalid_request` for TLS material that doesn't go together. */
-    async create(accountId: AccountId, input: NewEndpoint): Promise<Endpoint> {
+    /**
+     * Creating one under the same id again gives the one that is there.
+     *
+     * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for TLS material that
+     *   doesn't go together.
+     */
+    async create(
+      accountId: AccountId,
+      input: NewEndpoint,
+      id = newId(ENDPOINT_ID_PREFIX) as EndpointId,
+    ): Promise<Endpoint> {
       const now = clock();
       const { secret = newSecret(), ...rest } = input;
       const endpoint = mergeInto(
         {
-          id: newId(ENDPOINT_ID_PREFIX) as EndpointId,
+          id,
           accountId,
           enabledAt: now,
           secrets: [{ secret, createdAt: now }],
@@ -68,67 +99,77 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
         rest,
         now,
       );
-      await endpointStore.create(endpoint);
-      return endpoint;
+      const isNew = await endpointStore.create(endpoint, maxEndpoints);
+      return isNew ? endpoint : found(await endpointStore.find(accountId, id));
     },
 
     /** @throws AppError `not_found`, also for another account's endpoint. */
-    async read(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
-      return found(await endpointStore.find(accountId, id));
+    async read(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      return found(await endpointStore.find(accountId, await idOf(accountId, ref)));
     },
 
-    list(accountId: AccountId, limit: number, before?: EndpointId): Promise<EndpointPage> {
-      return endpointStore.list(accountId, limit, before);
+    /** Newest first. */
+    list(accountId: AccountId, filter: EndpointFilter, limit: number, before?: EndpointId) {
+      return listMatching(endpointStore, accountId, filter, limit, before);
     },
 
-    /** @throws AppError `not_found`, `invalid_request` as above. */
-    async update(accountId: AccountId, id: EndpointId, patch: EndpointPatch): Promise<Endpoint> {
+    /**
+     * @param versions those that the change is meant for, as `versionOf` gives them; left out: whichever there is.
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above.
+     */
+    async update(
+      accountId: AccountId,
+      ref: EndpointRef,
+      patch: EndpointPatch,
+      versions?: readonly string[],
+    ): Promise<Endpoint> {
       let before: Endpoint | undefined;
-      const after = found(
-        await endpointStore.update(accountId, id, (endpoint) => {
-          before = endpoint;
-          return applyPatch(endpoint, patch, clock());
-        }),
-      );
+      const after = await change(accountId, ref, (endpoint) => {
+        before = endpoint;
+        return applyPatch(requireVersion(endpoint, versions), patch, clock());
+      });
       if (before && !hasSameGate(before, after)) await reopenGate(before, after);
       return after;
     },
 
     /**
-     * Gives it a new secret; until the time that is returned, the ones so far sign as well.
+     * Gives it a new secret; until the time that is returned, the ones so far sign as well. Repeating a rotation gives
+     * the secret that it made.
      *
      * @throws AppError `not_found`, `invalid_request` for a secret that signs already, `conflict` when too many do.
      */
-    async rotateSecret(accountId: AccountId, id: EndpointId, rotation: SecretRotation): Promise<Rotated> {
-      const { secret = newSecret(), overlapMs } = rotation;
-      const rotated = found(
-        await endpointStore.update(accountId, id, (endpoint) =>
-          rotateSecret(endpoint, { secret, overlapMs }, clock()),
-        ),
+    async rotateSecret(
+      accountId: AccountId,
+      ref: EndpointRef,
+      { secret = newSecret(), overlapMs }: SecretRotation,
+      rotation = newId(ROTATION_ID_PREFIX),
+    ): Promise<Rotated> {
+      const rotated = await change(accountId, ref, (endpoint) =>
+        rotateSecret(endpoint, { secret, overlapMs, rotation }, clock()),
       );
-      return { secret, previousExpiresAt: newestSecret(rotated).createdAt + overlapMs };
+      const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
+      return { secret: made.secret, previousExpiresAt: made.createdAt + overlapMs };
     },
 
     /** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
-    async disable(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
-      const { endpoint, hasChanged } = await disable(accountId, id, 'client');
+    async disable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      const { endpoint, hasChanged } = await disable(accountId, await idOf(accountId, ref), 'client');
       const disabled = found(endpoint);
       if (hasChanged) raise(accountId, [webhookDisabledEvent(disabled, 'client', clock())]);
       return disabled;
     },
 
     /** What was held flows at once, whatever the breaker thought of the receiver. @throws AppError `not_found`. */
-    async enable(accountId: AccountId, id: EndpointId): Promise<Endpoint> {
-      const enabled = found(
-        await endpointStore.update(accountId, id, (endpoint) => enableEndpoint(endpoint, clock())),
-      );
-      await breakerStore.closeBreaker(id);
-      await wakeQueue.wake(accountId, id, clock());
+    async enable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      const enabled = await change(accountId, ref, (endpoint) => enableEndpoint(endpoint, clock()));
+      await breakerStore.closeBreaker(enabled.id);
+      await wakeQueue.wake(accountId, enabled.id, clock());
       return enabled;
     },
 
     /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
-    async remove(accountId: AccountId, id: EndpointId): Promise<void> {
+    async remove(accountId: AccountId, ref: EndpointRef): Promise<void> {
+      const id = await idOf(accountId, ref);
       if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
       await Promise.all([deliveryStore.removeAll(id), removeGate(id), healthStore.remove(id)]);
     },
@@ -155,9 +196,19 @@ function hasSameGate(one: Endpoint, other: Endpoint): boolean {
 }
 
 function mergeInto(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {
-  const { tls, ...merged } = endpointSchema.parse(mergePatch(base, patch));
+  const { tls, ...merged } = requireBounds(endpointSchema.parse(mergePatch(base, patch)));
   if (tls === undefined || Object.keys(tls).length === 0) return merged;
   // Only what is changed: a certificate that expires later must not stand in the way of other changes.
   if (patch.tls) checkTls(tls, now);
   return { ...merged, tls };
+}
+
+// What a patch adds to can only be counted once it is merged.
+function requireBounds(endpoint: Endpoint): Endpoint {
+  const bounds = { metadata: MAX_METADATA, headers: MAX_HEADERS };
+  const faults = Object.entries(bounds)
+    .filter(([member, most]) => Object.keys(endpoint[member as keyof typeof bounds] ?? {}).length > most)
+    .map(([member, most]) => ({ pointer: `/${member}`, detail: `must have at most ${most} members` }));
+  if (faults.length === 0) return endpoint;
+  throw new AppError('invalid_request', 'The request is not valid: see "errors".', { faults });
 }

@@ -35,4 +35,10 @@ describe('mergePatch', () => {
     expect(Object.getPrototypeOf(merged)).toBe(Object.prototype);
     expect(merged).not.toHaveProperty('isAdmin');
   });
+
+  it('takes a member called __proto__ for data, at every depth', () => {
+    const merged = mergePatch({}, JSON.parse('{"a": {"__proto__": {"polluted": true}}}'));
+    expect(JSON.stringify(merged)).toBe('{"a":{"__proto__":{"polluted":true}}}');
+    expect({}).not.toHaveProperty('polluted');
+  });
 });

@@ -1,11 +1,12 @@
+import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type Sealer, secretUnreadable } from '../secrets/seal';
-import type { Endpoint, EndpointId } from './endpoint';
-import { createEndpointCodec, parseSubscriber, type Subscriber } from './stored-endpoint';
+import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from './endpoint';
+import { createEndpointCodec, parseSubscriber, parseUid, type Subscriber } from './stored-endpoint';
 
 export interface EndpointPage {
   readonly endpoints: readonly Endpoint[];
@@ -15,20 +16,28 @@ export interface EndpointPage {
 const CACHED_ENDPOINTS = 50_000;
 
 // All keys of an account have its hash tag, so each change below is one atomic script, in a Cluster too.
-// KEYS: endpoints, endpoint-ids, endpoints-version.
+// KEYS: endpoints, endpoint-ids, endpoints-version, endpoint-uids.
+// ARGV: id, the record as it must be now ('' for none), the new record, its uid before, its uid now, the most endpoints.
 const SAVE_IF_UNCHANGED = `
-  local current = redis.call('HGET', KEYS[1], ARGV[1]) or ''
-  if current ~= ARGV[2] then return 0 end
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-  redis.call('ZADD', KEYS[2], 0, ARGV[1])
+  local id, current, uid_before, uid = ARGV[1], redis.call('HGET', KEYS[1], ARGV[1]) or '', ARGV[4], ARGV[5]
+  if current ~= ARGV[2] then return 'changed' end
+  if uid ~= '' and (redis.call('HGET', KEYS[4], uid) or id) ~= id then return 'uid_taken' end
+  if current == '' and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) then return 'too_many' end
+  if uid_before ~= uid and uid_before ~= '' then redis.call('HDEL', KEYS[4], uid_before) end
+  if uid ~= '' then redis.call('HSET', KEYS[4], uid, id) end
+  redis.call('HSET', KEYS[1], id, ARGV[3])
+  redis.call('ZADD', KEYS[2], 0, id)
   redis.call('INCR', KEYS[3])
-  return 1`;
+  return 'saved'`;
 
-const REMOVE = `
-  if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
+// ARGV: id, the record as it must be now, its uid.
+const REMOVE_IF_UNCHANGED = `
+  if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'changed' end
+  if ARGV[3] ~= '' then redis.call('HDEL', KEYS[4], ARGV[3]) end
+  redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('INCR', KEYS[3])
-  return 1`;
+  return 'removed'`;
 
 /**
  * Endpoints, each found by its account and id only: another account's is simply not there. What is secret is sealed
@@ -37,32 +46,51 @@ const REMOVE = `
 export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
   const { encode, decode } = createEndpointCodec(sealer);
   const cache = new ParsedCache(decode, CACHED_ENDPOINTS);
-  const keysOf = (accountId: AccountId) =>
-    [keys.endpoints(accountId), keys.endpointIds(accountId), keys.endpointsVersion(accountId)] as const;
+
+  async function run(script: string, accountId: AccountId, ...values: string[]): Promise<unknown> {
+    const account = [
+      keys.endpoints(accountId),
+      keys.endpointIds(accountId),
+      keys.endpointsVersion(accountId),
+      keys.endpointUids(accountId),
+    ];
+    return await redis.eval(script, account.length, ...account, ...values);
+  }
 
   async function find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
     const raw = await redis.hget(keys.endpoints(accountId), id);
     return raw === null ? undefined : ownedBy(accountId, cache.get(id, raw));
   }
 
+  async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId | undefined> {
+    if (isEndpointId(ref)) return ref;
+    const id = await redis.hget(keys.endpointUids(accountId), ref);
+    return id === null ? undefined : (id as EndpointId);
+  }
+
   return withStorageErrors({
     /** Always read from Redis, so that a change is in force for whatever starts after it; parsed once per change. */
     find,
 
-    async create(endpoint: Endpoint): Promise<void> {
-      await redis.eval(
-        SAVE_IF_UNCHANGED,
-        3,
-        ...keysOf(endpoint.accountId),
-        endpoint.id,
-        '',
-        encode(endpoint),
-      );
+    /**
+     * Whether it is new: an endpoint that is there already stays as it is.
+     *
+     * @param most endpoints that the account may have.
+     * @throws AppError `conflict` when another endpoint has its uid, `limit_reached`.
+     */
+    async create(endpoint: Endpoint, most = Number.MAX_SAFE_INTEGER): Promise<boolean> {
+      const { accountId, id, uid = '' } = endpoint;
+      const saved = await run(SAVE_IF_UNCHANGED, accountId, id, '', encode(endpoint), '', uid, String(most));
+      if (saved === 'uid_taken') throw uidTaken(uid);
+      if (saved === 'too_many') throw tooMany(most);
+      return saved === 'saved';
     },
 
     /**
      * Replaces the endpoint by what `change` makes of it; `undefined` when it is not there. Another change in
      * between is never overwritten: `change` is asked again, with the newer one.
+     *
+     * @throws AppError `conflict` when another endpoint has its new uid.
      */
     async update(
       accountId: AccountId,
@@ -72,17 +100,27 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
       for (;;) {
         const raw = await redis.hget(keys.endpoints(accountId), id);
         if (raw === null) return undefined;
-        const changed = change(ownedBy(accountId, decode(raw)));
-        const saved = await redis.eval(SAVE_IF_UNCHANGED, 3, ...keysOf(accountId), id, raw, encode(changed));
-        if (saved === 1) return changed;
+        const before = ownedBy(accountId, decode(raw));
+        const changed = change(before);
+        const uids = [before.uid ?? '', changed.uid ?? ''];
+        const saved = await run(SAVE_IF_UNCHANGED, accountId, id, raw, encode(changed), ...uids, '0');
+        if (saved === 'saved') return changed;
+        if (saved === 'uid_taken') throw uidTaken(changed.uid ?? '');
       }
     },
 
     /** Whether it was there. Its history goes with it. */
     async remove(accountId: AccountId, id: EndpointId): Promise<boolean> {
-      const removed = await redis.eval(REMOVE, 3, ...keysOf(accountId), id);
-      return removed === 1;
+      for (;;) {
+        const raw = await redis.hget(keys.endpoints(accountId), id);
+        if (raw === null) return false;
+        const removed = await run(REMOVE_IF_UNCHANGED, accountId, id, raw, parseUid(raw) ?? '');
+        if (removed === 'removed') return true;
+      }
     },
+
+    /** The id of the endpoint that a client names; for a text that is an id, without looking whether it exists. */
+    idOf,
 
     /** Newest first; `before` is the last id of the page before. */
     async list(accountId: AccountId, limit: number, before?: EndpointId): Promise<EndpointPage> {
@@ -96,6 +134,16 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
       };
     },
 
+    /** The ids of the endpoints that a client names, in their order; `undefined` for what the account has not. */
+    async findIds(accountId: AccountId, refs: readonly EndpointRef[]): Promise<(EndpointId | undefined)[]> {
+      return await Promise.all(
+        refs.map(async (ref) => {
+          if (!isEndpointId(ref)) return await idOf(accountId, ref);
+          return (await redis.hexists(keys.endpoints(accountId), ref)) === 1 ? ref : undefined;
+        }),
+      );
+    },
+
     /** Grows with each change to the account's endpoints. */
     async version(accountId: AccountId): Promise<string> {
       return (await redis.get(keys.endpointsVersion(accountId))) ?? '0';
@@ -107,6 +155,14 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
       return raws.map(parseSubscriber);
     },
   });
+}
+
+function uidTaken(uid: string): AppError {
+  return new AppError('conflict', `Another webhook of this account has the uid "${uid}".`);
+}
+
+function tooMany(most: number): AppError {
+  return new AppError('limit_reached', `An account may have ${most} webhooks. Delete one to make room.`);
 }
 
 export type EndpointStore = ReturnType<typeof createRedisEndpointStore>;

@@ -32,12 +32,14 @@ function verifies(secret: string, endpoint: Endpoint, now: number): boolean {
   }
 }
 
+let rotations = 0;
+function rotationOf(overlapMs: number, secret = newSecret()) {
+  return { secret, overlapMs, rotation: `rot_${(rotations += 1)}` };
+}
+
 /** Rotates as often as there are overlaps, all at the same time; gives the endpoint and its secrets, newest first. */
 function rotated(overlapsMs: readonly number[], endpoint = buildEndpoint()): Endpoint {
-  return overlapsMs.reduce(
-    (before, overlapMs) => rotateSecret(before, { secret: newSecret(), overlapMs }, NOW),
-    endpoint,
-  );
+  return overlapsMs.reduce((before, overlapMs) => rotateSecret(before, rotationOf(overlapMs), NOW), endpoint);
 }
 
 describe('rotateSecret', () => {
@@ -66,7 +68,7 @@ describe('rotateSecret', () => {
   });
 
   it('leaves the new one alone at once when there is no overlap, whatever was to sign for longer', () => {
-    expect(rotated([7 * HOUR, 0]).secrets).toEqual([{ secret: expect.any(String), createdAt: NOW }]);
+    expect(rotated([7 * HOUR, 0]).secrets).toMatchObject([{ createdAt: NOW }]);
   });
 
   it('lets none of the older ones sign for longer than before', () => {
@@ -76,7 +78,7 @@ describe('rotateSecret', () => {
 
   it('forgets those that no longer sign', () => {
     const once = rotated([HOUR]);
-    const again = rotateSecret(once, { secret: newSecret(), overlapMs: HOUR }, NOW + HOUR);
+    const again = rotateSecret(once, rotationOf(HOUR), NOW + HOUR);
     expect(again.secrets).toHaveLength(2);
   });
 
@@ -84,10 +86,18 @@ describe('rotateSecret', () => {
     expect(rotated([HOUR])).toMatchObject({ updatedAt: NOW, secrets: [{ createdAt: NOW }, {}] });
   });
 
+  it('changes nothing when it is repeated, be the secret the same or another', () => {
+    const rotation = rotationOf(HOUR);
+    const once = rotateSecret(buildEndpoint(), rotation, NOW);
+    for (const secret of [rotation.secret, newSecret()]) {
+      expect(rotateSecret(once, { ...rotation, secret }, NOW + 1)).toEqual(once);
+    }
+  });
+
   it('refuses a secret that signs already, and takes one that no longer does', () => {
     const endpoint = rotated([HOUR]);
     for (const { secret } of endpoint.secrets) {
-      expect(() => rotateSecret(endpoint, { secret, overlapMs: HOUR }, NOW)).toThrow(
+      expect(() => rotateSecret(endpoint, rotationOf(HOUR, secret), NOW)).toThrow(
         expect.objectContaining({
           code: 'invalid_request',
           faults: [expect.objectContaining({ pointer: '/secret' })],
@@ -95,7 +105,7 @@ describe('rotateSecret', () => {
       );
     }
     const former = endpoint.secrets[1]?.secret ?? '';
-    const back = rotateSecret(endpoint, { secret: former, overlapMs: HOUR }, NOW + HOUR);
+    const back = rotateSecret(endpoint, rotationOf(HOUR, former), NOW + HOUR);
     expect(newestSecret(back).secret).toBe(former);
   });
 
@@ -109,7 +119,7 @@ describe('rotateSecret', () => {
       }),
     );
     expect(rotated([0], full).secrets).toHaveLength(1);
-    expect(rotateSecret(full, { secret: newSecret(), overlapMs: HOUR }, NOW + HOUR).secrets).toHaveLength(5);
+    expect(rotateSecret(full, rotationOf(HOUR), NOW + HOUR).secrets).toHaveLength(5);
   });
 });
 

@@ -6,6 +6,8 @@ import type { Endpoint } from './endpoint';
 import { type EndpointSecret, liveSecrets } from './endpoint-secrets';
 import { secretSchema } from './secret';
 
+export const ROTATION_ID_PREFIX = 'rot';
+
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_OVERLAP_SECONDS = 7 * 86_400;
 // Each adds 48 characters to a header of every request.
@@ -21,22 +23,31 @@ export const secretRotationSchema = z
   .transform(({ overlap_seconds, secret }) => ({ overlapMs: overlap_seconds * 1_000, secret }));
 export type SecretRotation = z.output<typeof secretRotationSchema>;
 
+/** A rotation with all that it needs. */
+export interface RotationStep {
+  readonly secret: string;
+  readonly overlapMs: number;
+  /** Tells it from any other. */
+  readonly rotation: string;
+}
+
 /**
  * The endpoint with a new secret before those that still sign. No older one signs beyond the overlap; with none,
- * the new one is alone at once.
+ * the new one is alone at once. What a rotation has changed, repeating it does not change again.
  *
  * @throws AppError `invalid_request` for a secret that signs already, `conflict` when too many do.
  */
 export function rotateSecret(
   endpoint: Endpoint,
-  { secret, overlapMs }: { readonly secret: string; readonly overlapMs: number },
+  { secret, overlapMs, rotation }: RotationStep,
   now: number,
 ): Endpoint {
   const live = liveSecrets(endpoint, now);
+  if (live.some((each) => each.rotation === rotation)) return endpoint;
   if (live.some((each) => each.secret === secret)) throw signsAlready();
   const until = now + overlapMs;
   const older = live.map((each) => ({ ...each, expiresAt: Math.min(each.expiresAt ?? until, until) }));
-  const secrets = [{ secret, createdAt: now }, ...liveSecrets({ secrets: older }, now)];
+  const secrets = [{ secret, createdAt: now, rotation }, ...liveSecrets({ secrets: older }, now)];
   if (secrets.length > MAX_LIVE_SECRETS) throw tooMany(older);
   return { ...endpoint, secrets, updatedAt: updateTime(endpoint, now) };
 }

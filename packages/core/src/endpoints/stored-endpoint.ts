@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Sealer } from '../secrets/seal';
-import { type Endpoint, endpointSchema } from './endpoint';
+import { type Endpoint, type EndpointUid, endpointSchema } from './endpoint';
 
 /** An endpoint's record in the store, and back: JSON in which everything secret is sealed. */
 export function createEndpointCodec(sealer: Sealer) {
@@ -25,6 +25,13 @@ export function parseSubscriber(raw: string): Subscriber {
   return subscriberSchema.parse(JSON.parse(raw));
 }
 
+const uidSchema = endpointSchema.pick({ uid: true });
+
+/** Not by a script: Redis' own JSON parser refuses texts that ours takes, such as half a surrogate pair. */
+export function parseUid(raw: string): EndpointUid | undefined {
+  return uidSchema.parse(JSON.parse(raw)).uid;
+}
+
 const storedEndpointSchema = z.preprocess(readFormerRecord, endpointSchema);
 
 // Before secrets could be rotated, there was one of them.
@@ -39,13 +46,25 @@ type MapText = (text: string, owner: string) => string;
 // Each is bound to its account, its endpoint and its place, so that it opens nowhere else.
 function mapSecrets(endpoint: Endpoint, map: MapText): Endpoint {
   const owner = `${endpoint.accountId}/${endpoint.id}`;
-  const secrets = endpoint.secrets.map((each) => ({ ...each, secret: map(each.secret, `${owner}/secret`) }));
-  if (endpoint.tls === undefined) return { ...endpoint, secrets };
-  const { ca, certificate, key } = endpoint.tls;
-  const tls = {
+  const { secrets, headers, tls } = endpoint;
+  return {
+    ...endpoint,
+    secrets: secrets.map((each) => ({ ...each, secret: map(each.secret, `${owner}/secret`) })),
+    ...(headers === undefined ? {} : { headers: mapHeaders(headers, map, owner) }),
+    ...(tls === undefined ? {} : { tls: mapTls(tls, map, owner) }),
+  };
+}
+
+function mapHeaders(headers: NonNullable<Endpoint['headers']>, map: MapText, owner: string) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, map(value, `${owner}/headers.${name}`)]),
+  );
+}
+
+function mapTls({ ca, certificate, key }: NonNullable<Endpoint['tls']>, map: MapText, owner: string) {
+  return {
     ...(ca === undefined ? {} : { ca: map(ca, `${owner}/tls.ca`) }),
     ...(certificate === undefined ? {} : { certificate: map(certificate, `${owner}/tls.certificate`) }),
     ...(key === undefined ? {} : { key: map(key, `${owner}/tls.key`) }),
   };
-  return { ...endpoint, secrets, tls };
 }

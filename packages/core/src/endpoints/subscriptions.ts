@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountId } from '../events/event';
+import type { EndpointId } from './endpoint';
 import { matchesType } from './event-filter';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';
@@ -40,7 +41,14 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     return snapshot;
   }
 
-  return { subscribersOf };
+  /** Those of the given endpoints that the account has. */
+  async function presentOf(accountId: AccountId, ids: readonly EndpointId[]): Promise<readonly Subscriber[]> {
+    const wanted = new Set(ids);
+    const { subscribers } = await currentSnapshot(accountId);
+    return subscribers.filter(({ id }) => wanted.has(id));
+  }
+
+  return { subscribersOf, presentOf };
 }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>;

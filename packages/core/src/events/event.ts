@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EndpointId } from '../endpoints/endpoint';
 
 export const accountIdSchema = z
   .string()
@@ -24,4 +25,6 @@ export interface AcceptedEvent {
   readonly body: string;
   /** Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
+  /** Those of the account that get it, whatever they asked for; left out, those that asked for its type. */
+  readonly endpointIds?: readonly EndpointId[];
 }

@@ -1,12 +1,17 @@
 import { caughtFrom } from '../testing/caught-from';
 import { operationalTypes, publishableTypeNames, publishableTypes } from './catalogue/index';
-import { validateEvent } from './validate-event';
+import { type UncheckedEvent, validateEvent as validateUnchecked } from './validate-event';
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
 
 const examples: Readonly<Record<string, object>> = Object.fromEntries(
   publishableTypes.map(({ name, example }) => [name, example]),
 );
+
+/** As if it came in as JSON.stringify writes it. */
+function validateEvent(event: Omit<UncheckedEvent, 'dataText'>, maxBytes: number): string {
+  return validateUnchecked({ ...event, dataText: JSON.stringify(event.data) ?? '' }, maxBytes);
+}
 
 function faultPointers(type: string, data: unknown): string[] {
   const error = caughtFrom(() => validateEvent({ type, data }, NO_LIMIT));
@@ -33,7 +38,6 @@ describe('validateEvent', () => {
     ['keyword.quick_win', { position: 1.5 }, ['/data/position']],
     ['keyword.quick_win', { position: '11' }, ['/data/position']],
     ['keyword.quick_win', { volume: -1 }, ['/data/volume']],
-    ['keyword.quick_win', { volume: 2 ** 53 }, ['/data/volume']],
     ['keyword.quick_win', { colour: 'red' }, ['/data/colour']],
     ['keyword.quick_win', { 'a/b~c': 1 }, ['/data/a~1b~0c']],
     ['keyword.quick_win', { position: 0, volume: -1 }, ['/data/position', '/data/volume']],
@@ -93,6 +97,40 @@ describe('validateEvent', () => {
       });
     },
   );
+
+  it.each([
+    '{"keyword":"k","position":9007199254740993,"volume":0}',
+    '{"keyword":"k","position":1.0,"volume":-0}',
+    '{ "volume": 1e3,\n"keyword"\t:"\\u006b\\/","position":1E+300 }',
+    '{"keyword":"first","keyword":"second","position":1,"volume":0}',
+  ])('gives data as it was written, byte for byte: %s', (dataText) => {
+    const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
+    expect(validateUnchecked(event, NO_LIMIT)).toBe(`{"type":"keyword.quick_win","data":${dataText}}`);
+  });
+
+  it('refuses a number beyond what any number can be', () => {
+    expect(
+      faultPointers('keyword.quick_win', { keyword: 'k', position: 1, volume: JSON.parse('1e400') }),
+    ).toEqual(['/data/volume']);
+  });
+
+  it('refuses __proto__ and constructor in data as it does any unknown member', () => {
+    const dataText = '{"__proto__":{"keyword":"k"},"constructor":{},"position":1,"volume":0}';
+    expect(faultPointers('keyword.quick_win', JSON.parse(dataText))).toEqual([
+      '/data/keyword',
+      '/data/__proto__',
+      '/data/constructor',
+    ]);
+  });
+
+  it.each([101, 100_000])('refuses data of %d levels', (depth) => {
+    const dataText = '['.repeat(depth) + ']'.repeat(depth);
+    const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
+    expect(caughtFrom(() => validateUnchecked(event, NO_LIMIT))).toMatchObject({
+      code: 'invalid_request',
+      faults: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
+    });
+  });
 
   it('takes a body of exactly the limit, counted in bytes of UTF-8, and none of a byte more', () => {
     const event = { type: 'keyword.quick_win', data: { keyword: 'Zoë 🚀', position: 1, volume: 0 } };

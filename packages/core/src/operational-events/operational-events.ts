@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Subscriptions } from '../endpoints/subscriptions';
-import type { EventQueue } from '../events/accept-event';
+import type { EventQueue } from '../events/accept-events';
 import type { AccountId, EventId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import { settledWithin } from '../runtime/settled-within';
@@ -9,7 +9,7 @@ import { type OperationalEvent, operationalEventId } from './operational-event';
 
 export interface OperationalEventsOptions {
   readonly subscriptions: Pick<Subscriptions, 'subscribersOf'>;
-  readonly eventQueue: EventQueue;
+  readonly eventQueue: Pick<EventQueue, 'add'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }

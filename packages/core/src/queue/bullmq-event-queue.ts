@@ -1,9 +1,12 @@
-import type { EventQueue } from '../events/accept-event';
+import type { EventQueue } from '../events/accept-events';
 import type { AcceptedEvent } from '../events/event';
-import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
+import { BullmqOnDemandQueue, type NewJob } from './bullmq-on-demand-queue';
 import { type AcceptedEventJob, eventJobId } from './event-job';
 import type { QueueConnection } from './queue-connection';
 import { EVENTS_QUEUE } from './queue-names';
+
+// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop.
+const CHUNK = 100;
 
 /** The API's end of the events queue. */
 export class BullmqEventQueue implements EventQueue {
@@ -14,12 +17,27 @@ export class BullmqEventQueue implements EventQueue {
   }
 
   async add(event: AcceptedEvent): Promise<void> {
-    const { id, accountId, type, body, acceptedAt } = event;
-    const job: AcceptedEventJob = { account_id: accountId, id, body, accepted_at: acceptedAt };
-    await this.#queue.add(type, job, { jobId: eventJobId(accountId, id) });
+    await this.#queue.add(jobOf(event));
+  }
+
+  async addAll(events: readonly AcceptedEvent[]): Promise<void> {
+    for (let start = 0; start < events.length; start += CHUNK) {
+      await this.#queue.addAll(events.slice(start, start + CHUNK).map(jobOf));
+    }
   }
 
   async close(): Promise<void> {
     await this.#queue.close();
   }
+}
+
+function jobOf({ id, accountId, type, body, acceptedAt, endpointIds }: AcceptedEvent): NewJob {
+  const data: AcceptedEventJob = {
+    account_id: accountId,
+    id,
+    body,
+    accepted_at: acceptedAt,
+    ...(endpointIds === undefined ? {} : { webhook_ids: endpointIds }),
+  };
+  return { name: type, data, opts: { jobId: eventJobId(accountId, id) } };
 }

@@ -3,6 +3,12 @@ import { storageUnavailable } from '../redis/redis-errors';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
 
+export interface NewJob {
+  readonly name: string;
+  readonly data: object;
+  readonly opts: { readonly jobId: string; readonly delay?: number };
+}
+
 /**
  * A queue for whoever answers a client and can't wait: adding fails at once while Redis is away.
  *
@@ -18,14 +24,18 @@ export class BullmqOnDemandQueue {
   ) {}
 
   /** @throws AppError `storage_unavailable`; the job may be on the queue all the same, so add it under an id. */
-  async add(
-    jobName: string,
-    data: object,
-    options: { readonly jobId: string; readonly delay?: number },
-  ): Promise<void> {
+  async add({ name, data, opts }: NewJob): Promise<void> {
+    await this.#reach((queue) => queue.add(name, data, opts));
+  }
+
+  /** Not all or nothing: when it throws, some of them may be on the queue. @throws as `add` does. */
+  async addAll(jobs: readonly NewJob[]): Promise<void> {
+    await this.#reach((queue) => queue.addBulk([...jobs]));
+  }
+
+  async #reach(work: (queue: Queue) => Promise<unknown>): Promise<void> {
     try {
-      const queue = await this.#open();
-      await queue.add(jobName, data, options);
+      await work(await this.#open());
     } catch (error) {
       throw storageUnavailable(error);
     }

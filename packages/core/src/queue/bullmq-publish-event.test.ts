@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { uniqueAccountId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { createEventPublisher } from './bullmq-publish-event';
 import { EVENTS_QUEUE } from './queue-names';
 import { readEventJob } from './read-event-job';
@@ -31,6 +31,17 @@ describe('publishEvent', () => {
     expect(await jobs.getWaiting()).toMatchObject([
       { name: type, data: { account_id: 'default', type, data, id: 'order-17' } },
     ]);
+  });
+
+  it('aims an event at certain webhooks', async () => {
+    const webhookIds = [uniqueEndpointId()];
+    await publisher.publishEvent({ accountId: 'default', type, data, webhookIds });
+    expect((await jobs.getWaiting())[0]?.data).toEqual({
+      account_id: 'default',
+      type,
+      data,
+      webhook_ids: webhookIds,
+    });
   });
 
   it('pushes what the worker reads as a valid event, also without an id', async () => {

@@ -13,6 +13,8 @@ export interface PublishEventInput<Type extends KnownEventType> {
    * say) makes no second event. Left out, every call makes one.
    */
   readonly id?: string;
+  /** Only these endpoints of the account get it (1 to 100), whichever types they asked for. */
+  readonly webhookIds?: readonly string[];
 }
 
 export interface PublisherOptions {
@@ -46,10 +48,16 @@ export function createEventPublisher({ connection, cluster = false }: PublisherO
   return {
     /** Resolves once Redis has the event. Rejects with what BullMQ says when it could not be written. */
     async publishEvent<Type extends KnownEventType>(event: PublishEventInput<Type>): Promise<void> {
-      const { accountId, type, data, id } = event;
+      const { accountId, type, data, id, webhookIds } = event;
       await queue.add(
         type,
-        { account_id: accountId, type, data, ...(id === undefined ? {} : { id }) },
+        {
+          account_id: accountId,
+          type,
+          data,
+          ...(id === undefined ? {} : { id }),
+          ...(webhookIds === undefined ? {} : { webhook_ids: webhookIds }),
+        },
         id === undefined ? {} : { jobId: eventJobId(accountId, id) },
       );
     },

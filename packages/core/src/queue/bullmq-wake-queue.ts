@@ -26,8 +26,9 @@ export class BullmqWakeQueue implements WakeQueue {
     const now = this.clock();
     const grainMs = at - now < COARSE_MS ? FINE_MS : COARSE_MS;
     const moment = Math.ceil(Math.max(at, now) / grainMs) * grainMs;
-    const job: WakeJob = { account_id: accountId, endpoint_id: endpointId };
-    await this.#queue.add('wake', job, { jobId: `${endpointId}.${moment}`, delay: moment - now });
+    const data: WakeJob = { account_id: accountId, endpoint_id: endpointId };
+    const opts = { jobId: `${endpointId}.${moment}`, delay: moment - now };
+    await this.#queue.add({ name: 'wake', data, opts });
   }
 
   async close(): Promise<void> {

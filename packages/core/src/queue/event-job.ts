@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { endpointIdsSchema, endpointRefsSchema } from '../endpoints/endpoint';
 import { accountIdSchema, eventIdSchema } from '../events/event';
 
 /** What a producer pushes onto the events queue; the job's name is the event's type. Public contract. */
@@ -8,6 +9,8 @@ export const publishedEventSchema = z.strictObject({
   data: z.unknown(),
   /** Unique in the account; the same id again is the same event. Left out, the job's own identity is used. */
   id: eventIdSchema.optional(),
+  /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
+  webhook_ids: endpointRefsSchema.optional(),
 });
 export type PublishedEventJob = z.input<typeof publishedEventSchema>;
 
@@ -18,6 +21,7 @@ export const acceptedEventSchema = z.strictObject({
   body: z.string(),
   /** Milliseconds since the Unix epoch. */
   accepted_at: z.number(),
+  webhook_ids: endpointIdsSchema.optional(),
 });
 export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;
 

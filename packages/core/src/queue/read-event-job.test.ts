@@ -2,6 +2,7 @@ import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
 import { eventIdSchema } from '../events/event';
 import { buildEvent } from '../testing/build-event';
 import { caughtFrom } from '../testing/caught-from';
+import { uniqueEndpointId } from '../testing/unique-ids';
 import { type EventJob, readEventJob } from './read-event-job';
 
 const MAX_BYTES = 1_024;
@@ -38,6 +39,24 @@ describe('readEventJob', () => {
     });
   });
 
+  it('aims the event at the endpoints that were named, by the API or by a producer', () => {
+    const webhook_ids = [uniqueEndpointId(), uniqueEndpointId()];
+    const accepted = { account_id: 'default', id: 'order-17', body: '{}', accepted_at: 1 };
+    for (const data of [published, accepted]) {
+      const { event } = readEventJob(buildJob({ ...data, webhook_ids }), MAX_BYTES);
+      expect(event.endpointIds).toEqual(webhook_ids);
+    }
+  });
+
+  it('refuses data that is too deep to be written again', () => {
+    const depth = 100_000;
+    const data: unknown = JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+    expect(caughtFrom(() => readEventJob(buildJob({ ...published, data }), MAX_BYTES))).toMatchObject({
+      code: 'invalid_request',
+      faults: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
+    });
+  });
+
   describe('when the producer gave no id', () => {
     const idOf = (change: Partial<EventJob>) => readEventJob(buildJob(published, change), MAX_BYTES).event.id;
 
@@ -61,6 +80,8 @@ describe('readEventJob', () => {
     ['no type', { ...published, type: undefined }, ['/type']],
     ['an unknown type', { ...published, type: 'keyword.lost' }, ['/type']],
     ['an id that is none', { ...published, id: 'a.b' }, ['/id']],
+    ['no endpoint to aim at', { ...published, webhook_ids: [] }, ['/webhook_ids']],
+    ['an endpoint that is none', { ...published, webhook_ids: ['x'] }, ['/webhook_ids/0']],
     ['no data', { ...published, data: undefined }, ['/data']],
     ['wrong data', { ...published, data: { ...example, position: 0 } }, ['/data/position']],
     ['an unknown member', { ...published, colour: 'red' }, ['/colour']],

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../events/event';
-import { validateEvent } from '../events/validate-event';
-import { encodeBytes, encodeTime } from '../runtime/ids';
+import { tooDeep, validateEvent } from '../events/validate-event';
+import { derivedId } from '../runtime/ids';
 import { acceptedEventSchema, publishedEventSchema } from './event-job';
 
 /** What is needed of a job on the events queue. */
@@ -22,41 +23,78 @@ export interface ReadEvent {
   readonly source: 'http' | 'queue';
 }
 
+export interface ReadEventJobDeps {
+  readonly resolveEndpoints: ResolveEndpoints;
+  readonly maxBytes: number;
+}
+
 /**
  * The event in a job: as the API sealed it, or as a producer pushed it, in which case it is checked just as the
  * API would have done.
  *
  * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event.
  */
-export function readEventJob(job: EventJob, maxBytes: number): ReadEvent {
-  const accepted = acceptedEventSchema.safeParse(job.data);
-  if (!accepted.success) return { event: readPublished(job, maxBytes), source: 'queue' };
-  const { id, account_id, body, accepted_at } = accepted.data;
+export function createReadEventJob({ resolveEndpoints, maxBytes }: ReadEventJobDeps) {
+  return async function readEventJob(job: EventJob): Promise<ReadEvent> {
+    const accepted = acceptedEventSchema.safeParse(job.data);
+    return accepted.success
+      ? { event: readAccepted(job, accepted.data), source: 'http' }
+      : { event: await readPublished(job), source: 'queue' };
+  };
+
+  async function readPublished(job: EventJob): Promise<AcceptedEvent> {
+    const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids } = parsePublished(job);
+    const body = validateEvent({ type, data, dataText: textOf(data) }, maxBytes);
+    const endpointIds = webhook_ids && (await resolveEndpoints(accountId, webhook_ids));
+    return {
+      id,
+      accountId,
+      type,
+      body,
+      acceptedAt: job.timestamp,
+      ...(endpointIds === undefined ? {} : { endpointIds }),
+    };
+  }
+}
+
+export type ReadEventJob = ReturnType<typeof createReadEventJob>;
+
+// The API has looked for the endpoints. Whatever was deleted since then gets nothing, as at any other time.
+function readAccepted(
+  { name }: EventJob,
+  { id, account_id, body, accepted_at, webhook_ids }: z.output<typeof acceptedEventSchema>,
+): AcceptedEvent {
   return {
-    event: { id, accountId: account_id, type: job.name, body, acceptedAt: accepted_at },
-    source: 'http',
+    id,
+    accountId: account_id,
+    type: name,
+    body,
+    acceptedAt: accepted_at,
+    ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
   };
 }
 
-function readPublished(job: EventJob, maxBytes: number): AcceptedEvent {
+function parsePublished(job: EventJob): z.output<typeof publishedEventSchema> {
   const parsed = publishedEventSchema.safeParse(job.data);
   if (!parsed.success) {
     throw new AppError('invalid_request', 'The job is not an event: see "errors".', {
       faults: faultsOf(parsed.error),
     });
   }
-  const { id, account_id, type, data } = parsed.data;
-  return {
-    id: id ?? idOfJob(job),
-    accountId: account_id,
-    type,
-    body: validateEvent({ type, data }, maxBytes),
-    acceptedAt: job.timestamp,
-  };
+  return parsed.data;
+}
+
+// BullMQ has parsed it, so this is as close to what the producer wrote as there is.
+function textOf(data: unknown): string {
+  try {
+    return JSON.stringify(data) ?? '';
+  } catch (error) {
+    // What was parsed from JSON can't be written again for one reason only: the stack is too short for its depth.
+    throw tooDeep(error);
+  }
 }
 
 // A job that is processed twice must give the same event, so its id comes from what the job has for itself.
 function idOfJob({ id, timestamp }: EventJob): EventId {
-  const digest = createHash('sha256').update(`${id}:${timestamp}`).digest();
-  return `${EVENT_ID_PREFIX}_${encodeTime(timestamp)}${encodeBytes(digest, 12)}` as EventId;
+  return derivedId(EVENT_ID_PREFIX, timestamp, `${id}:${timestamp}`) as EventId;
 }

@@ -7,11 +7,19 @@ import type { AccountId, EventId } from '../events/event';
  *
  * | Key | Kind | Holds | Kept |
  * |---|---|---|---|
+ * | `accounts:{all}` | hash | account id → record | for ever |
+ * | `account-ids:{all}` | sorted set | account ids, in order of creation | for ever |
  * | `api-key:{id}` | string | an API key's record | until revoked |
+ * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
+ * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
+ * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
+ * | `{event-types}` | hash | name → an event type that an operator added | for ever |
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
+ * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
+ * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
@@ -24,11 +32,19 @@ import type { AccountId, EventId } from '../events/event';
  * BullMQ owns the keys below its prefix.
  */
 export const keys = {
+  accounts: 'accounts:{all}',
+  accountIds: 'account-ids:{all}',
   apiKey: (id: string) => `api-key:{${id}}`,
+  apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
+  apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
+  endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
+  eventTypes: () => '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
+  idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,

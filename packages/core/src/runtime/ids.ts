@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 import type { Clock } from './clock';
 
 /** Gives `<prefix>_<22 characters>`; later ids sort after earlier ones. */
@@ -6,7 +6,7 @@ export type NewId = (prefix: string) => string;
 
 // Crockford's alphabet in lower case: sorts like the numbers it stands for, and has no look-alikes.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
-const TIME_CHARACTERS = 10; // 50 bits of milliseconds: good for 35,000 years.
+export const TIME_CHARACTERS = 10; // 50 bits of milliseconds: good for 35,000 years.
 const HALF_CHARACTERS = 6; // 2 × 30 random bits: two ids of one millisecond collide once in 10^17.
 const HALF_RANGE = 32 ** HALF_CHARACTERS;
 // The half in front starts below the middle, so that there is room above it for all ids of a millisecond.
@@ -14,6 +14,7 @@ const FRONT_RANGE = HALF_RANGE / 2;
 // From one id to the next within a millisecond: so far that its neighbour can't be guessed.
 const STEP_RANGE = 2 ** 24;
 const POOL_NUMBERS = 1_024;
+const DERIVED_CHARACTERS = 12; // 60 bits, as many as those of the others.
 
 /**
  * Ids that begin with the time, so that lists sort by them and neighbours in time are neighbours in Redis. Those of one
@@ -44,6 +45,18 @@ export function createNewId(clock: Clock): NewId {
     else stepOn();
     return `${prefix}_${encodeTime(time)}${encodeNumber(front, HALF_CHARACTERS)}${encodeNumber(back, HALF_CHARACTERS)}`;
   };
+}
+
+/** Ids that look the same, and are the same ones each time they are made from the same seed, in the same order. */
+export function createSeededNewId(epochMs: number, seed: string): NewId {
+  let count = 0;
+  return (prefix) => derivedId(prefix, epochMs, `${seed}:${count++}`);
+}
+
+/** The id of what the source stands for: the same each time. */
+export function derivedId(prefix: string, epochMs: number, source: string): string {
+  const digest = createHash('sha256').update(source).digest();
+  return `${prefix}_${encodeTime(epochMs)}${encodeBytes(digest, DERIVED_CHARACTERS)}`;
 }
 
 export function encodeTime(epochMs: number): string {

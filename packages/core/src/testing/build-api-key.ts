@@ -10,7 +10,9 @@ export interface IssuedApiKey {
 }
 
 /** A key with every scope, in an account of its own, unless `change` says otherwise. */
-export function buildApiKey(change: Partial<Pick<ApiKey, 'accountId' | 'scopes'>> = {}): IssuedApiKey {
+export function buildApiKey(
+  change: Partial<Pick<ApiKey, 'accountId' | 'scopes' | 'createdAt' | 'expiresAt'>> = {},
+): IssuedApiKey {
   const id = randomBytes(8).toString('hex');
   const key = `whk_${id}_${randomBytes(20).toString('hex')}`;
   return {

@@ -6,6 +6,11 @@ export interface RedisProxy {
   readonly url: string;
   /** From now on Redis takes connections, and whatever is sent, but answers nothing: like a stopped process. */
   freeze(): void;
+  /**
+   * Lets nothing through any more from the first client that sends `text`, that included, as if it had died just before.
+   * Resolves when one has.
+   */
+  hold(text: string): Promise<void>;
   /** Redis goes on where it was, and answers what came in the meantime. */
   thaw(): void;
   close(): Promise<void>;
@@ -16,6 +21,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
   const target = new URL(redisUrl);
   const clients = new Set<Socket>();
   let frozen = false;
+  let awaited: { readonly text: string; readonly onHeld: () => void } | undefined;
   const server = await startTcpServer((client) => {
     const redis = connect(Number(target.port), target.hostname);
     redis.on('error', () => {});
@@ -24,7 +30,13 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
       redis.destroy();
       clients.delete(client);
     });
-    client.pipe(redis).pipe(client);
+    redis.pipe(client);
+    client.on('data', (chunk) => {
+      if (awaited === undefined || !chunk.includes(awaited.text)) return void redis.write(chunk);
+      client.removeAllListeners('data').pause();
+      awaited.onHeld();
+      awaited = undefined;
+    });
     clients.add(client);
     if (frozen) client.pause();
   });
@@ -38,6 +50,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
       frozen = false;
       for (const client of clients) client.resume();
     },
+    hold: (text) => new Promise((onHeld) => (awaited = { text, onHeld })),
     close: () => server.close(),
   };
 }

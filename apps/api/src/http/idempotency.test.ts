@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
+import type { AccountId } from '@webhooks/core/events/event';
+import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { createClosables } from '@webhooks/core/testing/closables';
+import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
+import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
+import { Queue } from 'bullmq';
+import request, { type Response } from 'supertest';
+import { readProblem } from '../testing/read-problem';
+import { pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
+import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';
+
+let api: TestApi;
+let jobs: Queue;
+let key: string;
+let accountId: AccountId;
+beforeAll(async () => {
+  api = await startTestApi();
+  jobs = new Queue(EVENTS_QUEUE, { connection: api.redis.client });
+});
+beforeEach(async () => {
+  ({ key, accountId } = await api.issueKey());
+  await jobs.drain();
+});
+afterAll(async () => {
+  await jobs.close();
+  await api.close();
+});
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+const { name: type, example: data } = keywordQuickWin;
+const event = { type, data };
+
+interface Sending {
+  readonly path?: string;
+  readonly apiKey?: string;
+  readonly url?: string;
+}
+
+function post(idempotencyKey: string, body: object, given: Sending = {}) {
+  const { path = '/v1/events', apiKey = key, url = api.url } = given;
+  return request(url)
+    .post(path)
+    .set({ authorization: `Bearer ${apiKey}`, 'idempotency-key': idempotencyKey })
+    .send(body);
+}
+
+const answerOf = ({ status, body, headers }: Response) => ({ status, body, location: headers.location });
+const creating = routeCases.filter(({ creates }) => creates);
+
+/** A request to the route that can be repeated; each call of the function is one more under the same key. */
+async function arrange(route: RouteCase) {
+  const owner = uniqueAccountId();
+  const belongings = await saveBelongings(api.redis, owner);
+  const account = route.operatorOnly ? DEFAULT_ACCOUNT : owner;
+  const { key: apiKey } = await api.issueKey({ accountId: account });
+  const name = randomUUID();
+  const path = pathTo(route, belongings);
+  return {
+    account,
+    send: (change: object = {}) => post(name, { ...route.body, ...change }, { path, apiKey }),
+  };
+}
+
+describe.each(creating.map((route) => [route.path, route] as const))('POST %s', (_path, route) => {
+  it('gives the same request under the same key the first answer again, and says so', async () => {
+    const { send } = await arrange(route);
+    const [first, again] = [await send(), await send()];
+    expect(first.status).toBe(route.status);
+    expect(first.headers).not.toHaveProperty('idempotent-replayed');
+    expect(answerOf(again)).toEqual(answerOf(first));
+    expect(again.headers['idempotent-replayed']).toBe('true');
+  });
+
+  it('refuses the key for another body with 422', async () => {
+    const { send } = await arrange(route);
+    await send();
+    expect(readProblem(await send({ colour: 'red' }))).toEqual({
+      status: 422,
+      code: 'idempotency_key_reused',
+      pointers: ['Idempotency-Key'],
+    });
+  });
+
+  it('is done once of 100 equal requests at the same time; the others learn when to ask again', async () => {
+    const { send } = await arrange(route);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => send()));
+    const done = answers.filter((answer) => answer.status === route.status);
+    const running = answers.filter((answer) => answer.status !== route.status);
+    expect(done.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
+    expect(new Set(done.map((answer) => JSON.stringify(answer.body))).size).toBe(1);
+    for (const answer of running) {
+      expect(readProblem(answer)).toEqual({ status: 409, code: 'request_in_progress' });
+      expect(answer.headers['retry-after']).toBe('1');
+    }
+  });
+
+  it('finishes the same thing when the process died after all was made and before it was answered', async () => {
+    const { account, send } = await arrange(route);
+    const lost = await send();
+    for (const claim of await api.redis.client.keys(`idempotency:{${account}/*`)) {
+      await api.redis.client.hdel(claim, 'answer');
+      await api.redis.client.hset(claim, 'leased_until', 0);
+    }
+    const again = await send();
+    expect(answerOf(again)).toEqual(answerOf(lost));
+    expect(again.headers).not.toHaveProperty('idempotent-replayed');
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('makes one event of what is sent twice', async () => {
+    await post('order-1', event);
+    await post('order-1', event);
+    expect(await jobs.getWaitingCount()).toBe(1);
+  });
+
+  it('belongs to an account and a route', async () => {
+    const { key: foreignKey } = await api.issueKey();
+    const answers = [
+      await post('order-1', event),
+      await post('order-1', event, { apiKey: foreignKey }),
+      await post('order-1', { events: [event] }, { path: '/v1/events/batch' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 200]);
+    expect(await jobs.getWaitingCount()).toBe(3);
+  });
+
+  it('belongs to the account that is acted for', async () => {
+    const operator = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const accounts = [uniqueAccountId(), uniqueAccountId()];
+    for (const account of accounts) await saveBelongings(api.redis, account);
+    const publishFor = (account: string) =>
+      post('order-1', event, { apiKey: operator.key }).set('x-account-id', account);
+    const answers = [];
+    for (const account of [...accounts, ...accounts]) answers.push(await publishFor(account));
+    const ids = answers.map(({ body }) => body.id);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids.slice(2)).toEqual(ids.slice(0, 2));
+    const queued = (await jobs.getWaiting()).map((job) => job.data.account_id);
+    expect(queued.toSorted()).toEqual(accounts.toSorted());
+  });
+
+  it.each(['', ' ', 'a b', 'x'.repeat(256), 'ä', 'one, two'])('is refused with 422: "%s"', async (wrong) => {
+    expect(readProblem(await post(wrong, event))).toEqual({
+      status: 422,
+      code: 'invalid_request',
+      pointers: ['Idempotency-Key'],
+    });
+  });
+
+  it.each(['!', 'x'.repeat(255), '8e03978e-40d5-43dd-bc93-6894a57f9324', '"quoted"'])(
+    'may be any visible ASCII: %s',
+    async (right) => {
+      expect((await post(right, event)).status).toBe(202);
+    },
+  );
+
+  it('remembers what is wrong with a request, as that will not change', async () => {
+    const wrong = { type, data: { ...data, position: 0 } };
+    const large = { type, data: { ...data, keyword: 'k'.repeat(1_000) } };
+    for (const [name, body] of Object.entries({ wrong, large })) {
+      const first = await post(name, body);
+      const again = await post(name, body);
+      expect([413, 422]).toContain(first.status);
+      expect(readProblem(again)).toEqual(readProblem(first));
+      expect(again.headers['idempotent-replayed']).toBe('true');
+    }
+  });
+
+  it('does not remember a refusal that may pass', async () => {
+    await post('first', { ...event, id: 'order-1' });
+    const conflicting = { type, data: { ...data, position: 7 }, id: 'order-1' };
+    const answers = [await post('second', conflicting), await post('second', conflicting)];
+    for (const answer of answers) {
+      expect(readProblem(answer)).toEqual({ status: 409, code: 'event_id_conflict' });
+      expect(answer.headers).not.toHaveProperty('idempotent-replayed');
+    }
+  });
+
+  it('of a webhook leaves no secret in the store, readable or not to any other API key of the account', async () => {
+    const webhook = { url: 'https://receiver.example.com/', events: ['*'] };
+    const { body } = await post('order-1', webhook, { path: '/v1/webhooks' });
+    const stored: string[] = [];
+    for (const name of await api.redis.client.keys('idempotency:*')) {
+      stored.push(...Object.values(await api.redis.client.hgetall(name)));
+    }
+    expect(stored.length).toBeGreaterThan(0);
+    expect(stored.join('\n')).not.toContain(body.secret.slice('whsec_'.length));
+
+    const { key: otherKey } = await api.issueKey({ accountId });
+    const refused = await post('order-1', webhook, { path: '/v1/webhooks', apiKey: otherKey });
+    expect(readProblem(refused)).toEqual({ status: 409, code: 'conflict' });
+  });
+
+  it('makes the same event when a request that Redis did not answer in time is sent again', async () => {
+    const proxy = willClose(await startRedisProxy(api.redis.url));
+    const remote = willClose(await startApi({ REDIS_URL: proxy.url }));
+    await untilReady(remote.url);
+    const held = proxy.hold('shoes-held');
+    const body = { type, data: { ...data, keyword: 'shoes-held' } };
+    const [failed] = await Promise.all([post('order-1', body, { url: remote.url }), held]);
+    expect(readProblem(failed)).toEqual({ status: 503, code: 'storage_unavailable' });
+
+    const first = await post('order-1', body);
+    expect(first.status).toBe(202);
+    const again = await post('order-1', body);
+    expect(answerOf(again)).toEqual(answerOf(first));
+    expect(await jobs.getWaitingCount()).toBe(1);
+  });
+});

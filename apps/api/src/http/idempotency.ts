@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { AppError, type ErrorCode } from '@webhooks/core/errors/app-error';
+import type { Claim, IdempotencyStore, Slot } from '@webhooks/core/idempotency/redis-idempotency-store';
+import type { Clock } from '@webhooks/core/runtime/clock';
+import { createSeededNewId, type NewId } from '@webhooks/core/runtime/ids';
+import { createSeededSecretBytes } from '@webhooks/core/runtime/secret-bytes';
+import type { Request, Response } from 'express';
+import { apiKeyOf, presentedKeyOf } from './authenticate';
+import { bodyTextOf } from './read-json-body';
+import type { RouteReply, RouteRequest } from './route';
+import { openAnswer, type SealOptions, sealAnswer } from './seal-answer';
+
+export const IDEMPOTENCY_KEY = 'idempotency-key';
+const REPLAYED = 'idempotent-replayed';
+const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
+
+export interface AnswerOnceDeps {
+  readonly idempotencyStore: IdempotencyStore;
+  readonly newId: NewId;
+  readonly clock: Clock;
+}
+
+/** What that which a request makes has its ids and its time from. */
+export type Origin = Pick<RouteRequest, 'newId' | 'secretBytes' | 'receivedAt'>;
+
+type Work = (origin: Origin) => Promise<RouteReply>;
+
+/** An answer as it is remembered: a reply, or an error that the same request would meet again. */
+type Kept =
+  | { readonly reply: RouteReply }
+  | {
+      readonly error: {
+        readonly code: ErrorCode;
+        readonly detail: string;
+        readonly faults: AppError['faults'];
+      };
+    };
+
+/** Errors that the request brings about by itself. Any other may be gone at the next try. */
+const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
+
+/**
+ * Answers a request that has an Idempotency-Key once: the same request again gets the first answer, and a retry of one
+ * that broke off goes on under the same ids. Errors that may pass are not remembered.
+ *
+ * @throws AppError `invalid_request` for a key that is none, `idempotency_key_reused` for another request's key,
+ *   `request_in_progress` while the first is being worked on, `conflict` when another API key was used the first time.
+ */
+export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceDeps) {
+  return async function answerOnce(request: Request, response: Response, work: Work): Promise<RouteReply> {
+    const slot = slotOf(request, response);
+    const seal = { apiKey: presentedKeyOf(request), place: slot.name };
+    const claim = await idempotencyStore.claim(
+      slot,
+      fingerprintOf(request, response),
+      newId('seed'),
+      clock(),
+    );
+    switch (claim.state) {
+      case 'claimed':
+        return await answer(slot, seal, () => work(originOf(claim, seal.apiKey)));
+      case 'answered':
+        return replay(claim.answer, seal, response);
+      case 'running':
+        throw new AppError('request_in_progress', 'The same request is being worked on; ask again shortly.');
+      case 'other':
+        throw reused();
+    }
+  };
+
+  async function answer(slot: Slot, seal: SealOptions, work: () => Promise<RouteReply>): Promise<RouteReply> {
+    try {
+      const reply = await work();
+      await keep(slot, seal, { reply });
+      return reply;
+    } catch (error) {
+      if (error instanceof AppError && LASTING.includes(error.code)) {
+        await keep(slot, seal, { error: { code: error.code, detail: error.message, faults: error.faults } });
+      } else {
+        await unlessUnavailable(idempotencyStore.release(slot));
+      }
+      throw error;
+    }
+  }
+
+  async function keep(slot: Slot, seal: SealOptions, kept: Kept): Promise<void> {
+    await unlessUnavailable(idempotencyStore.answer(slot, sealAnswer(JSON.stringify(kept), seal)));
+  }
+}
+
+export type AnswerOnce = ReturnType<typeof createAnswerOnce>;
+
+// What was made is made: a retry will find that, once the claim's lease has run out.
+async function unlessUnavailable(stored: Promise<void>): Promise<void> {
+  try {
+    await stored;
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'storage_unavailable')) throw error;
+  }
+}
+
+// Redis has the seed, and no key: who has read it can still not tell the secrets that are made of both.
+function originOf({ seed, claimedAt }: Claim, apiKey: string): Origin {
+  return {
+    newId: createSeededNewId(claimedAt, seed),
+    secretBytes: createSeededSecretBytes(apiKey, seed),
+    receivedAt: claimedAt,
+  };
+}
+
+function replay(sealed: string, seal: SealOptions, response: Response): RouteReply {
+  const opened = openAnswer(sealed, seal);
+  if (opened === undefined) {
+    throw new AppError(
+      'conflict',
+      'This Idempotency-Key was used with another API key, which alone can get the first answer again.',
+    );
+  }
+  // The seal vouches for it: nobody else has written this.
+  const kept = JSON.parse(opened) as Kept;
+  response.set(REPLAYED, 'true');
+  if ('reply' in kept) return kept.reply;
+  throw new AppError(kept.error.code, kept.error.detail, { faults: kept.error.faults });
+}
+
+function slotOf(request: Request, response: Response): Slot {
+  const key = request.get(IDEMPOTENCY_KEY) ?? '';
+  if (!KEY_FORM.test(key)) {
+    throw new AppError('invalid_request', 'The Idempotency-Key is not valid: see "errors".', {
+      faults: [{ pointer: 'Idempotency-Key', detail: 'must be 1 to 255 visible ASCII characters' }],
+    });
+  }
+  const place = `${request.method} ${String(response.locals.route)}`;
+  return { accountId: apiKeyOf(response).accountId, name: digest(`${place}\n${key}`) };
+}
+
+function fingerprintOf(request: Request, response: Response): string {
+  return digest(`${request.originalUrl}\n${bodyTextOf(response)}`);
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
+
+function reused(): AppError {
+  return new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
+    faults: [{ pointer: 'Idempotency-Key', detail: 'was used with another body or path; take a new one' }],
+  });
+}

@@ -1,0 +1,182 @@
+import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { scopes } from '@webhooks/core/api-keys/api-key';
+import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
+import request, { type Test } from 'supertest';
+import { readProblem } from '../testing/read-problem';
+import { startTestApi, type TestApi } from '../testing/start-test-api';
+
+const DAY_MS = 86_400_000;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+let api: TestApi;
+let key: string;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+beforeEach(async () => {
+  ({ key } = await api.issueKey());
+});
+afterAll(() => api.close());
+
+type Method = 'get' | 'post' | 'delete';
+
+function call(method: Method, path: string, as = key): Test {
+  return request(api.url)[method](path).set('authorization', `Bearer ${as}`);
+}
+
+async function create(body: object = {}, as = key) {
+  const response = await call('post', '/v1/api-keys', as).send({ name: 'ci', scopes: ['admin'], ...body });
+  expect(response.status).toBe(201);
+  return response.body as Record<string, string> & { readonly id: string; readonly key: string };
+}
+
+async function statusFor(as: string): Promise<number> {
+  return (await call('get', '/v1/api-keys', as)).status;
+}
+
+describe('POST /v1/api-keys', () => {
+  it('issues a key that is good at once, for the scopes it names', async () => {
+    const issued = await create({ scopes: ['webhooks:read'] });
+    expect(issued).toEqual({
+      id: issued.key.slice(4, 20),
+      key: expect.stringMatching(/^whk_[0-9a-z]{16}_[0-9A-Za-z]{52}$/),
+      name: 'ci',
+      scopes: ['webhooks:read'],
+      created_at: expect.stringMatching(TIME),
+      expires_at: null,
+      last_used_at: null,
+    });
+    expect((await call('get', '/v1/webhooks', issued.key)).status).toBe(200);
+    expect(await statusFor(issued.key)).toBe(403);
+  });
+
+  it('issues one that ends when it is to', async () => {
+    const expiresAt = new Date(Date.now() + DAY_MS).toISOString();
+    expect(await create({ expires_at: expiresAt })).toMatchObject({ expires_at: expiresAt });
+    const past = { name: 'ci', scopes: ['admin'], expires_at: new Date().toISOString() };
+    expect(readProblem(await call('post', '/v1/api-keys').send(past))).toEqual({
+      status: 422,
+      code: 'invalid_request',
+      pointers: ['/expires_at'],
+    });
+  });
+
+  it('lets an admin grant a scope that its own key has not, within its account', async () => {
+    const { key: adminOnly } = await api.issueKey({ scopes: ['admin'] });
+    expect(await create({ scopes }, adminOnly)).toMatchObject({ scopes });
+  });
+
+  it("issues the first key of another account to an operator who acts for it: it is that account's", async () => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const { body: account } = await call('post', '/v1/accounts', operatorKey).send({});
+    const response = await call('post', '/v1/api-keys', operatorKey)
+      .set('x-account-id', account.id)
+      .send({ name: 'first', scopes });
+    const { body: own } = await call('get', '/v1/api-keys', response.body.key);
+    expect(own.data.map(({ id }: { id: string }) => id)).toEqual([response.body.id]);
+    expect((await call('get', '/v1/accounts', response.body.key)).status).toBe(403);
+  });
+});
+
+describe('GET /v1/api-keys', () => {
+  it("lists the account's keys page by page, newest first, and never a secret", async () => {
+    const { key: own } = await api.issueKey({ createdAt: 1_000 });
+    const created = [await create({ name: 'a' }, own), await create({ name: 'b' }, own)];
+    const first = await call('get', '/v1/api-keys?limit=2', own);
+    const second = await call('get', `/v1/api-keys?limit=2&cursor=${first.body.next_cursor}`, own);
+    expect([first.body.has_more, second.body.has_more]).toEqual([true, false]);
+    const listed = [...first.body.data, ...second.body.data];
+    expect(listed.length).toBe(3);
+    expect(new Set(listed.slice(0, 2).map(({ id }) => id))).toEqual(new Set(created.map(({ id }) => id)));
+    for (const apiKey of listed) {
+      expect(Object.keys(apiKey).sort()).toEqual([
+        'created_at',
+        'expires_at',
+        'id',
+        'last_used_at',
+        'name',
+        'scopes',
+      ]);
+    }
+  });
+
+  it('tells when a key was last used', async () => {
+    const { id, key: used } = await create({ scopes: ['webhooks:read'] });
+    await call('get', '/v1/webhooks', used);
+    for (;;) {
+      const { body } = await call('get', '/v1/api-keys');
+      const { last_used_at: lastUsedAt } = body.data.find((listed: { id: string }) => listed.id === id);
+      if (lastUsedAt === null) continue;
+      expect(lastUsedAt).toMatch(TIME);
+      break;
+    }
+  });
+});
+
+describe('DELETE /v1/api-keys/:id', () => {
+  it('ends a key with the next request, and only that one', async () => {
+    const [leaked, kept] = [await create(), await create()];
+    expect(await statusFor(leaked.key)).toBe(200);
+    expect((await call('delete', `/v1/api-keys/${leaked.id}`)).status).toBe(204);
+    expect([await statusFor(leaked.key), await statusFor(kept.key)]).toEqual([401, 200]);
+    expect(readProblem(await call('delete', `/v1/api-keys/${leaked.id}`))).toMatchObject({ status: 404 });
+  });
+
+  it('ends also the key that asks for it, though it is the last of its account', async () => {
+    expect((await call('delete', `/v1/api-keys/${key.slice(4, 20)}`)).status).toBe(204);
+    expect(await statusFor(key)).toBe(401);
+  });
+
+  it("leaves another account's key alone", async () => {
+    const stranger = await api.issueKey();
+    expect((await call('delete', `/v1/api-keys/${key.slice(4, 20)}`, stranger.key)).status).toBe(404);
+    expect(await statusFor(key)).toBe(200);
+  });
+});
+
+it('a key that has expired is refused, and says so', async () => {
+  const { key: expired } = await api.issueKey({ expiresAt: Date.now() - 1 });
+  const response = await call('get', '/v1/api-keys', expired);
+  expect(readProblem(response)).toEqual({ status: 401, code: 'unauthenticated' });
+  expect(response.headers['www-authenticate']).toBe('Bearer');
+  expect(response.body.detail).toMatch(/^The API key expired at /);
+});
+
+describe('accounts', () => {
+  it('are created with an id of their own or one that is made, are read, and never twice', async () => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const id = uniqueAccountId();
+    const created = await call('post', '/v1/accounts', operatorKey).send({ id, name: 'Acme' });
+    expect(created.status).toBe(201);
+    expect(created.headers.location).toBe(`/v1/accounts/${id}`);
+    expect(created.body).toEqual({ id, name: 'Acme', created_at: expect.stringMatching(TIME) });
+    expect((await call('get', `/v1/accounts/${id}`, operatorKey)).body).toEqual(created.body);
+    const again = await call('post', '/v1/accounts', operatorKey).send({ id });
+    expect(readProblem(again)).toEqual({ status: 409, code: 'conflict' });
+    const { body: list } = await call('get', '/v1/accounts', operatorKey);
+    expect(list.data[0]).toEqual(created.body);
+  });
+
+  it.each(['', 'a b', 'a/b', 'a:b', '{a}', 'ü', 'a'.repeat(65)])('are not given the id "%s"', async (id) => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const response = await call('post', '/v1/accounts', operatorKey).send({ id });
+    expect(readProblem(response)).toMatchObject({ status: 422, pointers: ['/id'] });
+  });
+
+  it('have the default one from the start', async () => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const { body } = await call('get', '/v1/accounts/default', operatorKey);
+    expect(body).toEqual({ id: 'default', created_at: expect.stringMatching(TIME) });
+  });
+
+  it('see nothing of what an operator did for another one', async () => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const { key: other, accountId } = await api.issueKey();
+    await call('post', '/v1/accounts', operatorKey).send({ id: accountId });
+    const created = await call('post', '/v1/webhooks', operatorKey)
+      .set('x-account-id', accountId)
+      .send({ url: 'https://receiver.example.com/hooks', events: ['*'] });
+    expect((await call('get', `/v1/webhooks/${created.body.id}`, other)).status).toBe(200);
+    expect((await call('get', `/v1/webhooks/${created.body.id}`, operatorKey)).status).toBe(404);
+  });
+});

@@ -1,0 +1,19 @@
+import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { presentAccount } from '@webhooks/core/accounts/present-account';
+import { newestFirstCursorSchema } from '@webhooks/core/redis/redis-newest-first';
+import { pageQuery, presentPage } from '../http/page';
+import { defineRoute } from '../http/route';
+
+export function listAccounts(accounts: ManageAccounts) {
+  return defineRoute({
+    method: 'get',
+    path: '/v1/accounts',
+    scope: 'admin',
+    operatorOnly: true,
+    request: { query: pageQuery(newestFirstCursorSchema) },
+    async handle({ query }) {
+      const page = await accounts.list(query.limit, query.cursor);
+      return { status: 200, body: presentPage(page.accounts.map(presentAccount), page.nextCursor) };
+    },
+  });
+}

@@ -1,0 +1,32 @@
+import { endpointRefsSchema } from '@webhooks/core/endpoints/endpoint';
+import type { PublishedEvent } from '@webhooks/core/events/accept-events';
+import { type AcceptedEvent, eventIdSchema } from '@webhooks/core/events/event';
+import { formatTime } from '@webhooks/core/runtime/clock';
+import { textOfMember } from '@webhooks/core/runtime/json-text';
+import { z } from 'zod';
+
+/** An event as clients publish it. What `data` must be is the catalogue's to say. */
+export const publishedEventSchema = z.strictObject({
+  type: z.string(),
+  data: z.unknown(),
+  id: eventIdSchema.optional(),
+  webhook_ids: endpointRefsSchema.optional(),
+});
+
+/** @param text the JSON that it was parsed from. */
+export function toPublishedEvent(
+  { type, data, id, webhook_ids }: z.infer<typeof publishedEventSchema>,
+  text: string,
+): PublishedEvent {
+  return {
+    type,
+    data,
+    dataText: textOfMember(text, 'data') ?? '',
+    ...(id === undefined ? {} : { id }),
+    ...(webhook_ids === undefined ? {} : { endpointRefs: webhook_ids }),
+  };
+}
+
+export function presentAccepted({ id, type, acceptedAt }: AcceptedEvent) {
+  return { id, type, created_at: formatTime(acceptedAt) };
+}

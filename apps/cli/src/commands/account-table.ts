@@ -1,0 +1,8 @@
+import type { Account } from '@webhooks/core/accounts/account';
+import { presentAccount } from '@webhooks/core/accounts/present-account';
+import { formatTable } from '../format-table';
+
+export function accountTable(accounts: readonly Account[]): string {
+  const rows = accounts.map(presentAccount).map(({ id, name = '', created_at }) => [id, name, created_at]);
+  return formatTable(['ID', 'NAME', 'CREATED'], rows);
+}

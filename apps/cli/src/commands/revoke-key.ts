@@ -1,0 +1,35 @@
+import { apiKeyIdSchema } from '@webhooks/core/api-keys/api-key';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { Cli } from '../cli';
+import { withAdvice } from '../failure';
+import { accountOption, accountSchema, jsonOption, jsonSchema, parseFlags } from '../flags';
+import { formatJson } from '../format-json';
+import { UsageError } from '../usage-error';
+
+const flagsSchema = z.object({ account: accountSchema, json: jsonSchema });
+
+export function addRevokeKey(keys: Command, { output, withService }: Cli): void {
+  keys
+    .command('revoke')
+    .description('Revoke a key. It is refused from the next request on, in every process.')
+    .argument('<id>', 'the 16 characters after whk_')
+    .addOption(accountOption())
+    .addOption(jsonOption())
+    .action(async (givenId: unknown, given: unknown) => {
+      const id = parseId(givenId);
+      const { account, json } = parseFlags(flagsSchema, given);
+      await withService(async ({ apiKeys }) => {
+        const advice = `See: webhooks keys list --account ${account}`;
+        await withAdvice('not_found', advice, apiKeys.revoke(account, id));
+        output.out(json ? formatJson({ id, account_id: account }) : `Revoked the key ${id}.\n`);
+      });
+    });
+}
+
+// What was given is not repeated: it may be a whole key.
+function parseId(given: unknown): string {
+  const id = apiKeyIdSchema.safeParse(given).data;
+  if (id === undefined) throw new UsageError('<id>: must be the 16 characters between whk_ and the next _');
+  return id;
+}

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
+import { createManageAccounts, type ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
+import { createManageApiKeys, type ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
+import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { storageUnavailable } from '@webhooks/core/redis/redis-errors';
+import { type Clock, systemClock } from '@webhooks/core/runtime/clock';
+import { createNewId } from '@webhooks/core/runtime/ids';
+import type { CliConfig } from './config';
+
+/** What the commands work with: the same use cases as the API's. */
+export interface Service {
+  readonly apiKeys: ManageApiKeys;
+  readonly accounts: ManageAccounts;
+  readonly clock: Clock;
+  close(): void;
+}
+
+const CONNECT_PATIENCE_MS = 5_000;
+
+/** @throws AppError `storage_unavailable`. */
+export async function openService({ REDIS_URL }: CliConfig): Promise<Service> {
+  const redis = connectRedis({ url: REDIS_URL, role: 'answering', name: 'cli', emit: () => {} });
+  try {
+    await untilReady(redis);
+    return await composeService(redis);
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
+}
+
+async function composeService(redis: RedisClient): Promise<Service> {
+  const clock = systemClock;
+  const newId = createNewId(clock);
+  const accountStore = createRedisAccountStore(redis);
+  await ensureDefaultAccount(accountStore, clock);
+  return {
+    apiKeys: createManageApiKeys({
+      apiKeyStore: createRedisApiKeyStore(redis),
+      newKey: () => newApiKey(newId),
+      clock,
+    }),
+    accounts: createManageAccounts({ accountStore, newId, clock }),
+    clock,
+    close: () => redis.disconnect(),
+  };
+}
+
+// Somebody sits before it, so the first error decides; a process of the service would go on trying.
+async function untilReady(redis: RedisClient): Promise<void> {
+  try {
+    await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_PATIENCE_MS) });
+  } catch (error) {
+    throw storageUnavailable(error);
+  }
+}

@@ -1,0 +1,12 @@
+import { commonSettings } from '@webhooks/core/config/common-settings';
+import { type Environment, readConfig } from '@webhooks/core/config/environment';
+import { z } from 'zod';
+
+const schema = z.object({ REDIS_URL: commonSettings.REDIS_URL });
+
+export type CliConfig = z.infer<typeof schema>;
+
+/** @throws ConfigError with one line for each wrong variable. */
+export function readCliConfig(environment: Environment): CliConfig {
+  return readConfig(schema, environment);
+}

@@ -1,0 +1,19 @@
+import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { accountIdSchema } from '@webhooks/core/events/event';
+import { Option } from 'commander';
+import { z } from 'zod';
+import { UsageError } from './usage-error';
+
+export const jsonOption = () => new Option('--json', 'print JSON, for programs');
+export const jsonSchema = z.boolean().default(false);
+
+export const accountOption = () => new Option('--account <id>', 'whose keys').default(DEFAULT_ACCOUNT);
+export const accountSchema = accountIdSchema;
+
+/** @throws UsageError with one line for each wrong flag. */
+export function parseFlags<Flags>(schema: z.ZodType<Flags>, given: unknown): Flags {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0])}: ${message}`);
+  throw new UsageError(faults.join('\n'));
+}

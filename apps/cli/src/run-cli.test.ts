@@ -1,0 +1,226 @@
+import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
+import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
+import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { runCli } from './run-cli';
+
+const KEY = /^whk_[0-9a-z]{16}_[0-9A-Za-z]{43}\n$/;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+beforeEach(() => redis.client.flushdb());
+afterAll(() => redis.close());
+
+async function run(commandLine: string, environment: Record<string, string> = { REDIS_URL: redis.url }) {
+  const written = { out: '', error: '' };
+  const exitCode = await runCli(commandLine.split(' '), environment, {
+    out: (text) => void (written.out += text),
+    error: (text) => void (written.error += text),
+  });
+  return { exitCode, ...written };
+}
+
+/** What a command that was successful said to a program. */
+async function runJson(commandLine: string) {
+  const { exitCode, out, error } = await run(`${commandLine} --json`);
+  expect({ exitCode, error }).toEqual({ exitCode: 0, error: '' });
+  return JSON.parse(out);
+}
+
+function authenticate(key: string) {
+  const apiKeyStore = createRedisApiKeyStore(redis.client);
+  return createAuthenticate({ apiKeyStore, noteUse: () => {}, clock: Date.now })(`Bearer ${key}`);
+}
+
+describe('keys create', () => {
+  it('writes the key, which is good at once, and nothing else to standard output', async () => {
+    const { exitCode, out, error } = await run('keys create --name ci --scopes events:write,webhooks:read');
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(KEY);
+    expect(error).toContain('the only time it is shown');
+    expect(error).not.toContain(out.trim().slice(21));
+    expect(await authenticate(out.trim())).toMatchObject({
+      accountId: 'default',
+      name: 'ci',
+      scopes: ['events:write', 'webhooks:read'],
+    });
+  });
+
+  it('gives programs what the API gives, and the account', async () => {
+    const created = await runJson('keys create --name ci --scopes admin');
+    expect(created).toEqual({
+      id: created.key.slice(4, 20),
+      account_id: 'default',
+      key: expect.stringMatching(/^whk_/),
+      name: 'ci',
+      scopes: ['admin'],
+      created_at: expect.stringMatching(/Z$/),
+      expires_at: null,
+      last_used_at: null,
+    });
+  });
+
+  it('lets it end after a while', async () => {
+    const created = await runJson('keys create --name ci --scopes admin --expires 90d');
+    expect(Date.parse(created.expires_at) - Date.parse(created.created_at)).toBeCloseTo(90 * 86_400_000, -4);
+  });
+
+  it('refuses an account that there is not, and says how to create it', async () => {
+    const command = 'keys create --name ci --scopes admin --account acme';
+    const { exitCode, out, error } = await run(command);
+    expect({ exitCode, out }).toEqual({ exitCode: 1, out: '' });
+    expect(error).toContain('webhooks accounts create --id acme');
+    await run('accounts create --id acme');
+    expect((await run(command)).exitCode).toBe(0);
+  });
+
+  it.each([
+    ['--scopes root', '--scopes: must be one of webhooks:read'],
+    ['--scopes admin,admin', '--scopes: must not name a scope twice'],
+    ['--scopes admin --expires soon', '--expires: "soon" is not a duration'],
+    ['--scopes admin --expires 0s', '--expires: must be longer than nothing'],
+    ['--scopes admin --expires 3651d', '--expires: must be at most 3650d'],
+    ['--scopes admin --account a/b', '--account: must be 1 to 64 of'],
+    ['--scopes admin --nmae x', "unknown option '--nmae'"],
+    ['--scopes admin extra', 'too many arguments'],
+    ['', "required option '--scopes <list>' not specified"],
+  ])('refuses "%s"', async (flags, message) => {
+    const { exitCode, out, error } = await run(`keys create --name ci ${flags}`.trim());
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
+    expect(error).toContain(message);
+    expect(await redis.client.keys('*')).toEqual([]);
+  });
+});
+
+describe('keys list', () => {
+  it("shows an account's keys, and none of another one's", async () => {
+    await run('accounts create --id acme');
+    const created = await runJson('keys create --name ci --scopes admin,events:write --account acme');
+    await run('keys create --name mine --scopes admin');
+    const { out } = await run('keys list --account acme');
+    const [titles = '', row = '', ...rest] = out.trimEnd().split('\n');
+    expect(titles.split(/ {2,}/)).toEqual(['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED']);
+    expect(row.split(/ {2,}/)).toEqual([
+      created.id,
+      'ci',
+      'admin,events:write',
+      created.created_at,
+      'never',
+      'never',
+    ]);
+    expect(rest).toEqual([]);
+    const { key: _key, account_id: _accountId, ...shown } = created;
+    expect(await runJson('keys list --account acme')).toEqual([shown]);
+  });
+
+  it('shows all of them, however many', async () => {
+    const store = createRedisApiKeyStore(redis.client);
+    const created = await runJson('keys create --name ci --scopes admin');
+    const record = await store.find(created.id);
+    if (!record) throw new Error('The key is not there.');
+    const ids = Array.from({ length: 250 }, (_, n) => String(n).padStart(16, '0'));
+    await Promise.all(ids.map((id, n) => store.save({ ...record, id, createdAt: n })));
+    expect(await runJson('keys list')).toHaveLength(251);
+  });
+
+  it('refuses an account that there is not', async () => {
+    const { exitCode, error } = await run('keys list --account acme');
+    expect(exitCode).toBe(1);
+    expect(error).toContain('webhooks accounts list');
+  });
+});
+
+describe('keys revoke', () => {
+  it('ends a key', async () => {
+    const { id, key } = await runJson('keys create --name ci --scopes admin');
+    expect(await run(`keys revoke ${id}`)).toEqual({
+      exitCode: 0,
+      out: `Revoked the key ${id}.\n`,
+      error: '',
+    });
+    await expect(authenticate(key)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect((await run(`keys revoke ${id}`)).exitCode).toBe(1);
+  });
+
+  it("refuses another account's key, and says where to look", async () => {
+    await run('accounts create --id acme');
+    const { id, key } = await runJson('keys create --name ci --scopes admin --account acme');
+    const { exitCode, error } = await run(`keys revoke ${id}`);
+    expect(exitCode).toBe(1);
+    expect(error).toContain('webhooks keys list --account default');
+    expect(await authenticate(key)).toMatchObject({ id });
+  });
+
+  it('refuses a whole key in the place of its id without repeating it', async () => {
+    const { key } = await runJson('keys create --name ci --scopes admin');
+    const { exitCode, error } = await run(`keys revoke ${key}`);
+    expect(exitCode).toBe(2);
+    expect(error).toContain('<id>: must be the 16 characters');
+    expect(error).not.toContain(key);
+  });
+});
+
+describe('accounts', () => {
+  it('are created and listed, the default one too', async () => {
+    const acme = await runJson('accounts create --id acme --name Acme');
+    expect(acme).toEqual({ id: 'acme', name: 'Acme', created_at: expect.stringMatching(/Z$/) });
+    const listed = await runJson('accounts list');
+    expect(listed.map(({ id }: { id: string }) => id).sort()).toEqual(['acme', 'default']);
+    expect((await run('accounts list')).out).toMatch(/^ID +NAME +CREATED\n/);
+  });
+
+  it('are given an id when they bring none', async () => {
+    expect(await runJson('accounts create')).toEqual({
+      id: expect.stringMatching(/^acct_[0-9a-z]{22}$/),
+      created_at: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it('are not created twice', async () => {
+    await run('accounts create --id acme');
+    const { exitCode, error } = await run('accounts create --id acme');
+    expect(exitCode).toBe(1);
+    expect(error).toMatch(/^There is already an account with this id\. Choose another one/);
+  });
+});
+
+describe('webhooks', () => {
+  it.each(['--help', 'keys --help', 'keys create --help', 'help accounts'])(
+    'explains itself: %s',
+    async (line) => {
+      const { exitCode, out, error } = await run(line, {});
+      expect({ exitCode, error }).toEqual({ exitCode: 0, error: '' });
+      expect(out).toMatch(/^Usage: webhooks /);
+    },
+  );
+
+  it.each(['keys', 'keys creat', 'key list', '--verbose'])('refuses "%s" with 2', async (line) => {
+    const { exitCode, out } = await run(line, {});
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
+  });
+
+  it('refuses a REDIS_URL that is none with 2, without repeating the password in it', async () => {
+    const { exitCode, error } = await run('keys list', { REDIS_URL: 'http://user:hunter2@redis' });
+    expect(exitCode).toBe(2);
+    expect(error).toContain('REDIS_URL: must be redis://');
+    expect(error).not.toContain('hunter2');
+  });
+
+  it('says that Redis can not be reached, and what to set', async () => {
+    const url = `redis://:hunter2@127.0.0.1:${await findClosedPort()}`;
+    const { exitCode, error } = await run('keys list', { REDIS_URL: url });
+    expect(exitCode).toBe(1);
+    expect(error).toMatch(/^Redis can't be reached \(.*ECONNREFUSED.*\)\. Set REDIS_URL/);
+    expect(error).not.toContain('hunter2');
+  });
+
+  it('gives up on a Redis that takes connections and is silent', async () => {
+    const silent = await startTcpServer(() => {});
+    const { exitCode, error } = await run('keys list', { REDIS_URL: `redis://127.0.0.1:${silent.port}` });
+    expect(exitCode).toBe(1);
+    expect(error).toMatch(/^Redis can't be reached/);
+    await silent.close();
+  });
+});

@@ -1,0 +1,4 @@
+/** The command line can't be understood; the message says which part of it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+
+const PROGRAM = join(__dirname, '..', '..', 'apps/cli/bin/webhooks.js');
+
+export interface CliResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command line as a process of its own. */
+export function runCli(redisUrl: string, ...args: readonly string[]): Promise<CliResult> {
+  return new Promise((resolve) => {
+    const environment = { PATH: process.env.PATH ?? '', REDIS_URL: redisUrl };
+    execFile(process.execPath, [PROGRAM, ...args], { env: environment }, (error, stdout, stderr) => {
+      resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}

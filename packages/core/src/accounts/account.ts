@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { type AccountId, accountIdSchema } from '../events/event';
+
+/** The operator's own account. It always exists, and its admin keys may act for every other account. */
+export const DEFAULT_ACCOUNT = 'default' as AccountId;
+
+export const ACCOUNT_ID_PREFIX = 'acct';
+
+/** An account as it is stored. What belongs to one is invisible to all others. */
+export const accountSchema = z.object({
+  id: accountIdSchema,
+  name: z.string().optional(),
+  /** Tells the request that created it from any other; old ones lack it. */
+  creation: z.string().optional(),
+  /** Milliseconds since the Unix epoch. */
+  createdAt: z.number(),
+});
+export type Account = Readonly<z.infer<typeof accountSchema>>;

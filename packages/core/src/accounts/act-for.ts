@@ -1,0 +1,24 @@
+import type { ApiKey } from '../api-keys/api-key';
+import { accountIdSchema } from '../events/event';
+import { accountNotFound } from './manage-accounts';
+import type { AccountStore } from './redis-account-store';
+import { requireOperator } from './require-operator';
+
+/**
+ * Gives the key by which a request counts: the one it came with, or, when an operator names another account,
+ * that one as if it were a key of that account. Its scopes stay what they are.
+ *
+ * @throws AppError `operator_only` for anybody else, before it is looked whether there is such an account;
+ * `not_found` when there is none.
+ */
+export function createActFor(accountStore: Pick<AccountStore, 'find'>) {
+  return async function actFor(apiKey: ApiKey, account: string | undefined): Promise<ApiKey> {
+    if (account === undefined || account === apiKey.accountId) return apiKey;
+    requireOperator(apiKey);
+    const id = accountIdSchema.safeParse(account).data;
+    if (id === undefined || !(await accountStore.find(id))) throw accountNotFound();
+    return { ...apiKey, accountId: id };
+  };
+}
+
+export type ActFor = ReturnType<typeof createActFor>;

@@ -1,0 +1,10 @@
+import type { Clock } from '../runtime/clock';
+import { DEFAULT_ACCOUNT } from './account';
+import type { AccountStore } from './redis-account-store';
+
+export async function ensureDefaultAccount(
+  accountStore: Pick<AccountStore, 'create'>,
+  clock: Clock,
+): Promise<void> {
+  await accountStore.create({ id: DEFAULT_ACCOUNT, createdAt: clock() });
+}

@@ -1,0 +1,77 @@
+import type { AccountId } from '../events/event';
+import { createNewId } from '../runtime/ids';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { ensureDefaultAccount } from './ensure-default-account';
+import { createManageAccounts } from './manage-accounts';
+import { createRedisAccountStore } from './redis-account-store';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+beforeEach(() => redis.client.flushdb());
+afterAll(() => redis.close());
+
+/** Each asking of the clock is a millisecond later. */
+function create() {
+  let now = 1_700_000_000_000;
+  const clock = () => (now += 1);
+  const accountStore = createRedisAccountStore(redis.client);
+  const accounts = createManageAccounts({ accountStore, newId: createNewId(clock), clock });
+  return { accountStore, accounts, clock };
+}
+
+describe('create', () => {
+  it('keeps the id that it was given, and makes one otherwise', async () => {
+    const { accounts } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId, name: 'Acme Ltd' });
+    expect(acme).toMatchObject({ id: 'acme', name: 'Acme Ltd' });
+    expect(await accounts.read(acme.id)).toEqual(acme);
+    const other = await accounts.create({});
+    expect(other.id).toMatch(/^acct_[0-9a-z]{22}$/);
+    expect(await accounts.read(other.id)).toEqual(other);
+  });
+
+  it('refuses an id that there is, and changes nothing', async () => {
+    const { accounts } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId });
+    await expect(accounts.create({ id: acme.id, name: 'Mine' })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await accounts.list(10)).toEqual({ accounts: [acme], nextCursor: undefined });
+  });
+});
+
+describe('repeating a creation', () => {
+  it('gives the account that it made, be its id chosen or not', async () => {
+    const { accounts } = create();
+    for (const input of [{}, { id: 'acme' as AccountId }]) {
+      const creation = `acct_of_${input.id}`;
+      const account = await accounts.create(input, creation);
+      expect(await accounts.create(input, creation)).toEqual(account);
+    }
+    expect((await accounts.list(10)).accounts).toHaveLength(2);
+  });
+});
+
+describe('list', () => {
+  it('gives page by page, newest first', async () => {
+    const { accounts } = create();
+    for (const id of ['b', 'c', 'A']) await accounts.create({ id: id as AccountId });
+    const first = await accounts.list(2);
+    const second = await accounts.list(2, first.nextCursor);
+    expect([first, second].map((page) => page.accounts.map(({ id }) => id))).toEqual([['A', 'c'], ['b']]);
+    expect(second.nextCursor).toBeUndefined();
+  });
+
+  it('of nothing is empty', async () => {
+    expect(await create().accounts.list(10)).toEqual({ accounts: [], nextCursor: undefined });
+  });
+});
+
+it('ensureDefaultAccount creates the account once', async () => {
+  const { accountStore, accounts, clock } = create();
+  await ensureDefaultAccount(accountStore, clock);
+  const { accounts: created } = await accounts.list(10);
+  await ensureDefaultAccount(accountStore, clock);
+  expect((await accounts.list(10)).accounts).toEqual(created);
+  expect(created).toMatchObject([{ id: 'default' }]);
+});

@@ -1,0 +1,54 @@
+import { AppError } from '../errors/app-error';
+import type { AccountId } from '../events/event';
+import type { Clock } from '../runtime/clock';
+import type { NewId } from '../runtime/ids';
+import { ACCOUNT_ID_PREFIX, type Account } from './account';
+import type { NewAccount } from './account-input';
+import type { AccountPage, AccountStore } from './redis-account-store';
+
+export interface ManageAccountsDeps {
+  readonly accountStore: AccountStore;
+  readonly newId: NewId;
+  readonly clock: Clock;
+}
+
+/** What an operator can do with accounts. */
+export function createManageAccounts({ accountStore, newId, clock }: ManageAccountsDeps) {
+  return {
+    /**
+     * Repeating a creation gives the account that it made.
+     *
+     * @param creation the account's id, if the client has chosen none.
+     * @throws AppError `conflict` when there is an account with this id.
+     */
+    async create({ id, name }: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)): Promise<Account> {
+      const account: Account = {
+        id: id ?? (creation as AccountId),
+        creation,
+        ...(name === undefined ? {} : { name }),
+        createdAt: clock(),
+      };
+      if (await accountStore.create(account)) return account;
+      const existing = await accountStore.find(account.id);
+      if (existing?.creation === creation) return existing;
+      throw new AppError('conflict', 'There is already an account with this id.');
+    },
+
+    /** @throws AppError `not_found`. */
+    async read(id: AccountId): Promise<Account> {
+      const account = await accountStore.find(id);
+      if (!account) throw accountNotFound();
+      return account;
+    },
+
+    list(limit: number, before?: string): Promise<AccountPage> {
+      return accountStore.list(limit, before);
+    },
+  };
+}
+
+export type ManageAccounts = ReturnType<typeof createManageAccounts>;
+
+export function accountNotFound(): AppError {
+  return new AppError('not_found', 'There is no account with this id.');
+}

@@ -1,0 +1,16 @@
+import type { ApiKey } from '../api-keys/api-key';
+import { AppError } from '../errors/app-error';
+import { DEFAULT_ACCOUNT } from './account';
+
+/**
+ * Whoever has an admin key of any other account is master of that account alone.
+ *
+ * @throws AppError `operator_only`.
+ */
+export function requireOperator({ accountId, scopes }: ApiKey): void {
+  if (accountId === DEFAULT_ACCOUNT && scopes.includes('admin')) return;
+  throw new AppError(
+    'operator_only',
+    `Only a key of the account "${DEFAULT_ACCOUNT}" with the scope "admin" may do this.`,
+  );
+}

@@ -1,0 +1,86 @@
+import { createNewId } from '../runtime/ids';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueAccountId } from '../testing/unique-ids';
+import { createAuthenticate } from './authenticate';
+import { createManageApiKeys, type ManageApiKeys } from './manage-api-keys';
+import { newApiKey } from './new-api-key';
+import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store';
+
+const NOW = 1_700_000_000_000;
+const clock = () => NOW;
+const newId = createNewId(clock);
+
+let redis: TestRedis;
+let apiKeyStore: ApiKeyStore;
+let apiKeys: ManageApiKeys;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  apiKeyStore = createRedisApiKeyStore(redis.client);
+  apiKeys = createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock });
+});
+afterAll(() => redis.close());
+
+describe('issue', () => {
+  it('gives a key that is good for what it was issued for, and whose record does not hold it', async () => {
+    const accountId = uniqueAccountId();
+    const { key, apiKey } = await apiKeys.issue(accountId, {
+      name: 'ci',
+      scopes: ['events:write'],
+      expiresAt: NOW + 1,
+    });
+    const authenticate = createAuthenticate({ apiKeyStore, noteUse: () => {}, clock });
+    expect(await authenticate(`Bearer ${key}`)).toEqual(apiKey);
+    expect(apiKey).toEqual({
+      id: key.slice(4, 20),
+      accountId,
+      name: 'ci',
+      scopes: ['events:write'],
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      createdAt: NOW,
+      expiresAt: NOW + 1,
+    });
+  });
+});
+
+describe('issuing from the same again', () => {
+  it('gives the same key, which is listed once', async () => {
+    const accountId = uniqueAccountId();
+    const input = { name: 'ci', scopes: ['admin' as const] };
+    const issue = { key: newApiKey(newId), createdAt: NOW - 1 };
+    const first = await apiKeys.issue(accountId, input, issue);
+    expect(await apiKeys.issue(accountId, input, issue)).toEqual(first);
+    expect((await apiKeys.list(accountId, 10)).apiKeys).toEqual([first.apiKey]);
+  });
+
+  it('leaves a key of the same id but another secret part without use', async () => {
+    const accountId = uniqueAccountId();
+    const input = { name: 'ci', scopes: ['admin' as const] };
+    const never = newApiKey(newId);
+    await apiKeys.issue(accountId, input, { key: never, createdAt: NOW });
+    const shown = `${never.slice(0, 21)}${newApiKey(newId).slice(21)}`;
+    await apiKeys.issue(accountId, input, { key: shown, createdAt: NOW });
+    const authenticate = createAuthenticate({ apiKeyStore, noteUse: () => {}, clock });
+    await expect(authenticate(`Bearer ${never}`)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(await authenticate(`Bearer ${shown}`)).toMatchObject({ accountId });
+    expect((await apiKeys.list(accountId, 10)).apiKeys).toHaveLength(1);
+  });
+});
+
+describe('revoke', () => {
+  it("refuses what is not there, and another account's key, in the same way", async () => {
+    const accountId = uniqueAccountId();
+    const { apiKey } = await apiKeys.issue(uniqueAccountId(), { name: 'ci', scopes: ['admin'] });
+    const notFound = { code: 'not_found', message: 'There is no API key with this id.' };
+    await expect(apiKeys.revoke(accountId, apiKey.id)).rejects.toMatchObject(notFound);
+    await expect(apiKeys.revoke(accountId, '0000000000000000')).rejects.toMatchObject(notFound);
+    expect(await apiKeyStore.find(apiKey.id)).toEqual(apiKey);
+  });
+
+  it('revokes a key once, also when several ask for it at the same time', async () => {
+    const accountId = uniqueAccountId();
+    const { apiKey } = await apiKeys.issue(accountId, { name: 'ci', scopes: ['admin'] });
+    const answers = await Promise.allSettled([1, 2, 3].map(() => apiKeys.revoke(accountId, apiKey.id)));
+    expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
+    expect((await apiKeys.list(accountId, 10)).apiKeys).toEqual([]);
+  });
+});

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import type { EndpointRef } from '../endpoints/endpoint';
+import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
+import { AppError } from '../errors/app-error';
+import type { NewId } from '../runtime/ids';
+import type { Emit } from '../signals/signals';
+import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from './event';
+import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
+import type { EventStore } from './redis-event-store';
+import { type UncheckedEvent, validateEvent } from './validate-event';
+
+/**
+ * The queue of accepted events. Resolves once Redis has them; adding the same id again is harmless. When it rejects,
+ * some of them may be on the queue.
+ */
+export interface EventQueue {
+  add(event: AcceptedEvent): Promise<void>;
+  addAll(events: readonly AcceptedEvent[]): Promise<void>;
+}
+
+export interface AcceptEventsDeps {
+  readonly eventQueue: EventQueue;
+  readonly eventStore: Pick<EventStore, 'find'>;
+  readonly eventClaims: EventClaimStore;
+  readonly resolveEndpoints: ResolveEndpoints;
+  readonly emit: Emit;
+  readonly maxBytes: number;
+}
+
+export interface PublishedEvent extends UncheckedEvent {
+  /** Chosen by the client: the same id again is the same event. */
+  readonly id?: EventId;
+  /** Only these endpoints get it, whichever types they asked for. */
+  readonly endpointRefs?: readonly EndpointRef[];
+}
+
+export interface AcceptEventsInput {
+  readonly accountId: AccountId;
+  readonly requestId: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly receivedAt: number;
+  /** For events without an id. */
+  readonly newId: NewId;
+  /** What could not even be read as an event stands among them as the error that it is. */
+  readonly events: readonly (PublishedEvent | AppError)[];
+}
+
+export interface Acceptance {
+  readonly event: AcceptedEvent;
+  /** Not so when it had been accepted before, under the same id. */
+  readonly isNew: boolean;
+}
+
+/** An event on its way through the steps below. */
+interface Candidate {
+  readonly event: AcceptedEvent;
+  /** Of an id that the client chose. */
+  readonly claim?: EventClaim['state'];
+}
+
+/**
+ * Takes events from a producer: checks each, and puts the good ones on the queue. When the promise resolves, Redis has
+ * them and they will be delivered; for an event without an id of the client's own, that is the only thing it costs.
+ *
+ * An id is claimed before its event is queued and marked after: whoever repeats a request that broke off in between
+ * finds the claim open, and queues the same event.
+ *
+ * @returns for each event, in the same order, its acceptance or why it was refused: `invalid_request`,
+ *   `payload_too_large`, or `event_id_conflict` when its id belongs to another event.
+ * @throws AppError `storage_unavailable` when Redis did not take them all; some may be delivered all the same.
+ */
+export function createAcceptEvents(deps: AcceptEventsDeps) {
+  return async function acceptEvents(input: AcceptEventsInput): Promise<(Acceptance | AppError)[]> {
+    const candidates = await eachGood(input.events, (event) => prepare(event, input));
+    await enqueue(candidates.flatMap(eventToQueue));
+    return await eachGood(candidates, (candidate) => conclude(candidate, input));
+  };
+
+  async function prepare(published: PublishedEvent, input: AcceptEventsInput): Promise<Candidate> {
+    const { type, endpointRefs } = published;
+    const { accountId, receivedAt: acceptedAt } = input;
+    const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
+    const body = validateEvent(published, deps.maxBytes);
+    const endpointIds = endpointRefs && (await deps.resolveEndpoints(accountId, endpointRefs));
+    const event: AcceptedEvent = {
+      id,
+      accountId,
+      type,
+      body,
+      acceptedAt,
+      ...(endpointIds === undefined ? {} : { endpointIds }),
+    };
+    return published.id === undefined ? { event } : await claimId(event);
+  }
+
+  async function claimId(event: AcceptedEvent): Promise<Candidate> {
+    const { accountId, id, acceptedAt } = event;
+    const claim = await deps.eventClaims.claim(accountId, id, digestOf(event), acceptedAt);
+    switch (claim.state) {
+      case 'open':
+      case 'queued':
+        return { event: { ...event, acceptedAt: claim.acceptedAt }, claim: claim.state };
+      case 'stored':
+        return { event: await sameAsStored(event), claim: 'stored' };
+      case 'taken':
+        throw idConflict(id);
+    }
+  }
+
+  async function sameAsStored(event: AcceptedEvent): Promise<AcceptedEvent> {
+    const stored = await deps.eventStore.find(event.accountId, event.id);
+    if (stored?.body !== event.body) throw idConflict(event.id);
+    return stored;
+  }
+
+  // One alone is cheaper to add than a list of one.
+  async function enqueue([first, ...others]: readonly AcceptedEvent[]): Promise<void> {
+    if (first === undefined) return;
+    await (others.length === 0 ? deps.eventQueue.add(first) : deps.eventQueue.addAll([first, ...others]));
+  }
+
+  async function conclude(candidate: Candidate, { requestId }: AcceptEventsInput): Promise<Acceptance> {
+    const { event, claim } = candidate;
+    const isNew =
+      claim === undefined ||
+      (claim === 'open' && (await deps.eventClaims.markQueued(event.accountId, event.id)));
+    if (isNew) announce(event, requestId);
+    return { event, isNew };
+  }
+
+  function announce({ id, accountId, type, body }: AcceptedEvent, requestId: string): void {
+    const bytes = Buffer.byteLength(body);
+    deps.emit({ name: 'event.accepted', source: 'http', accountId, eventId: id, type, bytes, requestId });
+  }
+}
+
+export type AcceptEvents = ReturnType<typeof createAcceptEvents>;
+
+/** One bad event does not sink the others; a store that is away sinks them all. */
+function eachGood<In, Out>(
+  all: readonly (In | AppError)[],
+  step: (one: In) => Promise<Out>,
+): Promise<(Out | AppError)[]> {
+  return Promise.all(
+    all.map(async (one) => (one instanceof AppError ? one : await step(one).catch(refusalOf))),
+  );
+}
+
+function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
+  throw error;
+}
+
+function eventToQueue(candidate: Candidate | AppError): AcceptedEvent[] {
+  if (candidate instanceof AppError) return [];
+  const { event, claim } = candidate;
+  return claim === undefined || claim === 'open' ? [event] : [];
+}
+
+function digestOf({ body, endpointIds = [] }: AcceptedEvent): string {
+  return createHash('sha256')
+    .update(`${endpointIds.join(' ')}\n${body}`)
+    .digest('base64url');
+}
+
+function idConflict(id: EventId): AppError {
+  return new AppError('event_id_conflict', `The id "${id}" belongs to an event with other content.`);
+}

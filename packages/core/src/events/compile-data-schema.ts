@@ -1,0 +1,35 @@
+import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import { AppError, type Fault } from '../errors/app-error';
+
+/** What is wrong with an event's `data`; nothing, if nothing is. */
+export type CheckData = (data: unknown) => readonly Fault[];
+
+/**
+ * Makes a check out of a JSON Schema (2020-12). It refers to itself at most: nothing is fetched.
+ *
+ * @throws AppError `invalid_request` when it is no schema that can be relied on; an unknown keyword is a fault too.
+ */
+export function compileDataSchema(schema: AnySchema): CheckData {
+  // A new one each time: ajv keeps every schema by its `$id`, and would refuse the next version.
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
+  addFormats.default(ajv);
+  const validate = compile(ajv, schema);
+  // The first fault ends a check, so that no payload can make it take long.
+  return (data) => (validate(data) ? [] : (validate.errors ?? []).map(toFault));
+}
+
+function compile(ajv: Ajv2020, schema: AnySchema) {
+  try {
+    return ajv.compile(schema);
+  } catch (error) {
+    throw new AppError('invalid_request', 'The schema is not a JSON Schema (2020-12): see "errors".', {
+      faults: [{ pointer: '/schema', detail: error instanceof Error ? error.message : String(error) }],
+    });
+  }
+}
+
+function toFault({ instancePath, message = 'is not as its schema asks', params }: ErrorObject): Fault {
+  const member = (params as { readonly additionalProperty?: string }).additionalProperty;
+  return { pointer: `/data${instancePath}${member === undefined ? '' : `/${member}`}`, detail: message };
+}

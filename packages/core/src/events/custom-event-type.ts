@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/** Longer schemas are refused: they are compiled in every process. */
+const MAX_SCHEMA_CHARACTERS = 32 * 1024;
+
+export const eventTypeNameSchema = z
+  .string()
+  .max(100, 'must have at most 100 characters')
+  .regex(
+    /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/,
+    'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid',
+  );
+
+/** What an operator says of an event type. */
+export const eventTypeInputSchema = z.strictObject({
+  description: z.string().min(1).max(1_000),
+  /** Of `data`. JSON Schema 2020-12. */
+  schema: z
+    .union([z.boolean(), z.record(z.string(), z.json())], 'must be a JSON Schema: an object, true or false')
+    .refine(
+      (schema) => JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS,
+      `must have at most ${MAX_SCHEMA_CHARACTERS} characters`,
+    ),
+  example: z.json(),
+  /** Still taken, but not to be used for anything new. */
+  deprecated: z.boolean().default(false),
+});
+export type EventTypeInput = z.infer<typeof eventTypeInputSchema>;
+
+/** An event type that an operator added: JSON in one field of the hash of all of them. */
+export const customEventTypeSchema = eventTypeInputSchema.extend({
+  name: eventTypeNameSchema,
+  /** 1, and one more with each replacement. */
+  version: z.number(),
+  /** Milliseconds since the Unix epoch. */
+  updatedAt: z.number(),
+});
+export type CustomEventType = Readonly<z.infer<typeof customEventTypeSchema>>;

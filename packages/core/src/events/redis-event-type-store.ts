@@ -1,0 +1,65 @@
+import { keys } from '../redis/keys';
+import type { RedisClient } from '../redis/redis-connect';
+import { withStorageErrors } from '../redis/redis-errors';
+import { ParsedCache } from '../runtime/parsed-cache';
+import { type CheckData, compileDataSchema } from './compile-data-schema';
+import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
+
+export interface CompiledEventType extends CustomEventType {
+  readonly check: CheckData;
+}
+
+const CACHED_TYPES = 1_000;
+
+// KEYS: event-types. ARGV: name, the new record without its version. The version goes on counting.
+const REPLACE = `
+  local before = redis.call('HGET', KEYS[1], ARGV[1])
+  local version = before and tonumber(string.match(before, '^{"version":(%d+)')) or 0
+  local record = '{"version":' .. string.format('%d', version + 1) .. ',' .. string.sub(ARGV[2], 2)
+  redis.call('HSET', KEYS[1], ARGV[1], record)
+  return record`;
+
+/** The event types that operators added, the same for all accounts. */
+export function createRedisEventTypeStore(redis: RedisClient) {
+  const cache = new ParsedCache(compile, CACHED_TYPES);
+
+  return withStorageErrors({
+    /** Always read from Redis, so that a change is in force for whatever starts after it; compiled once per change. */
+    async find(name: string): Promise<CompiledEventType | undefined> {
+      const raw = await redis.hget(keys.eventTypes(), name);
+      return raw === null ? undefined : cache.get(name, raw);
+    },
+
+    async names(): Promise<readonly string[]> {
+      return await redis.hkeys(keys.eventTypes());
+    },
+
+    /** By name. */
+    async list(): Promise<readonly CustomEventType[]> {
+      const raws = await redis.hvals(keys.eventTypes());
+      return raws.map(parse).sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+
+    async replace(eventType: Omit<CustomEventType, 'version'>): Promise<CustomEventType> {
+      const record = await redis.eval(
+        REPLACE,
+        1,
+        keys.eventTypes(),
+        eventType.name,
+        JSON.stringify(eventType),
+      );
+      return parse(String(record));
+    },
+  });
+}
+
+export type EventTypeStore = ReturnType<typeof createRedisEventTypeStore>;
+
+function parse(raw: string): CustomEventType {
+  return customEventTypeSchema.parse(JSON.parse(raw));
+}
+
+function compile(raw: string): CompiledEventType {
+  const eventType = parse(raw);
+  return { ...eventType, check: compileDataSchema(eventType.schema) };
+}
