@@ -78,7 +78,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
   const accountStore = createRedisAccountStore(storeRedis);
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,

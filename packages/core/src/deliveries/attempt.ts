@@ -35,10 +35,17 @@ export interface AttemptTimings {
   readonly firstByteMs?: number;
 }
 
+/** Why an attempt was made. */
+export const attemptTriggers = ['schedule', 'manual', 'replay', 'test'] as const;
+export const attemptTriggerSchema = z.enum(attemptTriggers);
+export type AttemptTrigger = z.infer<typeof attemptTriggerSchema>;
+
 /** One request to the receiver and what became of it. */
 export interface Attempt {
   /** 1, 2, … */
   readonly number: number;
+  /** Absent: `schedule`. */
+  readonly trigger?: AttemptTrigger;
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
   readonly durationMs: number;
@@ -49,4 +56,10 @@ export interface Attempt {
   readonly error?: string;
   /** The beginning of the response's body. */
   readonly responseBody?: string;
+  /** Those worth keeping, of an attempt that failed. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  /** Names of the headers that the endpoint added to the request. */
+  readonly addedHeaders?: readonly string[];
+  /** Which process made it. */
+  readonly worker?: string;
 }
