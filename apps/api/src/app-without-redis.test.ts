@@ -13,11 +13,15 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createEventTypes } from '@webhooks/core/events/event-types';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
@@ -154,6 +158,7 @@ describe('when Redis falls silent after a key was found', () => {
     const endpointStore = createRedisEndpointStore(redis, testSealer);
     const apiKeyStore = createRedisApiKeyStore(redis);
     const accountStore = createRedisAccountStore(redis);
+    const eventTypeStore = createRedisEventTypeStore(redis);
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
     const breakerStore = createRedisBreakerStore(redis);
@@ -169,6 +174,7 @@ describe('when Redis falls silent after a key was found', () => {
           healthStore,
           breakerStore,
           turnStore: createRedisTurnStore(redis),
+          requireKnownFilters: createRequireKnownFilters(eventTypeStore),
           removeGate: createRedisRemoveGate(redis),
           wakeQueue,
           newId,
@@ -190,12 +196,13 @@ describe('when Redis falls silent after a key was found', () => {
           eventStore,
           eventClaims: createRedisEventClaimStore(redis, 60_000),
           resolveEndpoints: createResolveEndpoints(endpointStore),
+          validateEvent: createValidateEvent({ eventTypeStore, maxBytes: 1_024 }),
           emit,
-          maxBytes: 1_024,
         }),
         urlRules: buildTargetUrlRules(),
         apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
         accounts: createManageAccounts({ accountStore, newId, clock }),
+        eventTypes: createEventTypes({ eventTypeStore, clock }),
         clock,
       }),
       probes: { registry: new Registry(), isReady: async () => true },
@@ -206,6 +213,8 @@ describe('when Redis falls silent after a key was found', () => {
       }),
       actFor: createActFor(accountStore),
       idempotencyStore: createRedisIdempotencyStore(redis),
+      rateLimit: undefined,
+      trustProxy: 0,
       maxBodyBytes: 8_192,
       newId,
       clock,

@@ -19,6 +19,8 @@ import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-st
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
 import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHandBack } from '@webhooks/core/gates/hand-back';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
@@ -184,8 +186,11 @@ export async function composeWorker(
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
     readEventJob: createReadEventJob({
+      validateEvent: createValidateEvent({
+        eventTypeStore: createRedisEventTypeStore(storeRedis),
+        maxBytes: config.MAX_EVENT_BYTES,
+      }),
       resolveEndpoints: createResolveEndpoints(endpointStore),
-      maxBytes: config.MAX_EVENT_BYTES,
     }),
     deadLetters,
     eventHorizon,

@@ -5,6 +5,7 @@ import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
+import type { EventTypes } from '@webhooks/core/events/event-types';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { Route } from '../http/route';
 import { createAccount } from './create-account';
@@ -15,12 +16,15 @@ import { disableWebhook } from './disable-webhook';
 import { enableWebhook } from './enable-webhook';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
+import { listEventTypes } from './list-event-types';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
 import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
+import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
 import { readDelivery } from './read-delivery';
+import { readEventType } from './read-event-type';
 import { readWebhook } from './read-webhook';
 import { readWebhookSecret } from './read-webhook-secret';
 import { revokeApiKey } from './revoke-api-key';
@@ -35,12 +39,14 @@ export interface RouteDeps {
   readonly urlRules: TargetUrlRules;
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
+  readonly eventTypes: EventTypes;
   readonly clock: Clock;
 }
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
-  const { endpoints, readHealth, deliveries, acceptEvents, urlRules, apiKeys, accounts, clock } = deps;
+  const { endpoints, readHealth, deliveries, acceptEvents, urlRules } = deps;
+  const { apiKeys, accounts, eventTypes, clock } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -55,6 +61,9 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
     publishEvent(acceptEvents), //           POST   /v1/events
     publishBatch(acceptEvents), //           POST   /v1/events/batch
+    listEventTypes(eventTypes), //           GET    /v1/event-types
+    readEventType(eventTypes), //            GET    /v1/event-types/:name
+    putEventType(eventTypes), //             PUT    /v1/event-types/:name
     createApiKey(apiKeys, clock), //         POST   /v1/api-keys
     listApiKeys(apiKeys), //                 GET    /v1/api-keys
     revokeApiKey(apiKeys), //                DELETE /v1/api-keys/:id

@@ -12,6 +12,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
+ * | `rate-limit:{id}` | counter | requests of an API key in the present window of RATE_LIMIT | until its end |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
@@ -39,6 +40,7 @@ export const keys = {
   apiKey: (id: string) => `api-key:{${id}}`,
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
+  rateLimit: (apiKeyId: string) => `rate-limit:{${apiKeyId}}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
   endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,

@@ -7,6 +7,9 @@ import type { AccountId, EventId } from '../events/event';
 import type { WaitReason } from '../gates/admit';
 import type { MoveReason } from '../gates/lanes';
 
+/** Why the API hung up on a client without taking its request. */
+export type ConnectionRefusal = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many';
+
 /**
  * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
  * only: nothing that the product needs may hang on a listener. None holds a secret or a payload.
@@ -20,7 +23,13 @@ export type Signal =
       readonly route: string;
       readonly status: number;
       readonly durationMs: number;
+      readonly clientAddress?: string;
       readonly accountId?: AccountId;
+    }
+  | {
+      readonly name: 'connection.refused';
+      readonly reason: ConnectionRefusal;
+      readonly clientAddress?: string;
     }
   | { readonly name: 'request.failed'; readonly requestId: string; readonly error: unknown }
   | {
