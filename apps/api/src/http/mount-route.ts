@@ -57,9 +57,10 @@ function handleWith(route: Route, { answerOnce, newId, clock }: MountOptions): R
   };
 }
 
-function send(response: Response, { status, headers = {}, body }: RouteReply): void {
+function send(response: Response, { status, headers = {}, body, bodyText }: RouteReply): void {
   response.status(status).set(headers);
-  if (body === undefined) response.end();
+  if (bodyText !== undefined) response.type('json').send(bodyText);
+  else if (body === undefined) response.end();
   else response.json(body);
 }
 

@@ -36,6 +36,8 @@ export interface RouteReply {
   readonly status: 200 | 201 | 202 | 204;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Instead of `body`: what is JSON already, and is to stay as it is. */
+  readonly bodyText?: string;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Trigger } from './trigger';
 
 /** How an attempt ended: a closed set, used in the log, the metrics and the record. */
 export const attemptOutcomes = [
@@ -35,17 +36,12 @@ export interface AttemptTimings {
   readonly firstByteMs?: number;
 }
 
-/** Why an attempt was made. */
-export const attemptTriggers = ['schedule', 'manual', 'replay', 'test'] as const;
-export const attemptTriggerSchema = z.enum(attemptTriggers);
-export type AttemptTrigger = z.infer<typeof attemptTriggerSchema>;
-
 /** One request to the receiver and what became of it. */
 export interface Attempt {
   /** 1, 2, … */
   readonly number: number;
   /** Absent: `schedule`. */
-  readonly trigger?: AttemptTrigger;
+  readonly trigger?: Trigger;
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
   readonly durationMs: number;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Attempt, type AttemptTimings, attemptOutcomeSchema, attemptTriggerSchema } from './attempt';
+import { type Attempt, type AttemptTimings, attemptOutcomeSchema } from './attempt';
+import { triggerSchema } from './trigger';
 
 /**
  * What is on record of a delivery is its log: a line is appended for each fact, and none is ever rewritten, so
@@ -16,15 +17,15 @@ const attemptLine = z.object({
   n: z.number(), // number
   t: z.number(), // started at
   d: z.number(), // duration
-  o: attemptOutcomeSchema.default('delivered'), // outcome
+  o: attemptOutcomeSchema.default('delivered'), // outcome; absent: delivered
   s: z.number().optional(), // response status
   e: z.string().optional(), // error
   b: z.string().optional(), // response body
   a: z.literal(1).optional(), // aborted: the receiver asked for that
   w: z.array(z.number().nullable()).optional(), // timings: first byte, connect, TLS, DNS; what is last and absent is left out
-  g: attemptTriggerSchema.optional(), // trigger; absent: schedule
+  g: triggerSchema.optional(), // trigger; absent: schedule
   k: z.string().optional(), // worker
-  q: z.string().optional(), // names of the headers that the endpoint added to the request
+  x: z.string().optional(), // names of the headers that the endpoint added to the request
   h: z.record(z.string(), z.string()).optional(), // response headers
   // Next attempt at; absent: this was the last one. Redis finds it at the end of a log: it stays the last member.
   r: z.number().optional(),
@@ -89,7 +90,7 @@ function toLine(fact: DeliveryFact): LineToWrite {
     w: encodeTimings(attempt.timings),
     g: attempt.trigger,
     k: attempt.worker,
-    q: attempt.addedHeaders?.join(NAME_SEPARATOR),
+    x: attempt.addedHeaders?.join(NAME_SEPARATOR),
     h: attempt.responseHeaders,
     r: nextAttemptAt,
   };
@@ -125,7 +126,7 @@ function toAttempt(line: z.infer<typeof attemptLine>): Attempt {
     ...(line.w === undefined ? {} : { timings: decodeTimings(line.w) }),
     ...(line.g === undefined ? {} : { trigger: line.g }),
     ...(line.k === undefined ? {} : { worker: line.k }),
-    ...(line.q === undefined ? {} : { addedHeaders: line.q.split(NAME_SEPARATOR) }),
+    ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
     ...(line.h === undefined ? {} : { responseHeaders: line.h }),
   };
 }

@@ -2,7 +2,6 @@ import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import type { Lane } from '../gates/lanes';
 import type { JobSide } from '../gates/parked';
-import type { AttemptTrigger } from './attempt';
 
 /** One run of a delivery's job. */
 export interface DeliveryRun {
@@ -15,6 +14,4 @@ export interface DeliveryRun {
   readonly wasReleased: boolean;
   /** Which of the two queues the job is on. */
   readonly lane: Lane;
-  /** Why it is made. Absent: `schedule`. */
-  readonly trigger?: AttemptTrigger;
 }

@@ -75,14 +75,14 @@ export function createSendAttempt(deps: SendAttemptDeps) {
   }
 
   function toAttempt(
-    { attemptNumber: number, run: { trigger }, endpoint }: ReadyDelivery,
+    { attemptNumber: number, trigger, endpoint }: ReadyDelivery,
     startedAt: number,
     outcome: AttemptOutcome,
     result: SentResult,
   ): Attempt {
     return {
       number,
-      ...(trigger === undefined || trigger === 'schedule' ? {} : { trigger }),
+      ...(trigger === 'schedule' ? {} : { trigger }),
       startedAt,
       durationMs: clock() - startedAt,
       timings: result.timings,

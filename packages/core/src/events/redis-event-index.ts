@@ -32,7 +32,8 @@ export interface MarkPage {
 const PRUNED_AT_ONCE = 10;
 
 // KEYS: index. ARGV: time, event, what is older goes, how many stay, how long all of it stays, what the keys of the logs
-// begin with (empty: there are none). A log that says when the next attempt is due, at its end, is of use still.
+// begin with (empty: there are none). A log that ends with when
+// the next attempt is due, or with when another one was asked for, is of use still.
 const ADD = `
   redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[5])
@@ -41,7 +42,7 @@ const ADD = `
     if ARGV[6] == '' then return end
     local log = ARGV[6] .. event
     local tail = redis.call('GETRANGE', log, -24, -1)
-    if tail ~= '' and not string.find(tail, '"r":%d+}\\n$') then redis.call('UNLINK', log) end
+    if tail ~= '' and not string.find(tail, '"[rt]":%d+}\\n$') then redis.call('UNLINK', log) end
   end
   local excess = redis.call('ZCARD', KEYS[1]) - tonumber(ARGV[4])
   for _ = 1, ${PRUNED_AT_ONCE} do
