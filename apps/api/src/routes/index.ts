@@ -65,10 +65,10 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
     listEvents(events), //                   GET    /v1/events
-    readEvent(events), //                    GET    /v1/events/:id
-    listEventDeliveries(deliveries), //      GET    /v1/events/:id/deliveries
     publishEvent(acceptEvents), //           POST   /v1/events
     publishBatch(acceptEvents), //           POST   /v1/events/batch
+    readEvent(events), //                    GET    /v1/events/:id
+    listEventDeliveries(deliveries), //      GET    /v1/events/:id/deliveries
     listEventTypes(eventTypes), //           GET    /v1/event-types
     readEventType(eventTypes), //            GET    /v1/event-types/:name
     putEventType(eventTypes), //             PUT    /v1/event-types/:name

@@ -92,15 +92,6 @@ export const routeCases: readonly RouteCase[] = [
   },
   { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
   { method: 'get', path: '/v1/events', scope: 'deliveries:read', status: 200, isList: true },
-  { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
-  {
-    method: 'get',
-    path: '/v1/events/:id/deliveries',
-    scope: 'deliveries:read',
-    of: 'event',
-    status: 200,
-    isList: true,
-  },
   {
     method: 'post',
     path: '/v1/events',
@@ -117,6 +108,15 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     creates: true,
     maxBodyBytes: 5 * 1024 * 1024,
+  },
+  { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
+  {
+    method: 'get',
+    path: '/v1/events/:id/deliveries',
+    scope: 'deliveries:read',
+    of: 'event',
+    status: 200,
+    isList: true,
   },
   { method: 'get', path: '/v1/event-types', scope: 'any', status: 200 },
   {

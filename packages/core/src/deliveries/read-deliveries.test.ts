@@ -56,7 +56,7 @@ describe('listOfEndpoint', () => {
 
   it('leaves out those whose event is gone', async () => {
     const { listOfEndpoint, endpoint, delivery, deliveryStore } = await arrange();
-    await deliveryStore.enlist(uniqueEventId(), [endpoint.id], 1_800_000_000_000);
+    await deliveryStore.enlist(uniqueEventId(), [endpoint.id], delivery.createdAt + 1);
     expect((await listOfEndpoint(endpoint.accountId, endpoint.id, {}, 10)).deliveries).toEqual([delivery]);
   });
 
