@@ -73,11 +73,11 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
 
 function attemptsOf(i: number, startedAt: number) {
   const common: Partial<Attempt> = { startedAt, timings: { firstByteMs: 38 }, worker: 'f00d42' };
-  if (i % FAILING_SHARE !== 0) return [fact(buildAcceptedAttempt(common))];
+  if (i % FAILING_SHARE !== 0) return [attempted(buildAcceptedAttempt(common))];
   const attempts = [1, 2, 3].map((number) => buildAttempt({ ...common, number, responseBody: ERROR_PAGE }));
-  return attempts.map((attempt) => fact(attempt, attempt.number < 3 ? startedAt + 1_000 : undefined));
+  return attempts.map((attempt) => attempted(attempt, attempt.number < 3 ? startedAt + 1_000 : undefined));
 }
 
-function fact(attempt: Attempt, nextAttemptAt?: number) {
+function attempted(attempt: Attempt, nextAttemptAt?: number) {
   return { kind: 'attempted', attempt, nextAttemptAt } as const;
 }

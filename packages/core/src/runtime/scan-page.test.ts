@@ -17,7 +17,7 @@ function listOf(count: number) {
 function pageOf(
   list: ReturnType<typeof listOf>,
   limit: number,
-  isShown = (_: number) => true,
+  isShown: (entry: number) => boolean = () => true,
   before?: number,
 ) {
   return scanPage({
