@@ -1,4 +1,5 @@
 import { Queue } from 'bullmq';
+import type { Webhook } from './support/api-client';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
@@ -49,11 +50,14 @@ it('makes one event of one that was pushed twice under the same id', async () =>
 });
 
 it('aims what a producer pushes at the webhooks that it names', async () => {
-  const aimedAt = await stack.client.register(receiver.url, ['brief.created']);
+  const input = { url: receiver.url, events: ['brief.created'], uid: 'main' };
+  const { body: aimedAt } = await stack.client.expect<Webhook>(201, 'POST', '/v1/webhooks', input);
   const other = await stack.client.register(receiver.url);
   const job = { account_id: 'default', id: 'aimed-1', ...QUICK_WIN, webhook_ids: [aimedAt.id] };
   await events.add(QUICK_WIN.type, job);
   await stack.client.waitForStatus(aimedAt.id, 'aimed-1', 'delivered');
+  await events.add(QUICK_WIN.type, { ...job, id: 'aimed-2', webhook_ids: ['main'] });
+  await stack.client.waitForStatus(aimedAt.id, 'aimed-2', 'delivered');
   expect(await stack.client.listDeliveries(other.id)).toEqual([]);
   for (const { id } of [aimedAt, other]) await stack.client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
 });

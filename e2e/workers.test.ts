@@ -21,7 +21,9 @@ afterEach(async () => {
 });
 
 it('shares the deliveries among workers, each delivered once', async () => {
-  const workers = [await stack.startWorker(), await stack.startWorker()];
+  // Nobody dies here: on a busy machine a short lock would be lost, and the job taken over while it is under way.
+  const patient = { JOB_LOCK_DURATION: '30s' };
+  const workers = [await stack.startWorker(patient), await stack.startWorker(patient)];
   const receiver = await Receiver.start();
   const webhook = await stack.client.register(receiver.url);
   const eventIds = await publishMany(200);

@@ -7,11 +7,13 @@ import { parseArgs } from 'node:util';
 import { runDrainSuite } from './drain/index';
 import { runHistorySuite } from './history/index';
 import { runNeighboursSuite } from './neighbours/index';
+import { runPublishSuite } from './publish/index';
 import { runZooSuite } from './zoo/index';
 
 const suites = {
   drain: runDrainSuite,
   neighbours: runNeighboursSuite,
+  publish: runPublishSuite,
   zoo: runZooSuite,
   history: runHistorySuite,
 };

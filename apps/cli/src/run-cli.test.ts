@@ -4,7 +4,7 @@ import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-ser
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
 import { runCli } from './run-cli';
 
-const KEY = /^whk_[0-9a-z]{16}_[0-9A-Za-z]{43}\n$/;
+const KEY = /^whk_[0-9a-z]{16}_[0-9A-Za-z]{52}\n$/;
 
 let redis: TestRedis;
 beforeAll(async () => {

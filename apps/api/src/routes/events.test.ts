@@ -1,3 +1,4 @@
+import { endpointUidSchema } from '@webhooks/core/endpoints/endpoint';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { publishableTypeNames, publishableTypes } from '@webhooks/core/events/catalogue/index';
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
@@ -188,12 +189,18 @@ describe('POST /v1/events', () => {
   });
 
   it('is aimed at the webhooks that are named, if the account has them', async () => {
-    const endpoint = buildEndpoint({ accountId, events: ['brief.created'] });
+    const endpoint = buildEndpoint({
+      accountId,
+      uid: endpointUidSchema.parse('main'),
+      events: ['brief.created'],
+    });
     const foreign = buildEndpoint();
     const store = createRedisEndpointStore(api.redis.client, testSealer);
     await Promise.all([store.create(endpoint), store.create(foreign)]);
     expect((await publish({ type, data, webhook_ids: [endpoint.id] })).status).toBe(202);
-    expect((await queuedEvents())[0]?.event.endpointIds).toEqual([endpoint.id]);
+    expect((await publish({ type, data, webhook_ids: ['main', endpoint.id] })).status).toBe(202);
+    const aims = (await queuedEvents()).map(({ event }) => event.endpointIds);
+    expect(aims).toEqual([[endpoint.id], [endpoint.id]]);
 
     const refused = await publish({ type, data, webhook_ids: [endpoint.id, foreign.id] });
     expect(readProblem(refused)).toEqual({
@@ -202,7 +209,7 @@ describe('POST /v1/events', () => {
       pointers: ['/webhook_ids/1'],
     });
     expect(refused.body.errors[0].detail).toContain(foreign.id);
-    expect(await queuedEvents()).toHaveLength(1);
+    expect(await queuedEvents()).toHaveLength(2);
   });
 
   it('is announced, and counted by its type', async () => {

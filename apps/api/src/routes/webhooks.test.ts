@@ -422,7 +422,10 @@ describe('own headers and metadata', () => {
 describe('uid', () => {
   it('can stand wherever the id can', async () => {
     const { id } = await created({ uid: 'crm.main' });
-    expect((await call('get', '/v1/webhooks/crm.main')).body).toMatchObject({ id, uid: 'crm.main' });
+    const read = (await call('get', '/v1/webhooks/crm.main')).body;
+    expect(read).toMatchObject({ id, uid: 'crm.main', health: expect.any(Object) });
+    const { secret } = (await call('post', '/v1/webhooks/crm.main/rotate-secret', {})).body;
+    expect((await call('get', '/v1/webhooks/crm.main/secret')).body).toMatchObject({ secret });
     expect((await call('get', '/v1/webhooks/crm.main/deliveries')).status).toBe(200);
     expect((await call('post', '/v1/webhooks/crm.main/disable')).body).toMatchObject({ status: 'disabled' });
     expect((await call('delete', '/v1/webhooks/crm.main')).status).toBe(204);

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { keys } from '@webhooks/core/redis/keys';
 import { buildEvent } from '@webhooks/core/testing/build-event';
 import { createClosables } from '@webhooks/core/testing/closables';
@@ -18,6 +17,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const { url, client } = willClose(await openTestRedis());
   const redis = new Redis(url, { maxRetriesPerRequest: null });
   willClose({ close: () => redis.disconnect() });
+  await once(redis, 'ready');
   const queues = { redis, prefix: 'bull' };
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
@@ -28,6 +28,8 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const eventHorizon = new BullmqEventHorizon(queues);
   const noted = () => client.zcard(keys.putBackEvents);
   let runs = 0;
+  const test = new EventEmitter();
+  const hasLooked = once(test, 'looked');
   const consumer = new BullmqFanOutConsumer({
     ...queues,
     concurrency: 1,
@@ -35,21 +37,20 @@ it('lets those who deliver in order know of an event that is put back, until it 
     emit: () => {},
     eventHorizon,
     deadLetters: { keep: async () => {} },
-    readEventJob: createReadEventJob({ resolveEndpoints: async () => [], validateEvent: async () => '' }),
+    readEventJob: async () => ({ event, source: 'http' }),
     async fanOutEvent() {
       runs += 1;
       if (runs === 1) throw new Error('OOM');
-      await looked;
+      await hasLooked;
     },
-  });
-  const looked = putBack.then(async () => {
-    expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([1, true]);
   });
   willClose({ close: () => consumer.stop() });
   await willClose(new BullmqEventQueue(queues)).add(event);
 
   consumer.start();
-  await looked;
+  await putBack;
+  expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([1, true]);
+  test.emit('looked');
   await completed;
   expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([0, false]);
 });

@@ -11,8 +11,8 @@ import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly fanOutEvent: FanOutEvent;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
-  readonly readEventJob: ReadEventJob;
   readonly eventHorizon: Pick<BullmqEventHorizon, 'notePutBack' | 'forgetPutBack'>;
+  readonly readEventJob: ReadEventJob;
 }
 
 /** Takes events off the queue: to the dead letters with what is invalid, to the fan-out with all else. */

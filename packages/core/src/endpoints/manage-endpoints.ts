@@ -57,8 +57,14 @@ export interface Rotated {
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
   const { endpointStore, deliveryStore, breakerStore, turnStore, healthStore } = deps;
-  const { requireKnownFilters, removeGate, wakeQueue, newId, newSecret, maxEndpoints } = deps;
-  const { clock, disable, raise } = deps;
+  const { removeGate, wakeQueue, requireKnownFilters, newId, newSecret, maxEndpoints, clock } = deps;
+  const { disable, raise } = deps;
+
+  // A turn from before has no meaning any more, and those that wait may go by other rules now.
+  async function reopenGate(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
+    if (before.ordering !== ordering) await turnStore.clear(id);
+    await wakeQueue.wake(accountId, id, clock());
+  }
 
   async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
     const id = await endpointStore.idOf(accountId, ref);
@@ -68,12 +74,6 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 
   async function change(accountId: AccountId, ref: EndpointRef, how: (endpoint: Endpoint) => Endpoint) {
     return found(await endpointStore.update(accountId, await idOf(accountId, ref), how));
-  }
-
-  // A turn from before has no meaning any more, and those that wait may go by other rules now.
-  async function reopenGate(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
-    if (before.ordering !== ordering) await turnStore.clear(id);
-    await wakeQueue.wake(accountId, id, clock());
   }
 
   return {

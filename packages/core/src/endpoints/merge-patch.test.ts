@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { mergePatch } from './merge-patch';
 
 describe('mergePatch', () => {
@@ -40,5 +41,30 @@ describe('mergePatch', () => {
     const merged = mergePatch({}, JSON.parse('{"a": {"__proto__": {"polluted": true}}}'));
     expect(JSON.stringify(merged)).toBe('{"a":{"__proto__":{"polluted":true}}}');
     expect({}).not.toHaveProperty('polluted');
+  });
+});
+
+describe('whatever target and patch are', () => {
+  // As they come out of JSON.parse, members called __proto__ included.
+  const json = fc.json().map((text) => JSON.parse(text) as unknown);
+
+  it('applying a patch twice is the same as once', () => {
+    fc.assert(
+      fc.property(json, json, (target, patch) => {
+        const once = mergePatch(target, patch);
+        expect(JSON.stringify(mergePatch(once, patch))).toBe(JSON.stringify(once));
+      }),
+    );
+  });
+
+  it('an empty patch changes no object, and neither input is touched', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), json), json, (target, patch) => {
+        const before = [JSON.stringify(target), JSON.stringify(patch)];
+        expect(JSON.stringify(mergePatch(target, {}))).toBe(before[0]);
+        mergePatch(target, patch);
+        expect([JSON.stringify(target), JSON.stringify(patch)]).toEqual(before);
+      }),
+    );
   });
 });

@@ -53,8 +53,8 @@ export function createRedisEventTypeStore(redis: RedisClient) {
         JSON.stringify(eventType),
         String(MAX_TYPES),
       );
-      if (record === null) throw tooMany();
-      return parse(String(record));
+      if (typeof record !== 'string') throw tooMany();
+      return parse(record);
     },
   });
 }

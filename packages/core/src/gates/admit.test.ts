@@ -181,3 +181,12 @@ describe('a half-open breaker', () => {
     expect((await permitStore.countFree(endpoint.id, 5)).nextInMs).toBeLessThanOrEqual(1_001);
   });
 });
+
+it('keeps no slot waiting for a place at an endpoint that is slow', async () => {
+  const { admit, lanes, windows, endpoint, freePlaces } = await arrange();
+  lanes.learn(endpoint.id, { outcome: 'response_timeout', durationMs: 15_000 });
+  while (freePlaces() > 0) await admit();
+  const wait = jest.spyOn(windows, 'enter');
+  expect(await admit({ lane: 'fast' })).toMatchObject({ kind: 'wait', reason: 'busy' });
+  expect(wait).not.toHaveBeenCalled();
+});

@@ -36,8 +36,8 @@ export interface AdmitDeps {
   readonly breakerStore: Pick<BreakerStore, 'claimProbe'>;
   readonly permitStore: Pick<PermitStore, 'take' | 'giveBack'>;
   readonly turnStore: Pick<TurnStore, 'isTurnOf'>;
-  readonly windows: Pick<InFlightWindows, 'enter' | 'leave'>;
-  readonly lanes: Pick<Lanes, 'enter' | 'leave'>;
+  readonly windows: Pick<InFlightWindows, 'enter' | 'enterAtOnce' | 'leave'>;
+  readonly lanes: Pick<Lanes, 'isSlow' | 'enter' | 'leave'>;
   /** How long an attempt may take at an endpoint that says nothing else. Milliseconds. */
   readonly attemptTimeoutMs: number;
   readonly clock: Clock;
@@ -66,25 +66,29 @@ export function createAdmit(deps: AdmitDeps) {
   const { breakerStore, permitStore, turnStore, windows, lanes, attemptTimeoutMs, clock } = deps;
 
   return async function admit(input: AdmitInput): Promise<Admission> {
-    const { endpoint, breaker, eventId, lane } = input;
+    const { endpoint, breaker, eventId } = input;
     if (endpoint.status === 'disabled') return wait('disabled');
     const phase = phaseOf(breaker, clock());
     if (phase === 'open') return wait('breaker_open', breaker.openUntil);
     if (endpoint.ordering === 'strict' && !(await turnStore.isTurnOf(endpoint.id, eventId))) {
       return wait('out_of_turn');
     }
-    const entry = lanes.enter(lane, endpoint.id, breaker.failures > 0);
-    if (entry.kind === 'move') return entry;
-    const taken = await orLeave(takePlace(input, phase === 'half_open'), () => lanes.leave(entry));
-    return isWait(taken) ? taken : { ...entry, ticket: taken };
+    if (!(await enterWindow(endpoint, breaker))) return wait('busy', clock() + BUSY_WAKE_MS);
+    return await orLeave(enterLane(input, phase === 'half_open'), () => windows.leave(endpoint.id, 'unused'));
   };
 
-  async function takePlace(input: AdmitInput, isProbe: boolean): Promise<Ticket | Wait> {
-    const { endpoint, breaker } = input;
-    if (!(await windows.enter(endpoint.id, breaker.failures > 0))) {
-      return wait('busy', clock() + BUSY_WAKE_MS);
-    }
-    return await orLeave(takeTicket(input, isProbe), () => windows.leave(endpoint.id, 'unused'));
+  // A slow receiver will hardly free a place before patience is over; until then it would only cost a slot.
+  async function enterWindow({ id }: Endpoint, { failures }: BreakerState): Promise<boolean> {
+    const isFailing = failures > 0;
+    return lanes.isSlow(id) ? windows.enterAtOnce(id, isFailing) : await windows.enter(id, isFailing);
+  }
+
+  async function enterLane(input: AdmitInput, isProbe: boolean): Promise<Admission> {
+    const { endpoint, breaker, lane } = input;
+    const entry = lanes.enter(lane, endpoint.id, breaker.failures > 0);
+    if (entry.kind === 'move') return entry;
+    const taken = await orLeave(takeTicket(input, isProbe), () => lanes.leave(entry));
+    return isWait(taken) ? taken : { ...entry, ticket: taken };
   }
 
   async function takeTicket(input: AdmitInput, isProbe: boolean): Promise<Ticket | Wait> {
@@ -120,14 +124,17 @@ function isWait(taken: Ticket | Wait): taken is Wait {
   return 'kind' in taken;
 }
 
-/** Leaves what was entered before, unless there is a ticket in the end: also when Redis could not be asked for it. */
-async function orLeave(taking: Promise<Ticket | Wait>, leave: () => void): Promise<Ticket | Wait> {
-  let hasTicket = false;
+/** Leaves what was entered before, unless it is made use of in the end: also when Redis could not be asked. */
+async function orLeave<Taken extends Ticket | Admission>(
+  taking: Promise<Taken>,
+  leave: () => void,
+): Promise<Taken> {
+  let isUsed = false;
   try {
     const taken = await taking;
-    hasTicket = !isWait(taken);
+    isUsed = !('kind' in taken) || taken.kind === 'admitted';
     return taken;
   } finally {
-    if (!hasTicket) leave();
+    if (!isUsed) leave();
   }
 }

@@ -77,3 +77,11 @@ it('starts anew with an endpoint that has had nothing under way', async () => {
   windows.leave(HERE, 'succeeded');
   expect(windows.freePlaces(HERE)).toBe(2);
 });
+
+it('tells at once whether there is a place, to whoever does not wait for one', () => {
+  const windows = new InFlightWindows({ maxSize: 1, patienceMs: 60_000 });
+  expect(windows.enterAtOnce('wh_1', false)).toBe(true);
+  expect(windows.enterAtOnce('wh_1', false)).toBe(false);
+  windows.leave('wh_1', 'unused');
+  expect(windows.enterAtOnce('wh_1', false)).toBe(true);
+});

@@ -41,9 +41,14 @@ export class InFlightWindows {
    * @param isFailing whether the endpoint's last attempt failed, be it another worker's.
    */
   async enter(endpointId: string, isFailing: boolean): Promise<boolean> {
+    return this.enterAtOnce(endpointId, isFailing) || (await this.#waitForPlace(endpointId));
+  }
+
+  /** The same without waiting, for an endpoint whose places are not expected to come free soon. */
+  enterAtOnce(endpointId: string, isFailing: boolean): boolean {
     const window = this.#windowOf(endpointId);
     if (isFailing && window.inFlight === 0) window.size = MIN_SIZE;
-    if (window.inFlight >= window.size) return await this.#waitForPlace(window);
+    if (window.inFlight >= window.size) return false;
     window.inFlight += 1;
     return true;
   }
@@ -82,7 +87,8 @@ export class InFlightWindows {
     }
   }
 
-  #waitForPlace(window: Window): Promise<boolean> {
+  #waitForPlace(endpointId: string): Promise<boolean> {
+    const window = this.#windowOf(endpointId);
     return new Promise((resolve) => {
       const waiter: Waiter = {
         admit: () => resolve(true),

@@ -49,6 +49,11 @@ export class Lanes {
     return ADMITTED_AS_STRANGER;
   }
 
+  /** Whether the last attempt here at the endpoint was a slow one. */
+  isSlow(endpointId: EndpointId): boolean {
+    return this.#paces.get(endpointId) === 'slow';
+  }
+
   leave({ asStranger }: Extract<LaneEntry, { kind: 'admitted' }>): void {
     if (asStranger) this.#strangersInside -= 1;
   }

@@ -85,3 +85,16 @@ it('keeps endpoints apart', async () => {
   await arrange().wake(NOW + 1_000);
   expect(await readDelays()).toEqual([1_000, 1_000]);
 });
+
+it('asks Redis once for a moment to come, and again once that is over', async () => {
+  let now = NOW;
+  const queue = willClose(new BullmqWakeQueue({ redis: redis.client, prefix: 'bull' }, () => now));
+  const [accountId, endpointId] = [uniqueAccountId(), uniqueEndpointId()];
+  await queue.wake(accountId, endpointId, NOW + 1_000);
+  await jobs.drain(true);
+  await queue.wake(accountId, endpointId, NOW + 1_000);
+  expect(await readDelays()).toEqual([]);
+  now = NOW + 1_000;
+  await queue.wake(accountId, endpointId, now);
+  expect(await readDelays()).toEqual([0]);
+});

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
@@ -10,10 +11,13 @@ import type { WakeJob } from './wake-job';
 // What is soon is wanted then; for what is far, one look for several requests will do.
 const FINE_MS = 100;
 const COARSE_MS = 5_000;
+const REMEMBERED_ENDPOINTS = 10_000;
 
 /** Delayed jobs that open gates: one for each endpoint and moment, however many deliveries ask for it. */
 export class BullmqWakeQueue implements WakeQueue {
   readonly #queue: BullmqOnDemandQueue;
+  /** For which moment an endpoint was asked for last. */
+  readonly #asked = new LRUCache<EndpointId, number>({ max: REMEMBERED_ENDPOINTS });
 
   constructor(
     connection: QueueConnection,
@@ -26,9 +30,12 @@ export class BullmqWakeQueue implements WakeQueue {
     const now = this.clock();
     const grainMs = at - now < COARSE_MS ? FINE_MS : COARSE_MS;
     const moment = Math.ceil(Math.max(at, now) / grainMs) * grainMs;
+    // Each of many that are held asks for the same: that it is on the queue already need not be asked of Redis.
+    if (this.#asked.get(endpointId) === moment && moment > now) return;
     const data: WakeJob = { account_id: accountId, endpoint_id: endpointId };
     const opts = { jobId: `${endpointId}.${moment}`, delay: moment - now };
     await this.#queue.add({ name: 'wake', data, opts });
+    this.#asked.set(endpointId, moment);
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { createNewId, encodeBytes, encodeTime } from './ids';
 
 describe('createNewId', () => {
@@ -49,4 +50,17 @@ describe('encodeBytes', () => {
     expect(encodeBytes(Uint8Array.of(0, 1, 31, 32, 255), 5)).toBe('01z0z');
     expect(encodeBytes(Uint8Array.of(7, 8), 1)).toBe('7');
   });
+});
+
+it('makes ids that sort in the order in which they were made, however the clock jumps', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 42 }), { minLength: 2, maxLength: 200 }), (times) => {
+      const clock = times.values();
+      const newId = createNewId(() => clock.next().value ?? 0);
+      const ids = times.map(() => newId('evt'));
+      expect(ids.toSorted()).toEqual(ids);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const id of ids) expect(id).toMatch(/^evt_[0-9a-z]{22}$/);
+    }),
+  );
 });

@@ -8,13 +8,13 @@ export type NewId = (prefix: string) => string;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 export const TIME_CHARACTERS = 10; // 50 bits of milliseconds: good for 35,000 years.
 const HALF_CHARACTERS = 6; // 2 × 30 random bits: two ids of one millisecond collide once in 10^17.
+const RANDOM_CHARACTERS = 2 * HALF_CHARACTERS;
 const HALF_RANGE = 32 ** HALF_CHARACTERS;
 // The half in front starts below the middle, so that there is room above it for all ids of a millisecond.
 const FRONT_RANGE = HALF_RANGE / 2;
 // From one id to the next within a millisecond: so far that its neighbour can't be guessed.
 const STEP_RANGE = 2 ** 24;
 const POOL_NUMBERS = 1_024;
-const DERIVED_CHARACTERS = 12; // 60 bits, as many as those of the others.
 
 /**
  * Ids that begin with the time, so that lists sort by them and neighbours in time are neighbours in Redis. Those of one
@@ -56,7 +56,7 @@ export function createSeededNewId(epochMs: number, seed: string): NewId {
 /** The id of what the source stands for: the same each time. */
 export function derivedId(prefix: string, epochMs: number, source: string): string {
   const digest = createHash('sha256').update(source).digest();
-  return `${prefix}_${encodeTime(epochMs)}${encodeBytes(digest, DERIVED_CHARACTERS)}`;
+  return `${prefix}_${encodeTime(epochMs)}${encodeBytes(digest, RANDOM_CHARACTERS)}`;
 }
 
 export function encodeTime(epochMs: number): string {

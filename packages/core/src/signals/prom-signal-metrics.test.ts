@@ -41,7 +41,7 @@ describe('createPromApiMetrics', () => {
   it('counts the connections that were refused by reason', async () => {
     const refused = signalSamples['connection.refused'];
     const signals = [refused, refused, { ...refused, reason: 'malformed' as const }];
-    expect(await scrape(createPromApiMetrics, signals)).toEqual([
+    expect(counted(await scrape(createPromApiMetrics, signals))).toEqual([
       'webhooks_http_connections_refused_total{reason="too_slow"} 2',
       'webhooks_http_connections_refused_total{reason="malformed"} 1',
     ]);

@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { z } from 'zod';
+import { pageQuery, presentPage } from './page';
+
+const cursorSchema = z.strictObject({ createdAt: z.number(), eventId: z.string() });
+const query = pageQuery(cursorSchema);
+
+it('gives back every cursor as it was, through the text that clients hand on', () => {
+  fc.assert(
+    fc.property(fc.record({ createdAt: fc.integer(), eventId: fc.string({ unit: 'binary' }) }), (cursor) => {
+      const { next_cursor } = presentPage([], cursor);
+      expect(query.parse({ cursor: next_cursor }).cursor).toEqual(cursor);
+    }),
+  );
+});
+
+it('takes no text for a cursor that is none, and never throws anything but what zod says', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.base64String(), fc.json()), (text) => {
+      const parsed = query.safeParse({ cursor: text });
+      expect(parsed.success ? cursorSchema.safeParse(parsed.data.cursor).success : true).toBe(true);
+    }),
+  );
+});
+
+it('says that there is more exactly when there is a cursor', () => {
+  expect(presentPage([1], undefined)).toEqual({ data: [1], next_cursor: null, has_more: false });
+  expect(presentPage([1], { any: 'thing' })).toMatchObject({
+    has_more: true,
+    next_cursor: expect.any(String),
+  });
+});

@@ -1,0 +1,35 @@
+import { blocksOf, examplesOf, readPage } from './read-page';
+import { Reader } from './reader';
+
+/** What differs from one run to the next. */
+const VARYING: readonly (readonly [RegExp, string])[] = [
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>'],
+  [/whsec_[A-Za-z0-9+/=]+/g, '<secret>'],
+  [/\b(wh|evt)_[0-9a-z]{22}/g, '<$1>'],
+  [/127\.0\.0\.1:\d+/g, '<receiver>'],
+];
+
+describe('the page of the API', () => {
+  let reader: Reader;
+
+  beforeAll(async () => {
+    reader = await Reader.start();
+    const [, talk = ''] = blocksOf(await readPage('getting-started.md'), 'sh');
+    await reader.terminal.paste(reader.adapt(talk));
+  });
+  afterAll(() => reader.stop());
+
+  it('shows requests as they can be pasted, and what they are answered with', async () => {
+    const examples = examplesOf(await readPage('api.md'));
+    expect(examples.length).toBeGreaterThan(0);
+    for (const { commands, answer } of examples) {
+      if (commands.includes('/deliveries')) await reader.terminal.waitFor(/"status":"held"/, commands);
+      const printed = await reader.terminal.paste(reader.adapt(commands));
+      expect(steady(printed)).toEqual(steady(answer));
+    }
+  });
+});
+
+function steady(json: string): unknown {
+  return JSON.parse(VARYING.reduce((text, [varying, name]) => text.replace(varying, name), json));
+}

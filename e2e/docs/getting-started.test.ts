@@ -1,0 +1,58 @@
+import { until } from '../support/until';
+import { blocksOf, readPage } from './read-page';
+import { Reader } from './reader';
+
+describe('the page Getting started', () => {
+  let reader: Reader;
+
+  beforeAll(async () => {
+    reader = await Reader.start({ RETRY_SCHEDULE: '1s,1s' });
+  });
+  afterAll(() => reader.stop());
+
+  it('leads to verified deliveries, a retry and a rotated secret by what can be pasted from it', async () => {
+    const { terminal } = reader;
+    const blocks = blocksOf(await readPage('getting-started.md'), 'sh').map((block) => reader.adapt(block));
+    const [
+      start,
+      talk,
+      register,
+      receive,
+      publish,
+      fail,
+      look,
+      rotate,
+      restart,
+      publishAgain,
+      cleanUp,
+      ...rest
+    ] = blocks;
+    expect(start).toBe('npm start');
+    expect(rest).toEqual([]);
+
+    expect(await terminal.paste(talk)).toContain('"data":[]');
+    expect(await terminal.paste(register)).toContain('"secret":"whsec_');
+    await terminal.paste(receive);
+    await receiverListens();
+
+    await terminal.paste(publish);
+    await terminal.waitFor(/attempt 1: 204\n/);
+    await terminal.paste(fail);
+    await terminal.waitFor(/attempt 1: 500\nreceiver: \S+, attempt 2: 204\n/);
+    await terminal.waitFor(/"status":"delivered","attempt_count":2/, look);
+
+    await terminal.paste(rotate);
+    await terminal.waitFor(/(attempt 1: 204[^]*){2}/);
+    await terminal.paste(restart);
+    await receiverListens();
+    await terminal.paste(publishAgain);
+    await terminal.waitFor(/(attempt 1: 204[^]*){3}/);
+
+    await terminal.paste(cleanUp);
+    expect(await terminal.paste('api webhooks')).toContain('"data":[]');
+  });
+
+  async function receiverListens(): Promise<void> {
+    await until(async () => await fetch(`http://127.0.0.1:${reader.receiverPort}`).catch(() => undefined));
+  }
+});

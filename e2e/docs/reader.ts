@@ -1,0 +1,43 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../support/free-port';
+import { newApiKey, Stack } from '../support/stack';
+import { Terminal } from './terminal';
+
+const ROOT = join(__dirname, '..', '..');
+const API_ON_PAGES = 'http://127.0.0.1:3000';
+const RECEIVER_ON_PAGES = /\b4000\b/g;
+
+/** Somebody with a service that runs and a terminal in its folder, who pastes what the pages say. */
+export class Reader {
+  private constructor(
+    readonly stack: Stack,
+    readonly terminal: Terminal,
+    readonly receiverPort: number,
+    private readonly folder: string,
+  ) {}
+
+  static async start(environment: Readonly<Record<string, string>> = {}): Promise<Reader> {
+    const apiKey = newApiKey();
+    const stack = await Stack.start({ environment: { BOOTSTRAP_API_KEY: apiKey, ...environment } });
+    const folder = await mkdtemp(join(tmpdir(), 'webhooks-reader-'));
+    await mkdir(join(folder, '.data'));
+    await writeFile(join(folder, '.data', 'api-key'), apiKey);
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    return new Reader(stack, new Terminal(folder), await freePort(), folder);
+  }
+
+  /** A block of a page, with the ports of this reader's service and receiver. */
+  adapt(block: string): string {
+    return block
+      .replaceAll(API_ON_PAGES, this.stack.client.baseUrl)
+      .replaceAll(RECEIVER_ON_PAGES, String(this.receiverPort));
+  }
+
+  async stop(): Promise<void> {
+    await this.terminal.close();
+    await this.stack.stop();
+    await rm(this.folder, { recursive: true });
+  }
+}

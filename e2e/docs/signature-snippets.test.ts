@@ -1,0 +1,197 @@
+import { spawnSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { signBody, signMessage } from '@webhooks/signature';
+import { blocksOf, readPage } from './read-page';
+
+interface Runtime {
+  readonly language: string;
+  /** Prints a version and ends with 0 where it is installed. */
+  readonly probe: readonly [string, ...string[]];
+  readonly snippet: string;
+  /** Reads requests from its standard input and has the snippet judge each. */
+  readonly checker: string;
+  readonly otherFiles?: Readonly<Record<string, string>>;
+  readonly commands: readonly (readonly [string, ...string[]])[];
+}
+
+const RUNTIMES: readonly Runtime[] = [
+  {
+    language: 'js',
+    probe: [process.execPath, '--version'],
+    snippet: 'snippet.mjs',
+    checker: 'check.mjs',
+    commands: [[process.execPath, 'check.mjs']],
+  },
+  {
+    language: 'python',
+    probe: ['python3', '--version'],
+    snippet: 'snippet.py',
+    checker: 'check.py',
+    commands: [['python3', 'check.py']],
+  },
+  {
+    language: 'go',
+    probe: ['go', 'version'],
+    snippet: 'webhooks/webhooks.go',
+    checker: 'check.go',
+    otherFiles: { 'go.mod': 'module example\n\ngo 1.18\n' },
+    commands: [['go', 'run', 'check.go']],
+  },
+  {
+    language: 'ruby',
+    probe: ['ruby', '--version'],
+    snippet: 'snippet.rb',
+    checker: 'check.rb',
+    commands: [['ruby', 'check.rb']],
+  },
+  {
+    language: 'php',
+    probe: ['php', '--version'],
+    snippet: 'snippet.php',
+    checker: 'check.php',
+    commands: [['php', 'check.php']],
+  },
+  {
+    language: 'java',
+    probe: ['javac', '-version'],
+    snippet: 'WebhookSignature.java',
+    checker: 'Check.java',
+    commands: [
+      ['javac', 'WebhookSignature.java', 'Check.java'],
+      ['java', 'Check'],
+    ],
+  },
+];
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const OTHER_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
+const BODY = '{"type":"brief.created","data":{"title":"Über uns\\u2028 / 🚀"}}';
+const ID = 'evt_01m7z10j5c4fq3r52bewgh';
+const NOW = Math.floor(Date.now() / 1000);
+const HOUR = 3600;
+
+interface Case {
+  readonly what: string;
+  readonly isGenuine: boolean;
+  readonly scheme: 'body' | 'message';
+  readonly body: string;
+  /** In the order of the function's parameters; `undefined` is missing. */
+  readonly headers: readonly (string | undefined)[];
+}
+
+const cases: readonly Case[] = [
+  ofBody('its signature', true, signBody(SECRET, BODY)),
+  ofBody('a signature by another secret', false, signBody(OTHER_SECRET, BODY)),
+  ofBody('a signature over another body', false, signBody(SECRET, `${BODY} `)),
+  ofBody('no header', false, undefined),
+  ofBody('a shorter signature', false, signBody(SECRET, BODY).slice(0, -1)),
+  ofBody('a longer signature', false, `${signBody(SECRET, BODY)}0`),
+  ofBody('letters beyond ASCII', false, `sha256=${'ü'.repeat(64)}`),
+  ofMessage('its signature', true, {}),
+  ofMessage('its signature after another one', true, { secrets: [OTHER_SECRET, SECRET] }),
+  ofMessage('a signature by another secret', false, { secrets: [OTHER_SECRET] }),
+  ofMessage('a signature over another body', false, { signedBody: `${BODY} ` }),
+  ofMessage('a signature over another id', false, { signedId: 'evt_other' }),
+  ofMessage('an old request', false, { timestamp: NOW - HOUR }),
+  ofMessage('a request from the future', false, { timestamp: NOW + HOUR }),
+  ofMessage('a time that is none', false, { sentTimestamp: 'yesterday' }),
+  ofMessage('another time than was signed', false, { sentTimestamp: String(NOW - 1) }),
+  ofMessage('no id', false, { missing: 0 }),
+  ofMessage('no time', false, { missing: 1 }),
+  ofMessage('no signature', false, { missing: 2 }),
+  ofMessage('a shorter signature', false, { change: (signature) => signature.slice(0, -1) }),
+  ofMessage('a longer signature', false, { change: (signature) => `${signature}=` }),
+  ofMessage('letters beyond ASCII', false, { change: () => `v1,${'ü'.repeat(43)}=` }),
+];
+
+describe("the signature page's snippet", () => {
+  for (const runtime of RUNTIMES) {
+    const check = isInstalled(runtime) ? it : it.skip;
+    check(titleOf(runtime), () => expectRightVerdicts(runtime));
+  }
+});
+
+function titleOf(runtime: Runtime): string {
+  const title = `in ${runtime.language} accepts what is genuine and nothing else`;
+  if (isInstalled(runtime)) return title;
+  const reason = `there is no ${runtime.probe[0]} here`;
+  console.warn(`SKIPPED: the signature page's snippet in ${runtime.language}, because ${reason}.`);
+  return `${title} (skipped: ${reason})`;
+}
+
+function isInstalled({ probe: [command, ...options] }: Runtime): boolean {
+  return spawnSync(command, options).status === 0;
+}
+
+async function expectRightVerdicts(runtime: Runtime): Promise<void> {
+  const verdicts = await judge(runtime);
+  expect(verdicts).toEqual(cases.map(({ scheme, what, isGenuine }) => [scheme, what, isGenuine]));
+}
+
+async function judge(runtime: Runtime): Promise<unknown[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-snippet-'));
+  try {
+    await writeFiles(folder, runtime);
+    const lines = runCommands(folder, runtime).trim().split('\n');
+    expect(lines).toHaveLength(cases.length);
+    return cases.map(({ scheme, what }, index) => [scheme, what, lines[index] === 'true']);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function writeFiles(folder: string, { language, snippet, checker, otherFiles = {} }: Runtime) {
+  const [text] = blocksOf(await readPage('verifying-signatures.md'), language);
+  if (text === undefined) throw new Error(`The page has no snippet in ${language}.`);
+  await cp(join(__dirname, 'checkers', checker), join(folder, checker));
+  for (const [path, content] of Object.entries({ ...otherFiles, [snippet]: text })) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+/** @returns the standard output of the last one. */
+function runCommands(folder: string, { commands }: Runtime): string {
+  let output = '';
+  for (const [command, ...options] of commands) {
+    const result = spawnSync(command, options, { cwd: folder, input: requests(), encoding: 'utf8' });
+    if (result.status !== 0) throw new Error(`${command} ended with ${result.status}: ${result.stderr}`);
+    output = result.stdout;
+  }
+  return output;
+}
+
+function requests(): string {
+  return cases
+    .map(({ scheme, body, headers }) => {
+      const cells = [scheme, SECRET, Buffer.from(body).toString('base64'), ...headers];
+      return `${cells.map((cell) => cell ?? '-').join('\t')}\n`;
+    })
+    .join('');
+}
+
+function ofBody(what: string, isGenuine: boolean, signature: string | undefined): Case {
+  return { what, isGenuine, scheme: 'body', body: BODY, headers: [signature] };
+}
+
+interface MessageFault {
+  readonly secrets?: readonly string[];
+  readonly signedBody?: string;
+  readonly signedId?: string;
+  readonly timestamp?: number;
+  readonly sentTimestamp?: string;
+  readonly missing?: number;
+  readonly change?: (signature: string) => string;
+}
+
+function ofMessage(what: string, isGenuine: boolean, fault: MessageFault): Case {
+  const { secrets = [SECRET], signedBody = BODY, signedId = ID, timestamp = NOW } = fault;
+  const { sentTimestamp = String(timestamp), missing, change = (signature: string) => signature } = fault;
+  const signature = change(signMessage(secrets, { id: signedId, timestamp, body: signedBody }));
+  const headers = [ID, sentTimestamp, signature].map((value, index) =>
+    index === missing ? undefined : value,
+  );
+  return { what, isGenuine, scheme: 'message', body: BODY, headers };
+}
