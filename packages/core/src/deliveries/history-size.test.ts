@@ -14,7 +14,7 @@ import { createRedisDeliveryStore } from './redis-delivery-store';
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
-const COUNT = 1_000;
+const COUNT = 200;
 
 let redis: TestRedis;
 const { willClose, closeAll } = createClosables();
