@@ -226,9 +226,9 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
     expect(body.data.map(({ id }: { id: string }) => names.get(id))).toEqual(expected);
   });
 
-  it('looks at a thousand in one request, and goes on from there in the next one', async () => {
+  it('looks at some hundreds in one request, and goes on from there in the next one', async () => {
     const client = api.redis.client.pipeline();
-    const count = 1_500;
+    const count = 800;
     for (let i = 0; i < count; i += 1) {
       client.zadd(keys.deliveries(endpoint.id), ACCEPTED_AT + 1 + i, `evt_of_others_${i}`);
     }

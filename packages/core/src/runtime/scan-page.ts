@@ -22,7 +22,7 @@ export interface Page<Found, Cursor> {
 
 const BATCH = 250;
 /** After so many entries a page ends, however few of them were shown: the next one goes on from there. */
-export const MOST_SCANNED = 1_000;
+export const MOST_SCANNED = 500;
 
 /** A page of those entries of a list that are to be shown: in bounded time, also where hardly any is. */
 export async function scanPage<Entry, Found, Cursor>({
