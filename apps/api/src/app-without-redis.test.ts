@@ -18,6 +18,7 @@ import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoin
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createEventTypes } from '@webhooks/core/events/event-types';
+import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
@@ -166,6 +167,7 @@ describe('when Redis falls silent after a key was found', () => {
     const healthStore = createRedisHealthStore(redis, 60_000);
     const wakeQueue = willClose(new BullmqWakeQueue({ redis, prefix: 'bull' }, clock));
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
+    const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore });
     return createApp({
       routes: createRoutes({
         endpoints: createManageEndpoints({
@@ -185,12 +187,8 @@ describe('when Redis falls silent after a key was found', () => {
           raise: () => {},
         }),
         readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
-        deliveries: createReadDeliveries({
-          endpointStore,
-          eventStore,
-          deliveryStore,
-          parkedStore,
-        }),
+        deliveries,
+        events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
         acceptEvents: createAcceptEvents({
           eventQueue,
           eventStore,

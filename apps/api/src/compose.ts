@@ -25,6 +25,7 @@ import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createEventTypes } from '@webhooks/core/events/event-types';
+import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
@@ -84,7 +85,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   );
   const accountStore = createRedisAccountStore(storeRedis);
   const eventTypeStore = createRedisEventTypeStore(storeRedis);
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
@@ -113,6 +114,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   });
   const { RATE_LIMIT, AUTH_FAILURE_LIMIT } = config;
 
+  const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore });
   const app = createApp({
     routes: createRoutes({
       endpoints: createManageEndpoints({
@@ -132,7 +134,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         raise: operationalEvents.raise,
       }),
       readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
-      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore }),
+      deliveries,
+      events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
       acceptEvents: createAcceptEvents({
         eventQueue,
         eventStore,

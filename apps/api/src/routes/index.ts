@@ -6,6 +6,7 @@ import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints'
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
 import type { EventTypes } from '@webhooks/core/events/event-types';
+import type { ReadEvents } from '@webhooks/core/events/read-events';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { Route } from '../http/route';
 import { createAccount } from './create-account';
@@ -16,7 +17,9 @@ import { disableWebhook } from './disable-webhook';
 import { enableWebhook } from './enable-webhook';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
+import { listEventDeliveries } from './list-event-deliveries';
 import { listEventTypes } from './list-event-types';
+import { listEvents } from './list-events';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
 import { publishBatch } from './publish-batch';
@@ -24,6 +27,7 @@ import { publishEvent } from './publish-event';
 import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
 import { readDelivery } from './read-delivery';
+import { readEvent } from './read-event';
 import { readEventType } from './read-event-type';
 import { readWebhook } from './read-webhook';
 import { readWebhookSecret } from './read-webhook-secret';
@@ -35,6 +39,7 @@ export interface RouteDeps {
   readonly endpoints: ManageEndpoints;
   readonly readHealth: ReadHealth;
   readonly deliveries: ReadDeliveries;
+  readonly events: ReadEvents;
   readonly acceptEvents: AcceptEvents;
   readonly urlRules: TargetUrlRules;
   readonly apiKeys: ManageApiKeys;
@@ -45,7 +50,7 @@ export interface RouteDeps {
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
-  const { endpoints, readHealth, deliveries, acceptEvents, urlRules } = deps;
+  const { endpoints, readHealth, deliveries, events, acceptEvents, urlRules } = deps;
   const { apiKeys, accounts, eventTypes, clock } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
@@ -59,8 +64,11 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
+    listEvents(events), //                   GET    /v1/events
     publishEvent(acceptEvents), //           POST   /v1/events
     publishBatch(acceptEvents), //           POST   /v1/events/batch
+    readEvent(events), //                    GET    /v1/events/:id
+    listEventDeliveries(deliveries), //      GET    /v1/events/:id/deliveries
     listEventTypes(eventTypes), //           GET    /v1/event-types
     readEventType(eventTypes), //            GET    /v1/event-types/:name
     putEventType(eventTypes), //             PUT    /v1/event-types/:name

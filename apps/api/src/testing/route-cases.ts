@@ -16,7 +16,7 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@webhooks/core
 import type { Route } from '../http/route';
 
 /** What an id in a route's path can belong to. */
-export type Resource = 'webhook' | 'delivery' | 'apiKey' | 'account';
+export type Resource = 'webhook' | 'delivery' | 'event' | 'apiKey' | 'account';
 
 /** A route, and what tests of every route need to know of it. */
 export interface RouteCase {
@@ -91,6 +91,7 @@ export const routeCases: readonly RouteCase[] = [
     isList: true,
   },
   { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
+  { method: 'get', path: '/v1/events', scope: 'deliveries:read', status: 200, isList: true },
   {
     method: 'post',
     path: '/v1/events',
@@ -107,6 +108,15 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     creates: true,
     maxBodyBytes: 5 * 1024 * 1024,
+  },
+  { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
+  {
+    method: 'get',
+    path: '/v1/events/:id/deliveries',
+    scope: 'deliveries:read',
+    of: 'event',
+    status: 200,
+    isList: true,
   },
   { method: 'get', path: '/v1/event-types', scope: 'any', status: 200 },
   {
@@ -168,12 +178,15 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   await createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt });
   await createRedisApiKeyStore(client).save(apiKey);
   await createRedisEndpointStore(client, testSealer).create(endpoint);
-  await createRedisEventStore(client, 60_000).save(event);
+  const eventStore = createRedisEventStore(client, 60_000);
+  await eventStore.save(event);
+  await eventStore.addReceivers(accountId, event.id, [endpoint.id]);
   await createRedisEventTypeStore(client).replace(CUSTOM_TYPE);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
   return {
     webhook: endpoint.id,
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
+    event: event.id,
     apiKey: apiKey.id,
     account: accountId,
   };
@@ -185,6 +198,7 @@ export function unknownIds(): Belongings {
   return {
     webhook: endpointId,
     delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }),
+    event: uniqueEventId(),
     apiKey: buildApiKey().record.id,
     account: uniqueAccountId(),
   };
@@ -192,7 +206,7 @@ export function unknownIds(): Belongings {
 
 /** The same text in the place of every id. */
 export function sameIds(id: string): Belongings {
-  return { webhook: id, delivery: id, apiKey: id, account: id };
+  return { webhook: id, delivery: id, event: id, apiKey: id, account: id };
 }
 
 export function pathTo({ path, at, of }: RouteCase, belongings: Belongings): string {

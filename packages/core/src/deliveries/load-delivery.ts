@@ -10,6 +10,7 @@ import type { AnnounceEnd } from './announce-end';
 import type { DeliveryState } from './delivery-log';
 import type { DeliveryRun } from './delivery-run';
 import type { DeliveryStore } from './redis-delivery-store';
+import type { Trigger } from './trigger';
 
 export interface LoadDeliveryDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
@@ -29,6 +30,7 @@ export interface ReadyDelivery {
   readonly endpoint: Endpoint;
   readonly breaker: BreakerState;
   readonly attemptNumber: number;
+  readonly trigger: Trigger;
 }
 
 export type LoadedDelivery =
@@ -50,7 +52,15 @@ export function createLoadDelivery(deps: LoadDeliveryDeps) {
       // It ran before its time, after a crash or an error: the record knows when it is due.
       const { nextAttemptAt: dueAt = 0, attempts } = state;
       if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
-      return { kind: 'ready', run, event, endpoint, breaker, attemptNumber: attempts.length + 1 };
+      return {
+        kind: 'ready',
+        run,
+        event,
+        endpoint,
+        breaker,
+        attemptNumber: attempts.length + 1,
+        trigger: 'schedule',
+      };
     }
     if (!hasEnded(state)) await cancel(run, endpoint ? 'event_expired' : 'endpoint_deleted', event);
     if (endpoint) await deps.passTurn(endpoint, run.eventId);
