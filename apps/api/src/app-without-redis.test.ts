@@ -7,7 +7,9 @@ import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
+import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createResend } from '@webhooks/core/deliveries/resend';
 import { createDisable } from '@webhooks/core/endpoints/disable';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
@@ -15,17 +17,24 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
+import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createEventTypes } from '@webhooks/core/events/event-types';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
+import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createManageReplays } from '@webhooks/core/replays/manage-replays';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
@@ -161,38 +170,51 @@ describe('when Redis falls silent after a key was found', () => {
     const healthStore = createRedisHealthStore(redis, 60_000);
     const wakeQueue = willClose(new BullmqWakeQueue({ redis, prefix: 'bull' }, clock));
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
+    const resendQueue = willClose(new BullmqResendQueue({ redis, prefix: 'bull' }));
+    const replayQueue = willClose(new BullmqReplayQueue({ redis, prefix: 'bull' }));
+    const endpoints = createManageEndpoints({
+      endpointStore,
+      deliveryStore,
+      healthStore,
+      breakerStore,
+      turnStore: createRedisTurnStore(redis),
+      removeGate: createRedisRemoveGate(redis),
+      wakeQueue,
+      newId,
+      newSecret,
+      maxEndpoints: 500,
+      clock,
+      disable: createDisable({ endpointStore, clock, emit }),
+      raise: () => {},
+    });
+    const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore });
+    const acceptEvents = createAcceptEvents({
+      eventQueue,
+      eventStore,
+      eventClaims: createRedisEventClaimStore(redis, 60_000),
+      resolveEndpoints: createResolveEndpoints(endpointStore),
+      emit,
+      maxBytes: 1_024,
+    });
+    const eventTypes = createEventTypes({ eventTypeStore: createRedisEventTypeStore(redis), clock });
     return createApp({
       routes: createRoutes({
-        endpoints: createManageEndpoints({
-          endpointStore,
-          deliveryStore,
-          healthStore,
-          breakerStore,
-          turnStore: createRedisTurnStore(redis),
-          removeGate: createRedisRemoveGate(redis),
-          wakeQueue,
-          newId,
-          newSecret,
-          maxEndpoints: 500,
-          clock,
-          disable: createDisable({ endpointStore, clock, emit }),
-          raise: () => {},
-        }),
+        endpoints,
         readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
-        deliveries: createReadDeliveries({
+        deliveries,
+        redeliver: createRedeliver({
+          deliveries,
+          resend: createResend({ deliveryStore, parkedStore, resendQueue, clock, emit }),
+        }),
+        replays: createManageReplays({
           endpointStore,
-          eventStore,
-          deliveryStore,
-          parkedStore,
-        }),
-        acceptEvents: createAcceptEvents({
-          eventQueue,
-          eventStore,
-          eventClaims: createRedisEventClaimStore(redis, 60_000),
-          resolveEndpoints: createResolveEndpoints(endpointStore),
+          replayStore: createRedisReplayStore(redis, 60_000),
+          replayQueue,
+          clock,
           emit,
-          maxBytes: 1_024,
         }),
+        acceptEvents,
+        testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
         urlRules: buildTargetUrlRules(),
         apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
         accounts: createManageAccounts({ accountStore, newId, clock }),

@@ -7,15 +7,17 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';
+import { buildReplayOrder } from '@webhooks/core/testing/build-replay';
 import type { TestRedis } from '@webhooks/core/testing/test-redis';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
 
 /** What an id in a route's path can belong to. */
-export type Resource = 'webhook' | 'delivery' | 'apiKey' | 'account';
+export type Resource = 'webhook' | 'delivery' | 'replay' | 'apiKey' | 'account';
 
 /** A route, and what tests of every route need to know of it. */
 export interface RouteCase {
@@ -71,6 +73,15 @@ export const routeCases: readonly RouteCase[] = [
     creates: true,
   },
   {
+    method: 'post',
+    path: '/v1/webhooks/:id/test',
+    scope: 'webhooks:write',
+    of: 'webhook',
+    body: { type: keywordQuickWin.name },
+    status: 202,
+    creates: true,
+  },
+  {
     method: 'get',
     path: '/v1/webhooks/:id/deliveries',
     scope: 'deliveries:read',
@@ -79,6 +90,33 @@ export const routeCases: readonly RouteCase[] = [
     isList: true,
   },
   { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
+  {
+    method: 'post',
+    path: '/v1/deliveries/:id/redeliver',
+    scope: 'deliveries:write',
+    of: 'delivery',
+    status: 202,
+    creates: true,
+  },
+  {
+    method: 'post',
+    path: '/v1/webhooks/:id/replays',
+    scope: 'deliveries:write',
+    of: 'webhook',
+    body: { since: '2026-01-01T00:00:00Z', mode: 'failed' },
+    status: 202,
+    creates: true,
+  },
+  {
+    method: 'get',
+    path: '/v1/webhooks/:id/replays',
+    scope: 'deliveries:read',
+    of: 'webhook',
+    status: 200,
+    isList: true,
+  },
+  { method: 'get', path: '/v1/replays/:id', scope: 'deliveries:read', of: 'replay', status: 200 },
+  { method: 'delete', path: '/v1/replays/:id', scope: 'deliveries:write', of: 'replay', status: 204 },
   {
     method: 'post',
     path: '/v1/events',
@@ -135,14 +173,17 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const event = buildEvent({ accountId });
   const deliveryStore = createRedisDeliveryStore(client, { ageMs: 60_000, count: 100 });
   const { record: apiKey } = buildApiKey({ accountId });
+  const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });
   await createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt });
   await createRedisApiKeyStore(client).save(apiKey);
   await createRedisEndpointStore(client, testSealer).create(endpoint);
   await createRedisEventStore(client, 60_000).save(event);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+  await createRedisReplayStore(client, 60_000).create(replay);
   return {
     webhook: endpoint.id,
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
+    replay: replay.id,
     apiKey: apiKey.id,
     account: accountId,
   };
@@ -154,6 +195,7 @@ export function unknownIds(): Belongings {
   return {
     webhook: endpointId,
     delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }),
+    replay: buildReplayOrder().id,
     apiKey: buildApiKey().record.id,
     account: uniqueAccountId(),
   };
@@ -161,7 +203,7 @@ export function unknownIds(): Belongings {
 
 /** The same text in the place of every id. */
 export function sameIds(id: string): Belongings {
-  return { webhook: id, delivery: id, apiKey: id, account: id };
+  return { webhook: id, delivery: id, replay: id, apiKey: id, account: id };
 }
 
 export function pathTo({ path, of }: RouteCase, belongings: Belongings): string {

@@ -30,6 +30,7 @@ export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps
       ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
       ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
     });
-    if (decision.kind !== 'retry') announceEnd({ eventId, endpointId }, decision.kind, event);
+    if (decision.kind === 'retry' || decision.kind === 'stays_delivered') return;
+    announceEnd({ eventId, endpointId }, decision.kind, event);
   };
 }

@@ -18,10 +18,13 @@ import type { AccountId, EventId } from '../events/event';
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
  * | `{event-types}` | hash | name → an event type that an operator added | for ever |
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
+ * | `events:{account}` | sorted set | the account's event ids by time of acceptance | RETENTION, a million of them |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
  * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
+ * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
+ * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
  * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released, RETENTION |
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it expires | an hour |
@@ -43,9 +46,12 @@ export const keys = {
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   eventTypes: () => '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
+  replay: (replay: string) => `replay:{${replay}}`,
+  replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
   permits: (endpoint: EndpointId) => `permits:{${endpoint}}`,

@@ -1,0 +1,21 @@
+import type { Redeliver } from '@webhooks/core/deliveries/redeliver';
+import { z } from 'zod';
+import { defineRoute } from '../http/route';
+import { presentDeliveryWithAttempts } from './present-delivery';
+
+const REQUEST_ID_PREFIX = 'rdl';
+
+/** Once more, now, under the same `webhook-id`. */
+export function redeliverDelivery(redeliver: Redeliver) {
+  return defineRoute({
+    method: 'post',
+    path: '/v1/deliveries/:id/redeliver',
+    scope: 'deliveries:write',
+    request: { params: z.object({ id: z.string() }) },
+    creates: true,
+    async handle({ apiKey, params, newId }) {
+      const delivery = await redeliver(apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
+      return { status: 202, body: presentDeliveryWithAttempts(delivery) };
+    },
+  });
+}
