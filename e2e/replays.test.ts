@@ -84,9 +84,9 @@ it('replays 10,000 missing events, and goes on where a worker was killed', async
   const [doomed] = stack.workers;
   const receiver = await Receiver.start();
   const webhook = await stack.client.register(receiver.url);
-  const replay = await startReplay(webhook.id, { mode: 'missing', rate: 1_000 });
+  const replay = await startReplay(webhook.id, { mode: 'missing', rate: 500 });
 
-  await receiver.waitFor(COUNT / 2);
+  await until(async () => ((await readReplay(replay.id)).enqueued >= COUNT / 2 ? true : undefined));
   await doomed?.end('SIGKILL');
   const atKill = await readReplay(replay.id);
   expect(atKill).toMatchObject({ status: 'running', found: COUNT });

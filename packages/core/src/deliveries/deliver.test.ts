@@ -929,6 +929,12 @@ describe('a delivery that somebody requested once more', () => {
     expect(await readRecord()).toMatchObject({ status: 'pending', isOpen: true });
   });
 
+  it('is not late, however old its event is', async () => {
+    const { deliver, signals } = await arrange({ log: [exhausted, requested], results: [answered(204)] });
+    await deliver();
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'delivered', lagMs: SEND_MS }]);
+  });
+
   it('is sent once and stays delivered if it was, whatever comes of that; nobody is told of its end', async () => {
     const { deliver, requests, readRecord, signals, raised } = await arrange({
       log: [accepted, requested],

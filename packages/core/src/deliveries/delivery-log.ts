@@ -71,6 +71,8 @@ export interface DeliveryState {
   /** What began with the last request, or with the fan-out. */
   readonly round: {
     readonly trigger: Trigger;
+    /** Milliseconds since the Unix epoch. */
+    readonly requestedAt?: number;
     /** How many attempts it has had. */
     readonly attempts: number;
   };
@@ -117,7 +119,6 @@ function toLine(fact: DeliveryFact): Line {
 
 function apply(state: DeliveryState, line: Line): DeliveryState {
   const status = statusAfter(state, line);
-  const { trigger, attempts } = state.round;
   if ('q' in line) {
     return {
       ...state,
@@ -125,7 +126,7 @@ function apply(state: DeliveryState, line: Line): DeliveryState {
       nextAttemptAt: undefined,
       isOpen: true,
       requestIds: [...state.requestIds, line.q],
-      round: { trigger: line.g, attempts: 0 },
+      round: { trigger: line.g, requestedAt: line.t, attempts: 0 },
     };
   }
   return {
@@ -134,7 +135,7 @@ function apply(state: DeliveryState, line: Line): DeliveryState {
     attempts: 'c' in line ? state.attempts : [...state.attempts, toAttempt(line)],
     nextAttemptAt: status === 'pending' && 'r' in line ? line.r : undefined,
     isOpen: status === 'pending',
-    round: 'c' in line ? state.round : { trigger, attempts: attempts + 1 },
+    round: 'c' in line ? state.round : { ...state.round, attempts: state.round.attempts + 1 },
   };
 }
 

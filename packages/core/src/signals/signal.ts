@@ -88,7 +88,7 @@ export type Signal =
       readonly eventId: EventId;
       readonly endpointId: EndpointId;
       readonly status: EndStatus;
-      /** From the acceptance of the event until now. */
+      /** From the acceptance of the event, or from when somebody requested it, until now. */
       readonly lagMs: number;
     }
   | {
