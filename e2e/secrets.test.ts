@@ -39,6 +39,7 @@ it('leaves no secret and no key readable in Redis or in a log, whatever happens 
     url: receiver.url,
     events: ['*'],
     secret: first,
+    headers: { authorization: 'Bearer receiver-token' },
     tls: { ca: clientCertificate, client_certificate: clientCertificate, client_key: clientKey },
   };
   // With a key, so that the answers are kept as well.
@@ -60,7 +61,8 @@ it('leaves no secret and no key readable in Redis or in a log, whatever happens 
 
   const dumped = await dump(redis.client);
   expect(dumped).toContain(webhook.id);
-  const hidden = [first, second, made.secret].map((secret) => secret.slice('whsec_'.length));
+  const secrets = [first, second, made.secret].map((secret) => secret.slice('whsec_'.length));
+  const hidden = [...secrets, 'receiver-token'];
   const pemLines = [clientKey, clientCertificate].flatMap((pem) => pem.trim().split('\n'));
   for (const place of [dumped, api.output, ...workers.map(({ output }) => output)]) {
     expect([...hidden, ...pemLines].filter((text) => place.includes(text))).toEqual([]);

@@ -15,14 +15,17 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createEventTypes } from '@webhooks/core/events/event-types';
+import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
@@ -163,6 +166,7 @@ describe('when Redis falls silent after a key was found', () => {
     const endpointStore = createRedisEndpointStore(redis, testSealer);
     const apiKeyStore = createRedisApiKeyStore(redis);
     const accountStore = createRedisAccountStore(redis);
+    const eventTypeStore = createRedisEventTypeStore(redis);
     const eventStore = createRedisEventStore(redis, 60_000);
     const deliveryStore = createRedisDeliveryStore(redis, { ageMs: 60_000, count: 100 });
     const breakerStore = createRedisBreakerStore(redis);
@@ -178,6 +182,7 @@ describe('when Redis falls silent after a key was found', () => {
       healthStore,
       breakerStore,
       turnStore: createRedisTurnStore(redis),
+      requireKnownFilters: createRequireKnownFilters(eventTypeStore),
       removeGate: createRedisRemoveGate(redis),
       wakeQueue,
       newId,
@@ -194,17 +199,18 @@ describe('when Redis falls silent after a key was found', () => {
       eventClaims: createRedisEventClaimStore(redis, 60_000),
       resolveEndpoints: createResolveEndpoints(endpointStore),
       emit,
-      maxBytes: 1_024,
+      validateEvent: createValidateEvent({ eventTypeStore, maxBytes: 1_024 }),
     });
-    const eventTypes = createEventTypes({ eventTypeStore: createRedisEventTypeStore(redis), clock });
+    const eventTypes = createEventTypes({ eventTypeStore, clock });
     return createApp({
       routes: createRoutes({
         endpoints,
         readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
         deliveries,
+        events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
         redeliver: createRedeliver({
           deliveries,
-          resend: createResend({ deliveryStore, parkedStore, resendQueue, clock, emit }),
+          resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
         }),
         replays: createManageReplays({
           endpointStore,
@@ -218,6 +224,7 @@ describe('when Redis falls silent after a key was found', () => {
         urlRules: buildTargetUrlRules(),
         apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
         accounts: createManageAccounts({ accountStore, newId, clock }),
+        eventTypes,
         clock,
       }),
       probes: { registry: new Registry(), isReady: async () => true },
@@ -228,6 +235,8 @@ describe('when Redis falls silent after a key was found', () => {
       }),
       actFor: createActFor(accountStore),
       idempotencyStore: createRedisIdempotencyStore(redis),
+      rateLimit: undefined,
+      trustProxy: 0,
       maxBodyBytes: 8_192,
       newId,
       clock,

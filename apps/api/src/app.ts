@@ -1,25 +1,30 @@
 import type { ActFor } from '@webhooks/core/accounts/act-for';
-import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
+import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
 import type { IdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import type { Emit } from '@webhooks/core/signals/signals';
 import express, { type Express } from 'express';
-import helmet from 'helmet';
 import { announceRequests } from './http/announce-requests';
 import { createAnswerOnce } from './http/idempotency';
 import { mountRoutes } from './http/mount-route';
 import { mountProbes, type ProbeOptions } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
+import type { RateLimit } from './http/rate-limit';
+import { refuseBadHead } from './http/refuse-bad-head';
 import { requestId } from './http/request-id';
 import type { Route } from './http/route';
+import { securityHeaders } from './http/security-headers';
 
 export interface AppDeps {
   readonly routes: readonly Route[];
   readonly probes: ProbeOptions;
-  readonly authenticate: Authenticate;
+  readonly authenticate: AuthenticateClient;
   readonly actFor: ActFor;
   readonly idempotencyStore: IdempotencyStore;
+  readonly rateLimit: RateLimit | undefined;
+  /** Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges. */
+  readonly trustProxy: number | readonly string[];
   readonly maxBodyBytes: number;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -33,6 +38,8 @@ export function createApp({
   authenticate,
   actFor,
   idempotencyStore,
+  rateLimit,
+  trustProxy,
   maxBodyBytes,
   newId,
   clock,
@@ -42,13 +49,15 @@ export function createApp({
   app.disable('x-powered-by');
   // An ETag would cost a hash of every answer, and nothing here is cached by clients.
   app.disable('etag');
+  app.set('trust proxy', trustProxy);
   app.use(requestId(newId));
-  app.use(helmet());
+  app.use(securityHeaders);
+  app.use(refuseBadHead);
   // Before the log: probes come every few seconds and say nothing about how the API is used.
   mountProbes(app, probes);
   app.use(announceRequests(emit, clock));
   const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
-  mountRoutes(app, routes, { authenticate, actFor, answerOnce, maxBodyBytes, newId, clock });
+  mountRoutes(app, routes, { authenticate, actFor, rateLimit, answerOnce, maxBodyBytes, newId, clock });
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));
   return app;

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { createActFor } from '@webhooks/core/accounts/act-for';
 import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
 import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { ensureBootstrapKey } from '@webhooks/core/api-keys/ensure-bootstrap-key';
+import { createLimitAuthFailures } from '@webhooks/core/api-keys/limit-auth-failures';
 import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createNoteUse } from '@webhooks/core/api-keys/note-use';
@@ -20,15 +21,18 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createEventTypes } from '@webhooks/core/events/event-types';
+import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
 import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
 import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
@@ -39,6 +43,8 @@ import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
+import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
+import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { createManageReplays } from '@webhooks/core/replays/manage-replays';
@@ -53,6 +59,7 @@ import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signa
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createApp } from './app';
 import type { ApiConfig } from './config';
+import { createHttpServer } from './http/http-server';
 import { createRoutes } from './routes/index';
 
 export interface Api {
@@ -65,9 +72,6 @@ export interface Api {
 
 // The body of a request holds the event and a little around it: white space, the names of the members.
 const ENVELOPE_BYTES = 4 * 1024;
-// Against clients that send their request a byte at a time.
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
 
 /** Builds and starts the API: the only place where its parts are made and wired. */
 export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
@@ -87,7 +91,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
   const accountStore = createRedisAccountStore(storeRedis);
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
+  const eventTypeStore = createRedisEventTypeStore(storeRedis);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
@@ -109,6 +114,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     healthStore,
     breakerStore,
     turnStore: createRedisTurnStore(storeRedis),
+    requireKnownFilters: createRequireKnownFilters(eventTypeStore),
     removeGate: createRedisRemoveGate(storeRedis),
     wakeQueue,
     newId,
@@ -125,9 +131,9 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
     resolveEndpoints: createResolveEndpoints(endpointStore),
     emit,
-    maxBytes: config.MAX_EVENT_BYTES,
+    validateEvent: createValidateEvent({ eventTypeStore, maxBytes: config.MAX_EVENT_BYTES }),
   });
-  const eventTypes = createEventTypes({ eventTypeStore: createRedisEventTypeStore(storeRedis), clock });
+  const eventTypes = createEventTypes({ eventTypeStore, clock });
 
   const bootstrap = repeatUntilDone(async () => {
     await ensureDefaultAccount(accountStore, clock);
@@ -137,14 +143,22 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const isStoreReachable = createRedisProbe(storeRedis);
   const isQueueReachable = createRedisProbe(queueRedis);
 
+  const authenticate = createAuthenticate({
+    apiKeyStore,
+    noteUse: createNoteUse(apiKeyStore, clock),
+    clock,
+  });
+  const { RATE_LIMIT, AUTH_FAILURE_LIMIT } = config;
+
   const app = createApp({
     routes: createRoutes({
       endpoints,
       readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
       deliveries,
+      events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
       redeliver: createRedeliver({
         deliveries,
-        resend: createResend({ deliveryStore, parkedStore, resendQueue, clock, emit }),
+        resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
       }),
       replays: createManageReplays({
         endpointStore,
@@ -165,6 +179,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       },
       apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
       accounts: createManageAccounts({ accountStore, newId, clock }),
+      eventTypes,
       clock,
     }),
     probes: {
@@ -172,15 +187,29 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       isReady: async () =>
         bootstrap.isDone() && (await Promise.all([isStoreReachable(), isQueueReachable()])).every(Boolean),
     },
-    authenticate: createAuthenticate({ apiKeyStore, noteUse: createNoteUse(apiKeyStore, clock), clock }),
+    authenticate: AUTH_FAILURE_LIMIT
+      ? createLimitAuthFailures({ authenticate, allowance: AUTH_FAILURE_LIMIT, clock })
+      : authenticate,
     actFor: createActFor(accountStore),
     idempotencyStore: createRedisIdempotencyStore(storeRedis),
+    rateLimit: RATE_LIMIT && {
+      allowance: RATE_LIMIT,
+      limitRate: createLimitRate({
+        allowanceStore: createRedisAllowanceStore(storeRedis, RATE_LIMIT),
+        allowance: RATE_LIMIT,
+        clock,
+      }),
+    },
+    trustProxy: config.TRUST_PROXY,
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,
     emit,
   });
-  const server = await listen(createServer(timeouts, app), config);
+  const server = await listen(
+    createHttpServer(app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
+    config,
+  );
 
   return {
     emit,
@@ -202,8 +231,6 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   };
 }
 
-const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS };
-
 async function listen(server: Server, { API_HOST, API_PORT }: ApiConfig): Promise<Server> {
   server.listen(API_PORT, API_HOST);
   await once(server, 'listening');
@@ -218,6 +245,8 @@ function portOf(server: Server): number {
 /** Takes no new connections, answers what is under way, and after the deadline closes what is left. */
 async function closeServer(server: Server, deadlineMs: number): Promise<void> {
   const closed = once(server, 'close');
+  // So that a connection whose last answer is still to come does not stay open after it.
+  server.keepAliveTimeout = 1;
   server.close();
   server.closeIdleConnections();
   const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);

@@ -19,6 +19,10 @@ describe('readApiConfig', () => {
       SECRETS_ENCRYPTION_KEY: [],
       MAX_EVENT_BYTES: 256 * 1024,
       MAX_WEBHOOKS: 500,
+      RATE_LIMIT: { count: 1_000, windowMs: 1_000 },
+      AUTH_FAILURE_LIMIT: { count: 20, windowMs: 60_000 },
+      MAX_CONNECTIONS: 10_000,
+      TRUST_PROXY: 0,
     });
   });
 
@@ -39,6 +43,10 @@ describe('readApiConfig', () => {
         DELIVERY_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128',
         DELIVERY_DENIED_CIDRS: '10.1.2.0/24',
         MAX_EVENT_BYTES: '2048',
+        RATE_LIMIT: 'off',
+        AUTH_FAILURE_LIMIT: '5/10s',
+        MAX_CONNECTIONS: '100',
+        TRUST_PROXY: '10.1.0.0/16',
       }),
     ).toEqual({
       REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
@@ -56,6 +64,10 @@ describe('readApiConfig', () => {
       MAX_EVENT_BYTES: 2_048,
       SECRETS_ENCRYPTION_KEY: [],
       MAX_WEBHOOKS: 500,
+      RATE_LIMIT: undefined,
+      AUTH_FAILURE_LIMIT: { count: 5, windowMs: 10_000 },
+      MAX_CONNECTIONS: 100,
+      TRUST_PROXY: ['10.1.0.0/16'],
     });
   });
 
@@ -94,6 +106,10 @@ describe('readApiConfig', () => {
     ['MAX_EVENT_BYTES', '1023'],
     ['MAX_EVENT_BYTES', '10485761'],
     ['MAX_EVENT_BYTES', '1.5e3.1'],
+    ['RATE_LIMIT', '1000'],
+    ['AUTH_FAILURE_LIMIT', 'none'],
+    ['MAX_CONNECTIONS', '0'],
+    ['TRUST_PROXY', 'true'],
   ])('refuses %s=%s in one line', (name, value) => {
     const error = caughtFrom(() => readApiConfig({ [name]: value }));
     expect(error).toBeInstanceOf(ConfigError);

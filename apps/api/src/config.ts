@@ -1,8 +1,10 @@
 import { idOfKey } from '@webhooks/core/api-keys/api-key';
+import { allowanceSchema } from '@webhooks/core/config/allowance';
 import { commonSettings, flagSchema, portSchema } from '@webhooks/core/config/common-settings';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
 import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
+import { trustProxySchema } from '@webhooks/core/config/trust-proxy';
 import { z } from 'zod';
 
 const schema = z
@@ -29,6 +31,12 @@ const schema = z
       .min(1_024)
       .max(10 * 1024 * 1024)
       .default(256 * 1024),
+    /** Requests of one API key, in all processes together. */
+    RATE_LIMIT: allowanceSchema.prefault('1000/1s'),
+    /** Failed authentications of one client address, in each process. */
+    AUTH_FAILURE_LIMIT: allowanceSchema.prefault('20/1m'),
+    MAX_CONNECTIONS: z.coerce.number().int().min(1).default(10_000),
+    TRUST_PROXY: trustProxySchema.prefault('off'),
   })
   .refine(isProtected, UNPROTECTED);
 

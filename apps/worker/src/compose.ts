@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createDeliver } from '@webhooks/core/deliveries/deliver';
 import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { GotTransport } from '@webhooks/core/deliveries/got-transport';
@@ -19,6 +20,8 @@ import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-st
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
 import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHandBack } from '@webhooks/core/gates/hand-back';
 import { createHold, type WaitingHere } from '@webhooks/core/gates/hold';
@@ -66,10 +69,14 @@ export interface WorkerProcess {
   readonly emit: Emit;
   /** The port of its ops server, which differs from the configured one if that is 0. */
   readonly port: number;
+  /** Stands for this process on record, and is in its log. */
+  readonly workerId: string;
   /** In the order in which they are to be stopped. */
   readonly parts: readonly Stoppable[];
 }
 
+// Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
+const WORKER_ID_BYTES = 3;
 const USER_AGENT = 'webhook-delivery-service/0.1.0';
 
 // A fan-out mostly waits for Redis; more of them at once would only make each one slower.
@@ -93,6 +100,7 @@ export async function composeWorker(
   collectDefaultMetrics({ register: registry });
   const emit = createEmit([...listeners, createPromWorkerMetrics(registry)]);
   const clock = systemClock;
+  const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const storeRedis = connectRedis({ ...connection, name: 'worker-store', batched: true });
@@ -103,7 +111,7 @@ export async function composeWorker(
     storeRedis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
@@ -186,8 +194,11 @@ export async function composeWorker(
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
     readEventJob: createReadEventJob({
+      validateEvent: createValidateEvent({
+        eventTypeStore: createRedisEventTypeStore(storeRedis),
+        maxBytes: config.MAX_EVENT_BYTES,
+      }),
       resolveEndpoints: createResolveEndpoints(endpointStore),
-      maxBytes: config.MAX_EVENT_BYTES,
     }),
     deadLetters,
     eventHorizon,
@@ -217,6 +228,7 @@ export async function composeWorker(
     raise: operationalEvents.raise,
     healthRecorder,
     transport: transport.send,
+    workerId,
     retrySchedule: config.RETRY_SCHEDULE,
     requestStyle: {
       userAgent: USER_AGENT,
@@ -249,7 +261,7 @@ export async function composeWorker(
       replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
       endpointStore,
       chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
-      resend: createResend({ deliveryStore, parkedStore, resendQueue, clock, emit }),
+      resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
       clock,
       emit,
     }),
@@ -267,6 +279,7 @@ export async function composeWorker(
 
   return {
     emit,
+    workerId,
     port,
     parts: [
       {

@@ -41,6 +41,7 @@ export const serviceContender: Contender = {
       breakerStore: createRedisBreakerStore(storeRedis),
       turnStore: createRedisTurnStore(storeRedis),
       removeGate: createRedisRemoveGate(storeRedis),
+      requireKnownFilters: async () => {},
       wakeQueue: { wake: async () => {} },
       endpointStore,
       deliveryStore,

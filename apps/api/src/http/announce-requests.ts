@@ -11,6 +11,8 @@ const NO_ROUTE = 'none';
 export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
   return (request, response, next) => {
     const startedAt = clock();
+    // A socket that is closed no longer knows whose it was.
+    const clientAddress = request.ip;
     response.once('close', () => {
       const apiKey = response.locals.apiKey as ApiKey | undefined;
       emit({
@@ -20,6 +22,7 @@ export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
         route: String(response.locals.route ?? NO_ROUTE),
         status: response.statusCode,
         durationMs: clock() - startedAt,
+        ...(clientAddress === undefined ? {} : { clientAddress }),
         ...(apiKey === undefined ? {} : { accountId: apiKey.accountId }),
       });
     });

@@ -1,24 +1,30 @@
 import type { ActFor } from '@webhooks/core/accounts/act-for';
 import { requireOperator } from '@webhooks/core/accounts/require-operator';
 import type { ApiKey, Scope } from '@webhooks/core/api-keys/api-key';
-import type { Authenticate } from '@webhooks/core/api-keys/authenticate';
+import { keyIn } from '@webhooks/core/api-keys/authenticate';
+import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
 import { AppError } from '@webhooks/core/errors/app-error';
 import type { Request, RequestHandler, Response } from 'express';
+import { type RateLimit, spendOne } from './rate-limit';
 import type { Route } from './route';
 
 export interface AuthenticateOptions {
-  readonly authenticate: Authenticate;
+  readonly authenticate: AuthenticateClient;
   readonly actFor: ActFor;
+  /** `undefined` for none. */
+  readonly rateLimit: RateLimit | undefined;
 }
 
 /** Lets only those pass whose API key may use the route, and says for which account. */
 export function requireKeyFor(
   { scope, operatorOnly }: Pick<Route, 'scope' | 'operatorOnly'>,
-  { authenticate, actFor }: AuthenticateOptions,
+  { authenticate, actFor, rateLimit }: AuthenticateOptions,
 ): RequestHandler {
   return async (request, response, next) => {
-    const apiKey = await authenticate(request.get('authorization'));
-    requireScope(apiKey, scope);
+    const apiKey = await authenticate(request.headers.authorization, request.ip);
+    // Only now: whoever knows the id of a key, but not the key, must not use up its requests.
+    if (rateLimit) await spendOne(apiKey, rateLimit, response);
+    if (scope !== 'any') requireScope(apiKey, scope);
     if (operatorOnly) requireOperator(apiKey);
     response.locals.apiKey = await actFor(apiKey, request.get('x-account-id'));
     next();
@@ -27,7 +33,7 @@ export function requireKeyFor(
 
 /** The key as the client sent it, which is kept nowhere. */
 export function presentedKeyOf(request: Request): string {
-  return /\S+$/.exec(request.get('authorization') ?? '')?.[0] ?? '';
+  return keyIn(request.headers.authorization) ?? '';
 }
 
 /** The key of the request; its account is the one that is acted for. */

@@ -5,6 +5,7 @@ import { requestIdOf } from './request-id';
 
 /** The only place that knows which status an error has. */
 const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
+  malformed_request: { status: 400, title: 'Not HTTP' },
   malformed_json: { status: 400, title: 'The body is not JSON' },
   unauthenticated: { status: 401, title: 'No valid API key' },
   insufficient_scope: { status: 403, title: 'The API key lacks a scope' },
@@ -12,19 +13,25 @@ const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly t
   not_found: { status: 404, title: 'Not found' },
   route_not_found: { status: 404, title: 'No such route' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
+  request_timeout: { status: 408, title: 'Too slow' },
   conflict: { status: 409, title: 'Conflict' },
   event_id_conflict: { status: 409, title: 'The id belongs to another event' },
   request_in_progress: { status: 409, title: 'The same request is being worked on' },
   limit_reached: { status: 409, title: 'A limit is reached' },
   precondition_failed: { status: 412, title: 'It was changed meanwhile' },
   payload_too_large: { status: 413, title: 'Too large' },
+  uri_too_long: { status: 414, title: 'URL too long' },
   unsupported_media_type: { status: 415, title: 'Not JSON' },
   invalid_request: { status: 422, title: 'The request is not valid' },
+  idempotency_key_reused: { status: 422, title: 'The Idempotency-Key belongs to another request' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  headers_too_large: { status: 431, title: 'Headers too large' },
   secret_unreadable: { status: 500, title: 'A stored secret can not be read' },
   internal_error: { status: 500, title: 'A fault of ours' },
-  idempotency_key_reused: { status: 422, title: 'The Idempotency-Key belongs to another request' },
   storage_unavailable: { status: 503, title: 'The store is not reachable' },
 };
+
+export const PROBLEM_TYPE = 'application/problem+json';
 
 export function statusOf(code: ErrorCode): number {
   return PROBLEMS[code].status;
@@ -39,21 +46,32 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
     if (response.headersSent) return next(error);
     const requestId = requestIdOf(response);
     const known = toAppError(error);
-    const { status, title } = PROBLEMS[known.code];
+    const { status, body } = presentProblem(known, requestId);
     if (status >= 500) emit({ name: 'request.failed', requestId, error });
     if (status === 503 || known.code === 'request_in_progress')
       response.set('retry-after', RETRY_AFTER_SECONDS);
+    if (known.retryAfterMs !== undefined)
+      response.set('retry-after', String(Math.ceil(known.retryAfterMs / 1_000)));
     if (status === 401) response.set('www-authenticate', 'Bearer');
-    response.status(status).type('application/problem+json');
-    response.json({
-      type: `urn:webhooks:error:${known.code}`,
+    response.status(status).type(PROBLEM_TYPE).json(body);
+  };
+}
+
+/** An error as clients see it. */
+export function presentProblem({ code, message, faults }: AppError, requestId: string) {
+  const { status, title } = PROBLEMS[code];
+  const errors = faults.length === 0 ? {} : { errors: faults };
+  return {
+    status,
+    body: {
+      type: `urn:webhooks:error:${code}`,
       title,
       status,
-      detail: known.message,
-      code: known.code,
+      detail: message,
+      code,
       request_id: requestId,
-      ...(known.faults.length === 0 ? {} : { errors: known.faults }),
-    });
+      ...errors,
+    },
   };
 }
 

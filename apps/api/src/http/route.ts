@@ -36,13 +36,15 @@ export interface RouteReply {
   readonly status: 200 | 201 | 202 | 204;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Instead of `body`: what is JSON already, and is to stay as it is. */
+  readonly bodyText?: string;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {
-  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: `/v1/${string}`;
-  /** What the API key must be allowed to do. */
-  readonly scope: Scope;
+  /** What the API key must be allowed to do; `any`: whatever it may do. */
+  readonly scope: Scope | 'any';
   /** Only for keys of the operator's account. */
   readonly operatorOnly?: true;
   readonly request: Shape;

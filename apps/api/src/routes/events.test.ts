@@ -3,8 +3,8 @@ import { publishableTypeNames, publishableTypes } from '@webhooks/core/events/ca
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { readEventJob } from '@webhooks/core/queue/read-event-job';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
+import { buildReadEventJob } from '@webhooks/core/testing/build-read-event-job';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueEndpointId } from '@webhooks/core/testing/unique-ids';
 import { Queue } from 'bullmq';
@@ -46,9 +46,10 @@ function nested(levels: number): unknown {
 
 /** The events on the queue, as the worker will read them. */
 async function queuedEvents() {
+  const readEventJob = buildReadEventJob({ maxBytes: MAX_EVENT_BYTES });
   const waiting = await jobs.getWaiting();
-  return waiting.map(({ id = '', name, timestamp, data }) =>
-    readEventJob({ id, name, timestamp, data }, MAX_EVENT_BYTES),
+  return await Promise.all(
+    waiting.map(({ id = '', name, timestamp, data }) => readEventJob({ id, name, timestamp, data })),
   );
 }
 

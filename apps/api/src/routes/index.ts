@@ -7,6 +7,8 @@ import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints'
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import type { TestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
+import type { EventTypes } from '@webhooks/core/events/event-types';
+import type { ReadEvents } from '@webhooks/core/events/read-events';
 import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { Route } from '../http/route';
@@ -20,13 +22,19 @@ import { disableWebhook } from './disable-webhook';
 import { enableWebhook } from './enable-webhook';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
+import { listEventDeliveries } from './list-event-deliveries';
+import { listEventTypes } from './list-event-types';
+import { listEvents } from './list-events';
 import { listReplays } from './list-replays';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
 import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
+import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
 import { readDelivery } from './read-delivery';
+import { readEvent } from './read-event';
+import { readEventType } from './read-event-type';
 import { readReplay } from './read-replay';
 import { readWebhook } from './read-webhook';
 import { readWebhookSecret } from './read-webhook-secret';
@@ -42,18 +50,20 @@ export interface RouteDeps {
   readonly deliveries: ReadDeliveries;
   readonly redeliver: Redeliver;
   readonly replays: ManageReplays;
+  readonly events: ReadEvents;
   readonly acceptEvents: AcceptEvents;
   readonly testEndpoint: TestEndpoint;
   readonly urlRules: TargetUrlRules;
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
+  readonly eventTypes: EventTypes;
   readonly clock: Clock;
 }
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
-  const { endpoints, readHealth, deliveries, redeliver, replays, acceptEvents, testEndpoint } = deps;
-  const { urlRules, apiKeys, accounts, clock } = deps;
+  const { endpoints, readHealth, deliveries, redeliver, replays, events, acceptEvents, testEndpoint } = deps;
+  const { urlRules, apiKeys, accounts, eventTypes, clock } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -72,8 +82,14 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     listReplays(replays), //                 GET    /v1/webhooks/:id/replays
     readReplay(replays), //                  GET    /v1/replays/:id
     cancelReplay(replays), //                DELETE /v1/replays/:id
+    listEvents(events), //                   GET    /v1/events
     publishEvent(acceptEvents), //           POST   /v1/events
     publishBatch(acceptEvents), //           POST   /v1/events/batch
+    readEvent(events), //                    GET    /v1/events/:id
+    listEventDeliveries(deliveries), //      GET    /v1/events/:id/deliveries
+    listEventTypes(eventTypes), //           GET    /v1/event-types
+    readEventType(eventTypes), //            GET    /v1/event-types/:name
+    putEventType(eventTypes), //             PUT    /v1/event-types/:name
     createApiKey(apiKeys, clock), //         POST   /v1/api-keys
     listApiKeys(apiKeys), //                 GET    /v1/api-keys
     revokeApiKey(apiKeys), //                DELETE /v1/api-keys/:id

@@ -1,5 +1,4 @@
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
-import type { Scope } from '@webhooks/core/api-keys/api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -7,6 +6,7 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
@@ -15,15 +15,18 @@ import { buildReplayOrder } from '@webhooks/core/testing/build-replay';
 import type { TestRedis } from '@webhooks/core/testing/test-redis';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import type { Route } from '../http/route';
 
 /** What an id in a route's path can belong to. */
-export type Resource = 'webhook' | 'delivery' | 'replay' | 'apiKey' | 'account';
+export type Resource = 'webhook' | 'delivery' | 'replay' | 'event' | 'apiKey' | 'account';
 
 /** A route, and what tests of every route need to know of it. */
 export interface RouteCase {
-  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  readonly method: Route['method'];
   readonly path: string;
-  readonly scope: Scope;
+  readonly scope: Route['scope'];
+  /** The path of one that belongs to nobody. */
+  readonly at?: string;
   /** Whose id is in the path. */
   readonly of?: Resource;
   /** A body that it takes. */
@@ -38,6 +41,15 @@ export interface RouteCase {
   /** How large a body may be, if not as large as that of one event. */
   readonly maxBodyBytes?: number;
 }
+
+const CUSTOM_TYPE = {
+  name: 'invoice.paid',
+  description: 'An invoice was paid.',
+  schema: true,
+  example: {},
+  deprecated: false,
+  updatedAt: 0,
+};
 
 /** Every route of the API, in the order of `routes/index.ts`. */
 export const routeCases: readonly RouteCase[] = [
@@ -117,6 +129,7 @@ export const routeCases: readonly RouteCase[] = [
   },
   { method: 'get', path: '/v1/replays/:id', scope: 'deliveries:read', of: 'replay', status: 200 },
   { method: 'delete', path: '/v1/replays/:id', scope: 'deliveries:write', of: 'replay', status: 204 },
+  { method: 'get', path: '/v1/events', scope: 'deliveries:read', status: 200, isList: true },
   {
     method: 'post',
     path: '/v1/events',
@@ -133,6 +146,33 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     creates: true,
     maxBodyBytes: 5 * 1024 * 1024,
+  },
+  { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
+  {
+    method: 'get',
+    path: '/v1/events/:id/deliveries',
+    scope: 'deliveries:read',
+    of: 'event',
+    status: 200,
+    isList: true,
+  },
+  { method: 'get', path: '/v1/event-types', scope: 'any', status: 200 },
+  {
+    method: 'get',
+    path: '/v1/event-types/:name',
+    at: `/v1/event-types/${CUSTOM_TYPE.name}`,
+    scope: 'any',
+    status: 200,
+  },
+  {
+    method: 'put',
+    path: '/v1/event-types/:name',
+    at: `/v1/event-types/${CUSTOM_TYPE.name}`,
+    scope: 'admin',
+    operatorOnly: true,
+    body: { description: 'An invoice was paid.', schema: { type: 'object' }, example: {} },
+    status: 200,
+    maxBodyBytes: 128 * 1024,
   },
   {
     method: 'post',
@@ -167,7 +207,7 @@ export const routeCases: readonly RouteCase[] = [
 /** The ids of what an account has. */
 export type Belongings = Readonly<Record<Resource, string>>;
 
-/** Creates an account and gives it one of everything. */
+/** Creates an account and gives it one of everything; what belongs to nobody is there as well. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
   const endpoint = buildEndpoint({ accountId });
   const event = buildEvent({ accountId });
@@ -177,13 +217,17 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   await createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt });
   await createRedisApiKeyStore(client).save(apiKey);
   await createRedisEndpointStore(client, testSealer).create(endpoint);
-  await createRedisEventStore(client, 60_000).save(event);
+  const eventStore = createRedisEventStore(client, 60_000);
+  await eventStore.save(event);
+  await eventStore.addReceivers(accountId, event.id, [endpoint.id]);
+  await createRedisEventTypeStore(client).replace(CUSTOM_TYPE);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
   await createRedisReplayStore(client, 60_000).create(replay);
   return {
     webhook: endpoint.id,
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
     replay: replay.id,
+    event: event.id,
     apiKey: apiKey.id,
     account: accountId,
   };
@@ -196,6 +240,7 @@ export function unknownIds(): Belongings {
     webhook: endpointId,
     delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }),
     replay: buildReplayOrder().id,
+    event: uniqueEventId(),
     apiKey: buildApiKey().record.id,
     account: uniqueAccountId(),
   };
@@ -203,9 +248,10 @@ export function unknownIds(): Belongings {
 
 /** The same text in the place of every id. */
 export function sameIds(id: string): Belongings {
-  return { webhook: id, delivery: id, replay: id, apiKey: id, account: id };
+  return { webhook: id, delivery: id, replay: id, event: id, apiKey: id, account: id };
 }
 
-export function pathTo({ path, of }: RouteCase, belongings: Belongings): string {
+export function pathTo({ path, at, of }: RouteCase, belongings: Belongings): string {
+  if (at !== undefined) return at;
   return of === undefined ? path : path.replace(':id', belongings[of]);
 }

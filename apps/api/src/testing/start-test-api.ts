@@ -54,6 +54,8 @@ export async function startApi(
     API_PORT: '0',
     MAX_EVENT_BYTES: String(MAX_EVENT_BYTES),
     SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
+    // Every test comes from the same address, and many have no valid key on purpose.
+    AUTH_FAILURE_LIMIT: 'off',
     ...environment,
   });
   const { port, parts } = await composeApi(config, [signals.listen]);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { keys } from '@webhooks/core/redis/keys';
 import { buildEvent } from '@webhooks/core/testing/build-event';
 import { createClosables } from '@webhooks/core/testing/closables';
@@ -34,7 +35,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     emit: () => {},
     eventHorizon,
     deadLetters: { keep: async () => {} },
-    maxEventBytes: 1_024,
+    readEventJob: createReadEventJob({ resolveEndpoints: async () => [], validateEvent: async () => '' }),
     async fanOutEvent() {
       runs += 1;
       if (runs === 1) throw new Error('OOM');

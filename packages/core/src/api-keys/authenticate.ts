@@ -23,7 +23,7 @@ const NO_KEY = { sha256: '0'.repeat(64) };
  */
 export function createAuthenticate({ apiKeyStore, noteUse, clock }: AuthenticateDeps) {
   return async function authenticate(authorization: string | undefined): Promise<ApiKey> {
-    const key = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+    const key = keyIn(authorization);
     if (key === undefined) throw unauthenticated('Send your API key as "Authorization: Bearer whk_…".');
     const id = idOfKey(key);
     const stored = id === undefined ? undefined : await apiKeyStore.find(id);
@@ -35,6 +35,11 @@ export function createAuthenticate({ apiKeyStore, noteUse, clock }: Authenticate
 }
 
 export type Authenticate = ReturnType<typeof createAuthenticate>;
+
+/** The key in an `Authorization` header, whatever its form. */
+export function keyIn(authorization: string | undefined): string | undefined {
+  return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+}
 
 function refuseExpired({ expiresAt }: ApiKey, now: number): void {
   if (expiresAt === undefined || now < expiresAt) return;

@@ -136,6 +136,7 @@ async function arrange({
     raise: raised.raise,
     healthRecorder: { record: (id, attempt) => void recorded.push([id, attempt]) },
     retrySchedule: SCHEDULE,
+    workerId: 'f00d42',
     requestStyle: {
       userAgent: 'hooks/1.2',
       signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },

@@ -102,6 +102,10 @@ describe('readLog', () => {
       error: 'line\nfeed "quoted"',
       responseBody: '{"reason":"Zoë 🚀"}\r\n',
       timings: { dnsMs: 1, connectMs: 0, tlsMs: 3, firstByteMs: 40 },
+      trigger: 'manual',
+      worker: 'f00d42',
+      addedHeaders: ['x-tenant', 'authorization'],
+      responseHeaders: { server: 'nginx', 'retry-after': '120' },
     });
     const bare = { number: 2, startedAt: 1, durationMs: 2, outcome: 'connect_refused' } as const;
     const log = [full, bare].map((attempt) => encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 3 }));
@@ -130,13 +134,19 @@ describe('readLog', () => {
 describe('encodeFact', () => {
   it('is one short line', () => {
     const line = encodeFact(delivered(1));
-    expect(line).toBe('{"n":1,"t":1700000000500,"d":40,"o":"delivered","s":204}\n');
+    expect(line).toBe('{"n":1,"t":1700000000500,"d":40,"s":204}\n');
+  });
+
+  it('ends with when the next attempt is due, if there is one: the store looks for it there', () => {
+    const attempt = buildAttempt({ responseBody: 'x', worker: 'f00d42', responseHeaders: { via: 'x' } });
+    const line = encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 1_700_000_005_000 });
+    expect(line.endsWith(',"r":1700000005000}\n')).toBe(true);
   });
 
   it('adds little for the timings over a connection that was kept alive', () => {
     const attempt = buildAcceptedAttempt({ timings: { firstByteMs: 38 } });
     expect(encodeFact({ kind: 'attempted', attempt, nextAttemptAt: undefined })).toBe(
-      '{"n":1,"t":1700000000500,"d":40,"o":"delivered","s":204,"w":[38]}\n',
+      '{"n":1,"t":1700000000500,"d":40,"s":204,"w":[38]}\n',
     );
   });
 });

@@ -20,18 +20,25 @@ const attemptLine = z.object({
   n: z.number(), // number
   t: z.number(), // started at
   d: z.number(), // duration
-  o: attemptOutcomeSchema,
+  o: attemptOutcomeSchema.default('delivered'), // outcome; absent: delivered
   s: z.number().optional(), // response status
   e: z.string().optional(), // error
   b: z.string().optional(), // response body
-  r: z.number().optional(), // next attempt at; absent: this was the last one
   a: z.literal(1).optional(), // aborted: the receiver asked for that
   w: z.array(z.number().nullable()).optional(), // timings: first byte, connect, TLS, DNS; what is last and absent is left out
+  g: triggerSchema.optional(), // trigger; absent: schedule
+  k: z.string().optional(), // worker
+  x: z.string().optional(), // names of the headers that the endpoint added to the request
+  h: z.record(z.string(), z.string()).optional(), // response headers
+  // Next attempt at; absent: this was the last one. Redis finds it at the end of a log: it stays the last member.
+  r: z.number().optional(),
 });
 const cancelledLine = z.object({ c: z.string() }); // why
-const requestedLine = z.object({ q: z.string(), g: triggerSchema.exclude(['schedule']), t: z.number() }); // id, what for, when
+// Id, what for, when: it stays the last member, as above.
+const requestedLine = z.object({ q: z.string(), g: triggerSchema.exclude(['schedule']), t: z.number() });
 const lineSchema = z.union([attemptLine, cancelledLine, requestedLine]);
 type Line = z.infer<typeof lineSchema>;
+type LineToWrite = z.input<typeof lineSchema>;
 
 export type DeliveryStatus = 'pending' | EndStatus;
 
@@ -78,6 +85,9 @@ export interface DeliveryState {
   };
 }
 
+// No header's name has one.
+const NAME_SEPARATOR = ',';
+
 export const NOTHING_HAPPENED: DeliveryState = {
   status: 'pending',
   attempts: [],
@@ -99,7 +109,7 @@ export function readLog(log: string): DeliveryState {
     .reduce(apply, NOTHING_HAPPENED);
 }
 
-function toLine(fact: DeliveryFact): Line {
+function toLine(fact: DeliveryFact): LineToWrite {
   if (fact.kind === 'cancelled') return { c: fact.reason };
   if (fact.kind === 'requested') return { q: fact.requestId, g: fact.trigger, t: fact.requestedAt };
   const { attempt, nextAttemptAt, isAborted } = fact;
@@ -107,13 +117,17 @@ function toLine(fact: DeliveryFact): Line {
     n: attempt.number,
     t: attempt.startedAt,
     d: attempt.durationMs,
-    o: attempt.outcome,
+    o: attempt.outcome === 'delivered' ? undefined : attempt.outcome,
     s: attempt.responseStatus,
     e: attempt.error,
     b: attempt.responseBody,
-    r: nextAttemptAt,
     a: isAborted ? 1 : undefined,
     w: encodeTimings(attempt.timings),
+    g: attempt.trigger,
+    k: attempt.worker,
+    x: attempt.addedHeaders?.join(NAME_SEPARATOR),
+    h: attempt.responseHeaders,
+    r: nextAttemptAt,
   };
 }
 
@@ -160,6 +174,10 @@ function toAttempt(line: z.infer<typeof attemptLine>): Attempt {
     ...(line.e === undefined ? {} : { error: line.e }),
     ...(line.b === undefined ? {} : { responseBody: line.b }),
     ...(line.w === undefined ? {} : { timings: decodeTimings(line.w) }),
+    ...(line.g === undefined ? {} : { trigger: line.g }),
+    ...(line.k === undefined ? {} : { worker: line.k }),
+    ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
+    ...(line.h === undefined ? {} : { responseHeaders: line.h }),
   };
 }
 

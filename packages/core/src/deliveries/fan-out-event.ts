@@ -14,7 +14,7 @@ export interface DeliveryQueue {
 }
 
 export interface FanOutEventDeps {
-  readonly eventStore: Pick<EventStore, 'save'>;
+  readonly eventStore: Pick<EventStore, 'save' | 'addReceivers'>;
   readonly subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly deliveryQueue: DeliveryQueue;
@@ -55,7 +55,11 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
   // First into the lists: a delivery may be listed a moment before it is queued, but is never sent unlisted.
   async function addDeliveries(event: AcceptedEvent, subscribers: readonly Subscriber[]): Promise<void> {
-    await deps.deliveryStore.enlist(event.id, idsOf(subscribers), event.acceptedAt);
+    const endpointIds = idsOf(subscribers);
+    await Promise.all([
+      deps.eventStore.addReceivers(event.accountId, event.id, endpointIds),
+      deps.deliveryStore.enlist(event.id, endpointIds, event.acceptedAt),
+    ]);
     const inOrder = subscribers.filter(({ ordering }) => ordering === 'strict');
     const inAnyOrder = subscribers.filter(({ ordering }) => ordering === 'none');
     await deps.deliveryQueue.addAll(event.accountId, event.id, idsOf(inAnyOrder));

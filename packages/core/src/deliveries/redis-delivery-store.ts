@@ -1,5 +1,12 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
+import {
+  addToIndex,
+  type EventMark,
+  type Retention,
+  readIndex,
+  type TimeRange,
+} from '../events/redis-event-index';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -7,23 +14,11 @@ import { readOldestFirst, type SpanMember, type TimeSpan } from '../redis/redis-
 import type { DeliveryParts } from './delivery-id';
 import { type DeliveryFact, type DeliveryState, encodeFact, NOTHING_HAPPENED, readLog } from './delivery-log';
 
-export interface DeliveryRetention {
-  readonly ageMs: number;
-  /** Deliveries an endpoint's list keeps. */
-  readonly count: number;
-}
+export type DeliveryRetention = Retention;
+export type DeliveryCursor = EventMark;
 
 /** A delivery in an endpoint's list. */
-export interface ListedDelivery extends DeliveryState {
-  readonly eventId: EventId;
-  /** When its event was accepted. Milliseconds since the Unix epoch. */
-  readonly createdAt: number;
-}
-
-export interface DeliveryCursor {
-  readonly createdAt: number;
-  readonly eventId: EventId;
-}
+export interface ListedDelivery extends EventMark, DeliveryState {}
 
 export interface DeliveryPage {
   readonly deliveries: readonly ListedDelivery[];
@@ -82,14 +77,9 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     await Promise.all(endpointIds.map((endpointId) => enlistOne(endpointId, eventId, createdAt)));
   }
 
-  // Pruned where it grows, so that no list is ever over its bounds, and none needs a sweep.
   async function enlistOne(endpointId: EndpointId, eventId: EventId, createdAt: number): Promise<void> {
-    const key = keys.deliveries(endpointId);
-    await Promise.all([
-      redis.zadd(key, 'NX', createdAt, eventId),
-      redis.zremrangebyrank(key, 0, -(retention.count + 1)),
-      redis.pexpire(key, retention.ageMs),
-    ]);
+    const logPrefix = keys.deliveryPrefix(endpointId);
+    await addToIndex(redis, keys.deliveries(endpointId), { eventId, createdAt }, retention, logPrefix);
   }
 
   // Most logs have one line only: that is one command, which also sets when it goes.
@@ -109,32 +99,17 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   }
 
   /** Newest first. `before` is the last delivery of the page before. */
-  async function list(endpointId: EndpointId, limit: number, before?: DeliveryCursor): Promise<DeliveryPage> {
-    const entries = await readEntries(endpointId, limit + 1, before);
-    const page = entries.slice(0, limit);
-    const deliveries = await Promise.all(
-      page.map(async (entry) => ({ ...entry, ...(await readState(endpointId, entry.eventId)) })),
-    );
-    return { deliveries, nextCursor: entries.length > limit ? page.at(-1) : undefined };
-  }
-
-  // Those of one millisecond are ordered by id, so a page can end within a millisecond: the next one starts at
-  // that millisecond again and skips what was already shown.
-  async function readEntries(
+  async function list(
     endpointId: EndpointId,
-    count: number,
+    limit: number,
     before?: DeliveryCursor,
-  ): Promise<DeliveryCursor[]> {
-    const key = keys.deliveries(endpointId);
-    const max = before?.createdAt ?? '+inf';
-    const entries: DeliveryCursor[] = [];
-    for (let offset = 0; entries.length < count; offset += count) {
-      const flat = await redis.zrevrangebyscore(key, max, '-inf', 'WITHSCORES', 'LIMIT', offset, count);
-      const found = toEntries(flat);
-      entries.push(...found.filter((entry) => before === undefined || isBefore(entry, before)));
-      if (found.length < count) break;
-    }
-    return entries.slice(0, count);
+    range?: TimeRange,
+  ): Promise<DeliveryPage> {
+    const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
+    if (marks.length === 0) return { deliveries: [], nextCursor };
+    const logs = await redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
+    const deliveries = marks.map((mark, i) => ({ ...mark, ...readLog(logs[i] ?? '') }));
+    return { deliveries, nextCursor };
   }
 
   /** Those whose events were accepted in a span of time, oldest first. */
@@ -162,17 +137,3 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
 }
 
 export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
-
-function toEntries(flat: readonly string[]): DeliveryCursor[] {
-  const entries: DeliveryCursor[] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    entries.push({ eventId: flat[i] as EventId, createdAt: Number(flat[i + 1]) });
-  }
-  return entries;
-}
-
-function isBefore(entry: DeliveryCursor, mark: DeliveryCursor): boolean {
-  return (
-    entry.createdAt < mark.createdAt || (entry.createdAt === mark.createdAt && entry.eventId < mark.eventId)
-  );
-}

@@ -1,3 +1,4 @@
+import { createRedisEventStore } from '../events/redis-event-store';
 import { createRedisParkedStore } from '../gates/redis-parked-store';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
@@ -26,6 +27,7 @@ function arrange() {
   const jobs = new Set<string>();
   const signals = recordSignals();
   const resend = createResend({
+    eventStore: createRedisEventStore(redis.client, 60_000),
     deliveryStore,
     parkedStore,
     resendQueue: {

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
+import type { EventStore } from '../events/redis-event-store';
 import type { ParkedStore } from '../gates/redis-parked-store';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
@@ -16,6 +17,7 @@ export interface ResendQueue {
 }
 
 export interface ResendDeps {
+  readonly eventStore: Pick<EventStore, 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
   readonly parkedStore: Pick<ParkedStore, 'isParked'>;
   readonly resendQueue: ResendQueue;
@@ -50,7 +52,9 @@ export type Resent =
  * any other request, since it finds a delivery that is open and has no place. A job of a delivery that has ended must be
  * gone, for it may still have to pass the turn on, and its id is in the way of the new one.
  */
-export function createResend({ deliveryStore, parkedStore, resendQueue, clock, emit }: ResendDeps) {
+export function createResend(deps: ResendDeps) {
+  const { eventStore, deliveryStore, parkedStore, resendQueue, clock, emit } = deps;
+
   return async function resend(input: ResendInput): Promise<Resent> {
     const { accountId, endpointId, eventId, trigger, requestId } = input;
     const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
@@ -66,7 +70,10 @@ export function createResend({ deliveryStore, parkedStore, resendQueue, clock, e
       if (!isFirst) return await resend(input);
       announce(input);
     }
-    await deliveryStore.enlist(eventId, [endpointId], input.acceptedAt);
+    await Promise.all([
+      deliveryStore.enlist(eventId, [endpointId], input.acceptedAt),
+      eventStore.addReceivers(accountId, eventId, [endpointId]),
+    ]);
     await resendQueue.add(accountId, { endpointId, eventId });
     return 'resent';
   };

@@ -1,4 +1,5 @@
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
+import { createRedisEventTypeStore } from '../events/redis-event-type-store';
 import { CLOSED } from '../gates/breaker';
 import { createRedisBreakerStore } from '../gates/redis-breaker-store';
 import { createRedisParkedStore } from '../gates/redis-parked-store';
@@ -27,6 +28,7 @@ import type { EndpointPatch } from './endpoint-input';
 import { createManageEndpoints } from './manage-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
 import { createRedisHealthStore } from './redis-health-store';
+import { createRequireKnownFilters } from './require-known-filters';
 import { newSecret } from './secret';
 
 const MAX_ENDPOINTS = 5;
@@ -56,6 +58,7 @@ function build(clock: Clock = () => NOW) {
     breakerStore,
     turnStore,
     removeGate: createRedisRemoveGate(redis.client),
+    requireKnownFilters: createRequireKnownFilters(createRedisEventTypeStore(redis.client)),
     wakeQueue: wakes.queue,
     newId: createNewId(clock),
     newSecret,

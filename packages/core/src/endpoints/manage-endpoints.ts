@@ -28,6 +28,7 @@ import { mergePatch } from './merge-patch';
 import { MAX_METADATA } from './metadata';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { HealthStore } from './redis-health-store';
+import type { RequireKnownFilters } from './require-known-filters';
 import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-secret';
 
 export interface ManageEndpointsDeps {
@@ -37,6 +38,7 @@ export interface ManageEndpointsDeps {
   readonly breakerStore: Pick<BreakerStore, 'closeBreaker'>;
   readonly turnStore: Pick<TurnStore, 'clear'>;
   readonly removeGate: RemoveGate;
+  readonly requireKnownFilters: RequireKnownFilters;
   readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
@@ -55,7 +57,8 @@ export interface Rotated {
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
   const { endpointStore, deliveryStore, breakerStore, turnStore, healthStore } = deps;
-  const { removeGate, wakeQueue, newId, newSecret, maxEndpoints, clock, disable, raise } = deps;
+  const { requireKnownFilters, removeGate, wakeQueue, newId, newSecret, maxEndpoints } = deps;
+  const { clock, disable, raise } = deps;
 
   async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
     const id = await endpointStore.idOf(accountId, ref);
@@ -77,14 +80,15 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     /**
      * Creating one under the same id again gives the one that is there.
      *
-     * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for TLS material that
-     *   doesn't go together.
+     * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for events that there
+     *   are none of, and for TLS material that doesn't go together.
      */
     async create(
       accountId: AccountId,
       input: NewEndpoint,
       id = newId(ENDPOINT_ID_PREFIX) as EndpointId,
     ): Promise<Endpoint> {
+      await requireKnownFilters(input.events);
       const now = clock();
       const { secret = newSecret(), ...rest } = input;
       const endpoint = mergeInto(
@@ -123,6 +127,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       patch: EndpointPatch,
       versions?: readonly string[],
     ): Promise<Endpoint> {
+      if (patch.events) await requireKnownFilters(patch.events);
       let before: Endpoint | undefined;
       const after = await change(accountId, ref, (endpoint) => {
         before = endpoint;

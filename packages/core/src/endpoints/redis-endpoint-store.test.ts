@@ -8,7 +8,7 @@ import { clientCertificate, clientKey, otherCertificate } from '../testing/certi
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { TEST_ENCRYPTION_KEY, testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import type { Endpoint, EndpointId } from './endpoint';
+import { type Endpoint, type EndpointId, endpointUidSchema } from './endpoint';
 import { newestSecret } from './endpoint-secrets';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
 
@@ -25,6 +25,8 @@ async function saved(change: Partial<Endpoint> = {}): Promise<Endpoint> {
   await store.create(endpoint);
   return endpoint;
 }
+
+const uidOf = (text: string) => endpointUidSchema.parse(text);
 
 /** A number of endpoints of one account, oldest first. */
 async function savedInOrder(count: number): Promise<{ accountId: Endpoint['accountId']; ids: EndpointId[] }> {
@@ -198,6 +200,7 @@ describe('version', () => {
 
 describe('what is secret', () => {
   const tls = { ca: otherCertificate, certificate: clientCertificate, key: clientKey };
+  const headers = { authorization: 'Bearer receiver-token' };
   const newKey = randomBytes(32).toString('base64');
   const storeWith = (named: string) =>
     createRedisEndpointStore(redis.client, createSealer(sealingKeysSchema.parse(named)));
@@ -206,15 +209,16 @@ describe('what is secret', () => {
   const UNREADABLE = { name: 'AppError', code: 'secret_unreadable' };
 
   it('is given back as it was, and is not to be found in the record', async () => {
-    const endpoint = await saved({ tls });
+    const endpoint = await saved({ tls, headers });
     expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
     const raw = await rawOf(endpoint);
     expect(raw).not.toContain(newestSecret(endpoint).secret.slice('whsec_'.length));
     expect(raw).not.toContain('-----BEGIN');
+    expect(raw).not.toContain('receiver-token');
   });
 
   it('is stored as plain text without a key, and sealed by the first change after there is one', async () => {
-    const endpoint = buildEndpoint({ tls });
+    const endpoint = buildEndpoint({ tls, headers });
     await createRedisEndpointStore(redis.client, createSealer([])).create(endpoint);
     expect(JSON.parse(await rawOf(endpoint))).toEqual(endpoint);
     expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
@@ -234,7 +238,7 @@ describe('what is secret', () => {
   });
 
   it('outlives a change of the master key: the old one opens for as long as it is named, the new one seals', async () => {
-    const endpoint = await saved({ tls });
+    const endpoint = await saved({ tls, headers });
     const { accountId, id } = endpoint;
     const both = storeWith(`${newKey},${TEST_ENCRYPTION_KEY}`);
     expect(await both.find(accountId, id)).toEqual(endpoint);
@@ -246,7 +250,7 @@ describe('what is secret', () => {
   });
 
   it("can not be opened in another endpoint's record, nor in another place of its own", async () => {
-    const { accountId, ...victim } = await saved({ tls });
+    const { accountId, ...victim } = await saved({ tls, headers });
     const other = await saved({ accountId });
     const stored = JSON.parse(await rawOf({ accountId, ...victim }));
     const paste = async (change: object) => {
@@ -277,6 +281,61 @@ describe('what is secret', () => {
     const without = storeWith(newKey);
     expect(await without.listSubscribers(accountId)).toEqual([{ id, events, ordering }]);
     expect(await without.remove(accountId, id)).toBe(true);
+  });
+});
+
+describe('a uid', () => {
+  it('names the endpoint beside its id, and nobody else', async () => {
+    const endpoint = await saved({ uid: uidOf('main') });
+    const { accountId, id } = endpoint;
+    const missing = uniqueEndpointId();
+    expect(await store.findIds(accountId, [uidOf('main'), id, missing, uidOf('other')])).toEqual([
+      id,
+      id,
+      undefined,
+      undefined,
+    ]);
+    expect(await store.findIds(uniqueAccountId(), [uidOf('main'), id])).toEqual([undefined, undefined]);
+  });
+
+  it('goes to one of many endpoints that want it at the same time', async () => {
+    const accountId = uniqueAccountId();
+    const endpoints = Array.from({ length: 20 }, () => buildEndpoint({ accountId, uid: uidOf('main') }));
+    const outcomes = await Promise.allSettled(endpoints.map((endpoint) => store.create(endpoint)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const refusals = outcomes.filter((outcome) => outcome.status === 'rejected');
+    expect(new Set(refusals.map(({ reason }) => reason.code))).toEqual(new Set(['conflict']));
+  });
+
+  it("is free again after its endpoint is gone, even one whose text Redis' own JSON parser can't read", async () => {
+    const { accountId, id } = await saved({ uid: uidOf('main'), description: 'half a pair: \ud83d' });
+    expect(await store.remove(accountId, id)).toBe(true);
+    expect(await store.idOf(accountId, uidOf('main'))).toBeUndefined();
+    await saved({ accountId, uid: uidOf('main') });
+  });
+
+  it('stays with its endpoint when another is removed that only speaks of it', async () => {
+    const { accountId, id } = await saved({ uid: uidOf('main') });
+    const other = await saved({ accountId, metadata: { uid: 'main' }, description: '"uid":"main"' });
+    await store.remove(accountId, other.id);
+    expect(await store.idOf(accountId, uidOf('main'))).toBe(id);
+  });
+});
+
+describe('the most endpoints that an account may have', () => {
+  it('is never exceeded, however many come at the same time', async () => {
+    const accountId = uniqueAccountId();
+    const endpoints = Array.from({ length: 20 }, () => buildEndpoint({ accountId }));
+    const outcomes = await Promise.allSettled(endpoints.map((endpoint) => store.create(endpoint, 5)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    expect((await store.list(accountId, 20)).endpoints).toHaveLength(5);
+  });
+
+  it('does not keep one that is there from being created again, as the same', async () => {
+    const endpoint = buildEndpoint({ uid: uidOf('main') });
+    expect(await store.create(endpoint, 1)).toBe(true);
+    expect(await store.create({ ...endpoint, description: 'other' }, 1)).toBe(false);
+    expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
   });
 });
 

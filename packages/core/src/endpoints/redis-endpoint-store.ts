@@ -6,7 +6,7 @@ import { withStorageErrors } from '../redis/redis-errors';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type Sealer, secretUnreadable } from '../secrets/seal';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from './endpoint';
-import { createEndpointCodec, parseSubscriber, parseUid, type Subscriber } from './stored-endpoint';
+import { createEndpointCodec, parseSubscriber, type Subscriber } from './stored-endpoint';
 
 export interface EndpointPage {
   readonly endpoints: readonly Endpoint[];
@@ -30,14 +30,18 @@ const SAVE_IF_UNCHANGED = `
   redis.call('INCR', KEYS[3])
   return 'saved'`;
 
-// ARGV: id, the record as it must be now, its uid.
-const REMOVE_IF_UNCHANGED = `
-  if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'changed' end
-  if ARGV[3] ~= '' then redis.call('HDEL', KEYS[4], ARGV[3]) end
+// ARGV: id. Its uid is not read by cjson, which refuses texts that JSON.stringify writes, such as half a surrogate pair.
+// Metadata may have a member of that name as well, but only the endpoint's own uid leads to its id.
+const REMOVE = `
+  local record = redis.call('HGET', KEYS[1], ARGV[1])
+  if not record then return 0 end
+  for uid in string.gmatch(record, '"uid":"([%w_.-]+)"') do
+    if redis.call('HGET', KEYS[4], uid) == ARGV[1] then redis.call('HDEL', KEYS[4], uid) end
+  end
   redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('INCR', KEYS[3])
-  return 'removed'`;
+  return 1`;
 
 /**
  * Endpoints, each found by its account and id only: another account's is simply not there. What is secret is sealed
@@ -111,12 +115,7 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
 
     /** Whether it was there. Its history goes with it. */
     async remove(accountId: AccountId, id: EndpointId): Promise<boolean> {
-      for (;;) {
-        const raw = await redis.hget(keys.endpoints(accountId), id);
-        if (raw === null) return false;
-        const removed = await run(REMOVE_IF_UNCHANGED, accountId, id, raw, parseUid(raw) ?? '');
-        if (removed === 'removed') return true;
-      }
+      return (await run(REMOVE, accountId, id)) === 1;
     },
 
     /** The id of the endpoint that a client names; for a text that is an id, without looking whether it exists. */

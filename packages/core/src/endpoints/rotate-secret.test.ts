@@ -64,7 +64,7 @@ describe('rotateSecret', () => {
     const { headers, body } = requestAt(after, NOW);
     const alone = requestAt({ ...after, secrets: fresh ? [fresh] : [] }, NOW).headers['webhook-signature'];
     expect(headers['webhook-signature']?.split(' ')).toEqual([alone, expect.stringMatching(/^v1,/)]);
-    expect(headers['X-Service-Signature']).toBe(signBody(fresh?.secret ?? '', body));
+    expect(headers['x-service-signature']).toBe(signBody(fresh?.secret ?? '', body));
   });
 
   it('leaves the new one alone at once when there is no overlap, whatever was to sign for longer', () => {

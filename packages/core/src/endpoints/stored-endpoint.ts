@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Sealer } from '../secrets/seal';
-import { type Endpoint, type EndpointUid, endpointSchema } from './endpoint';
+import { type Endpoint, endpointSchema } from './endpoint';
 
 /** An endpoint's record in the store, and back: JSON in which everything secret is sealed. */
 export function createEndpointCodec(sealer: Sealer) {
@@ -23,13 +23,6 @@ export type Subscriber = Readonly<z.infer<typeof subscriberSchema>>;
 /** As much of a record as says what the endpoint asked for, also of one whose secrets can't be read. */
 export function parseSubscriber(raw: string): Subscriber {
   return subscriberSchema.parse(JSON.parse(raw));
-}
-
-const uidSchema = endpointSchema.pick({ uid: true });
-
-/** Not by a script: Redis' own JSON parser refuses texts that ours takes, such as half a surrogate pair. */
-export function parseUid(raw: string): EndpointUid | undefined {
-  return uidSchema.parse(JSON.parse(raw)).uid;
 }
 
 const storedEndpointSchema = z.preprocess(readFormerRecord, endpointSchema);

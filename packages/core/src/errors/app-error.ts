@@ -19,6 +19,11 @@ export type ErrorCode =
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'
+  | 'malformed_request'
+  | 'request_timeout'
+  | 'uri_too_long'
+  | 'headers_too_large'
+  | 'rate_limited'
   | 'storage_unavailable'
   | 'secret_unreadable'
   | 'internal_error';
@@ -31,12 +36,15 @@ export interface Fault {
 
 export interface AppErrorOptions {
   readonly faults?: readonly Fault[];
+  /** When it makes sense to try again, counted from now. */
+  readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
 
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly faults: readonly Fault[];
+  readonly retryAfterMs: number | undefined;
 
   constructor(
     readonly code: ErrorCode,
@@ -46,5 +54,6 @@ export class AppError extends Error {
   ) {
     super(detail, { cause: options.cause });
     this.faults = options.faults ?? [];
+    this.retryAfterMs = options.retryAfterMs;
   }
 }

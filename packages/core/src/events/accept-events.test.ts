@@ -2,6 +2,7 @@ import { isEndpointId } from '../endpoints/endpoint';
 import { createResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { createNewId } from '../runtime/ids';
+import { buildValidateEvent } from '../testing/build-validate-event';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -39,8 +40,8 @@ function build(add: () => Promise<void> = async () => {}) {
       findIds: async (_accountId, refs) =>
         refs.map((ref) => (isEndpointId(ref) && ref !== MISSING_ENDPOINT ? ref : undefined)),
     }),
+    validateEvent: buildValidateEvent({ maxBytes: 1_024 }),
     emit: signals.listen,
-    maxBytes: 1_024,
   });
   const accept = (...events: (PublishedEvent | AppError)[]) =>
     acceptEvents({ accountId, requestId: 'req_1', receivedAt: NOW, newId: createNewId(() => NOW), events });

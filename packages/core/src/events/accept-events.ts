@@ -7,7 +7,7 @@ import type { Emit } from '../signals/signals';
 import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from './event';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 import type { EventStore } from './redis-event-store';
-import { type UncheckedEvent, validateEvent } from './validate-event';
+import type { UncheckedEvent, ValidateEvent } from './validate-event';
 
 /**
  * The queue of accepted events. Resolves once Redis has them; adding the same id again is harmless. When it rejects,
@@ -23,8 +23,8 @@ export interface AcceptEventsDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly eventClaims: EventClaimStore;
   readonly resolveEndpoints: ResolveEndpoints;
+  readonly validateEvent: ValidateEvent;
   readonly emit: Emit;
-  readonly maxBytes: number;
 }
 
 export interface PublishedEvent extends UncheckedEvent {
@@ -80,7 +80,7 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
     const { type, endpointRefs } = published;
     const { accountId, receivedAt: acceptedAt } = input;
     const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
-    const body = validateEvent(published, deps.maxBytes);
+    const body = await deps.validateEvent(published);
     const endpointIds = endpointRefs && (await deps.resolveEndpoints(accountId, endpointRefs));
     const event: AcceptedEvent = {
       id,

@@ -12,10 +12,11 @@ it('finds nothing wrong with data that are as the schema asks', () => {
 });
 
 it.each([
-  [{}, '/data'],
+  [{}, '/data/id'],
   [{ id: '' }, '/data/id'],
   [{ id: 'inv_1', due: 'soon' }, '/data/due'],
   [{ id: 'inv_1', colour: 'red' }, '/data/colour'],
+  [{ id: 'inv_1', 'a/b~c': 1 }, '/data/a~1b~0c'],
   [[], '/data'],
 ])('says what is wrong with %j, and where', (data, pointer) => {
   expect(compileDataSchema(invoice)(data)).toEqual([{ pointer, detail: expect.stringMatching(/\S/) }]);

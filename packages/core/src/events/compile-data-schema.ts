@@ -30,6 +30,11 @@ function compile(ajv: Ajv2020, schema: AnySchema) {
 }
 
 function toFault({ instancePath, message = 'is not as its schema asks', params }: ErrorObject): Fault {
-  const member = (params as { readonly additionalProperty?: string }).additionalProperty;
-  return { pointer: `/data${instancePath}${member === undefined ? '' : `/${member}`}`, detail: message };
+  return { pointer: `/data${instancePath}${memberOf(params)}`, detail: message };
+}
+
+// ajv points to the object around a member that is missing, or that should not be there.
+function memberOf(params: Readonly<Record<string, unknown>>): string {
+  const member = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
+  return typeof member === 'string' ? `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}` : '';
 }

@@ -11,17 +11,29 @@ export const eventTypeNameSchema = z
     'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid',
   );
 
+/** Deeper ones would exhaust the stack of what walks them; data may not be deeper either. */
+const MAX_DEPTH = 100;
+
+const shallowSchema = z
+  .unknown()
+  .refine((value) => isWithin(value, MAX_DEPTH), `is more than ${MAX_DEPTH} levels deep`);
+
 /** What an operator says of an event type. */
 export const eventTypeInputSchema = z.strictObject({
   description: z.string().min(1).max(1_000),
   /** Of `data`. JSON Schema 2020-12. */
-  schema: z
-    .union([z.boolean(), z.record(z.string(), z.json())], 'must be a JSON Schema: an object, true or false')
+  schema: shallowSchema
+    .pipe(
+      z.union(
+        [z.boolean(), z.record(z.string(), z.json())],
+        'must be a JSON Schema: an object, true or false',
+      ),
+    )
     .refine(
       (schema) => JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS,
       `must have at most ${MAX_SCHEMA_CHARACTERS} characters`,
     ),
-  example: z.json(),
+  example: shallowSchema.pipe(z.json()),
   /** Still taken, but not to be used for anything new. */
   deprecated: z.boolean().default(false),
 });
@@ -36,3 +48,8 @@ export const customEventTypeSchema = eventTypeInputSchema.extend({
   updatedAt: z.number(),
 });
 export type CustomEventType = Readonly<z.infer<typeof customEventTypeSchema>>;
+
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((member) => isWithin(member, levels - 1));
+}

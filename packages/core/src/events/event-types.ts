@@ -3,7 +3,7 @@ import { AppError } from '../errors/app-error';
 import type { Clock } from '../runtime/clock';
 import { catalogue } from './catalogue/index';
 import { compileDataSchema } from './compile-data-schema';
-import type { CustomEventType, EventTypeInput } from './custom-event-type';
+import { type CustomEventType, type EventTypeInput, eventTypeNameSchema } from './custom-event-type';
 import type { EventType } from './event-type';
 import type { EventTypeStore } from './redis-event-type-store';
 
@@ -15,7 +15,8 @@ export interface EventTypeView {
   readonly schema: unknown;
   readonly example: unknown;
   readonly deprecated: boolean;
-  readonly origin: 'built_in' | 'custom';
+  /** `operational`: raised by this service itself, and by nobody else. */
+  readonly origin: 'built_in' | 'operational' | 'custom';
   /** Of a custom type: 1, and one more with each replacement. */
   readonly version?: number;
 }
@@ -25,10 +26,10 @@ export interface EventTypesDeps {
   readonly clock: Clock;
 }
 
-const builtIn: readonly EventTypeView[] = catalogue.map(viewOfBuiltIn);
-
 /** The catalogue of event types: those that are built in, and those that operators added. */
 export function createEventTypes({ eventTypeStore, clock }: EventTypesDeps) {
+  const builtIn = catalogue.map(viewOfBuiltIn);
+
   return {
     /** What is built in first, then by name. */
     async list(): Promise<readonly EventTypeView[]> {
@@ -37,22 +38,24 @@ export function createEventTypes({ eventTypeStore, clock }: EventTypesDeps) {
 
     /** @throws AppError `not_found`. */
     async read(name: string): Promise<EventTypeView> {
+      const found = builtIn.find((type) => type.name === name);
+      if (found) return found;
       const custom = await eventTypeStore.find(name);
-      const found = builtIn.find((type) => type.name === name) ?? (custom && viewOfCustom(custom));
-      if (!found) throw new AppError('not_found', `There is no event type "${name}".`);
-      return found;
+      if (!custom) throw new AppError('not_found', `There is no event type "${name}".`);
+      return viewOfCustom(custom);
     },
 
     /**
      * Adds an event type, or replaces one that was added; in force at once, everywhere.
      *
-     * @throws AppError `conflict` for one that is built in, `invalid_request` when its schema is none or its example
-     *   is not as the schema asks.
+     * @throws AppError `conflict` for one that is built in, `invalid_request` when its name or its schema is none or its
+     *   example is not as the schema asks, `limit_reached` when there are too many.
      */
     async put(name: string, input: EventTypeInput): Promise<EventTypeView> {
       if (builtIn.some((type) => type.name === name)) {
         throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
       }
+      requireName(name);
       requireFittingExample(input);
       return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }));
     },
@@ -60,6 +63,13 @@ export function createEventTypes({ eventTypeStore, clock }: EventTypesDeps) {
 }
 
 export type EventTypes = ReturnType<typeof createEventTypes>;
+
+function requireName(name: string): void {
+  const { error } = eventTypeNameSchema.safeParse(name);
+  if (!error) return;
+  const faults = error.issues.map(({ message }) => ({ pointer: '{name}', detail: message }));
+  throw new AppError('invalid_request', 'This is no name of an event type: see "errors".', { faults });
+}
 
 function requireFittingExample({ schema, example }: EventTypeInput): void {
   const faults = compileDataSchema(schema)(example);
@@ -72,8 +82,10 @@ function requireFittingExample({ schema, example }: EventTypeInput): void {
   });
 }
 
-function viewOfBuiltIn({ name, description, data, example }: EventType): EventTypeView {
-  return { name, description, schema: z.toJSONSchema(data), example, deprecated: false, origin: 'built_in' };
+function viewOfBuiltIn(eventType: EventType): EventTypeView {
+  const { name, description, data, example, isOperational } = eventType;
+  const origin = isOperational ? 'operational' : 'built_in';
+  return { name, description, schema: z.toJSONSchema(data), example, deprecated: false, origin };
 }
 
 function viewOfCustom({

@@ -1,9 +1,17 @@
 import { LRUCache } from 'lru-cache';
+import type { EndpointId } from '../endpoints/endpoint';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { readNewestFirst } from '../redis/redis-newest-first';
 import { readOldestFirst, type SpanMember, type TimeSpan } from '../redis/redis-oldest-first';
 import type { AcceptedEvent, AccountId, EventId } from './event';
+import { addToIndex, type EventMark, type MarkPage, readIndex, type TimeRange } from './redis-event-index';
+
+export interface ReceiverPage {
+  readonly members: readonly EndpointId[];
+  readonly nextCursor: EndpointId | undefined;
+}
 
 export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   /** Whether it was aimed at certain endpoints: it is none of the others' business. */
@@ -19,42 +27,26 @@ const HEAD_BYTES = 256;
  */
 const CACHED_EVENTS = 64;
 
-/** What an account's index keeps at most: far more than is published within the retention, or else too much memory. */
-const MAX_INDEXED = 1_000_000;
-/** At each save one is added, so this keeps up; and no save waits for more than so many. */
-const PRUNED_AT_ONCE = 10;
-
-// KEYS: events. ARGV: the event, when it was accepted, from when on events are kept, how long, the most to keep, how many
-// to take out at once.
-const INDEX = `
-  redis.call('ZADD', KEYS[1], 'NX', ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  local pruned_at_once = tonumber(ARGV[6])
-  local old = redis.call('ZRANGE', KEYS[1], '-inf', '(' .. ARGV[3], 'BYSCORE', 'LIMIT', 0, pruned_at_once)
-  if #old > 0 then redis.call('ZREM', KEYS[1], unpack(old)) end
-  local over = redis.call('ZCARD', KEYS[1]) - tonumber(ARGV[5])
-  if over > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, math.min(over, pruned_at_once) - 1) end`;
+/** Events that an account's list keeps, unless it is said otherwise. */
+const LISTED_EVENTS = 100_000;
 
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
- * a space, the type, a space and an @ if it is aimed at certain endpoints, a line feed, the body as it is. Beside it each
- * account has an index of its events.
+ * a space, the type, a space and an @ if it is aimed at certain endpoints, a line feed, the body as it is. Beside it,
+ * which endpoints it went to; and for each account a list of its events.
  */
-export function createRedisEventStore(redis: RedisClient, retentionMs: number) {
+export function createRedisEventStore(redis: RedisClient, retentionMs: number, count = LISTED_EVENTS) {
+  const retention = { ageMs: retentionMs, count };
   const cache = new LRUCache<string, AcceptedEvent>({ max: CACHED_EVENTS });
-
-  async function index({ accountId, id, acceptedAt }: AcceptedEvent): Promise<void> {
-    const args = [id, acceptedAt, acceptedAt - retentionMs, retentionMs, MAX_INDEXED, PRUNED_AT_ONCE];
-    await redis.eval(INDEX, 1, keys.events(accountId), ...args.map(String));
-  }
 
   return withStorageErrors({
     /** Storing an event again changes nothing, nor does another one under the same id. */
     async save(event: AcceptedEvent): Promise<void> {
       const key = keys.event(event.accountId, event.id);
+      const mark = { eventId: event.id, createdAt: event.acceptedAt };
       const [saved] = await Promise.all([
         redis.set(key, encode(event), 'PX', retentionMs, 'NX'),
-        index(event),
+        addToIndex(redis, keys.events(event.accountId), mark, retention),
       ]);
       // Another event that came under this id before stays the one that is sent.
       if (saved !== null) cache.set(key, event);
@@ -80,6 +72,35 @@ export function createRedisEventStore(redis: RedisClient, retentionMs: number) {
     /** The account's events of a span of time, oldest first. Some may be gone already. */
     async listFrom(accountId: AccountId, span: TimeSpan, limit: number, after?: SpanMember) {
       return await readOldestFirst(redis, keys.events(accountId), span, limit, after);
+    },
+
+    /** Newest first. `before` is the last event of the page before. */
+    async list(
+      accountId: AccountId,
+      limit: number,
+      before?: EventMark,
+      range?: TimeRange,
+    ): Promise<MarkPage> {
+      return await readIndex(redis, keys.events(accountId), limit, range, before);
+    },
+
+    /** Adding an endpoint again changes nothing. */
+    async addReceivers(accountId: AccountId, id: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
+      const key = keys.eventDeliveries(accountId, id);
+      // By their ids alone: so they are small, and a page can go on where the one before ended.
+      const members = endpointIds.flatMap((endpointId) => ['0', endpointId]);
+      await Promise.all([redis.zadd(key, ...members), redis.pexpire(key, retentionMs)]);
+    },
+
+    /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */
+    async listReceivers(
+      accountId: AccountId,
+      id: EventId,
+      limit: number,
+      before?: EndpointId,
+    ): Promise<ReceiverPage> {
+      const page = await readNewestFirst(redis, keys.eventDeliveries(accountId, id), limit, before);
+      return page as ReceiverPage;
     },
   });
 }

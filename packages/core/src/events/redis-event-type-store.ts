@@ -1,3 +1,4 @@
+import { AppError } from '../errors/app-error';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -9,11 +10,13 @@ export interface CompiledEventType extends CustomEventType {
   readonly check: CheckData;
 }
 
-const CACHED_TYPES = 1_000;
+/** All are listed at once, and kept compiled in every process. */
+const MAX_TYPES = 1_000;
 
-// KEYS: event-types. ARGV: name, the new record without its version. The version goes on counting.
+// KEYS: event-types. ARGV: name, the new record without its version, the most types. The version goes on counting.
 const REPLACE = `
   local before = redis.call('HGET', KEYS[1], ARGV[1])
+  if not before and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return false end
   local version = before and tonumber(string.match(before, '^{"version":(%d+)')) or 0
   local record = '{"version":' .. string.format('%d', version + 1) .. ',' .. string.sub(ARGV[2], 2)
   redis.call('HSET', KEYS[1], ARGV[1], record)
@@ -21,7 +24,7 @@ const REPLACE = `
 
 /** The event types that operators added, the same for all accounts. */
 export function createRedisEventTypeStore(redis: RedisClient) {
-  const cache = new ParsedCache(compile, CACHED_TYPES);
+  const cache = new ParsedCache(compile, MAX_TYPES);
 
   return withStorageErrors({
     /** Always read from Redis, so that a change is in force for whatever starts after it; compiled once per change. */
@@ -40,6 +43,7 @@ export function createRedisEventTypeStore(redis: RedisClient) {
       return raws.map(parse).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
 
+    /** @throws AppError `limit_reached`. */
     async replace(eventType: Omit<CustomEventType, 'version'>): Promise<CustomEventType> {
       const record = await redis.eval(
         REPLACE,
@@ -47,13 +51,22 @@ export function createRedisEventTypeStore(redis: RedisClient) {
         keys.eventTypes(),
         eventType.name,
         JSON.stringify(eventType),
+        String(MAX_TYPES),
       );
+      if (record === null) throw tooMany();
       return parse(String(record));
     },
   });
 }
 
 export type EventTypeStore = ReturnType<typeof createRedisEventTypeStore>;
+
+function tooMany(): AppError {
+  return new AppError(
+    'limit_reached',
+    `There may be ${MAX_TYPES} event types. Replace one that is not used.`,
+  );
+}
 
 function parse(raw: string): CustomEventType {
   return customEventTypeSchema.parse(JSON.parse(raw));

@@ -1,20 +1,30 @@
-import { caughtFrom } from '../testing/caught-from';
+import { buildValidateEvent } from '../testing/build-validate-event';
 import { operationalTypes, publishableTypeNames, publishableTypes } from './catalogue/index';
-import { type UncheckedEvent, validateEvent as validateUnchecked } from './validate-event';
+import { createValidateEvent, type UncheckedEvent } from './validate-event';
 
-const NO_LIMIT = Number.POSITIVE_INFINITY;
+const validateUnchecked = buildValidateEvent();
 
 const examples: Readonly<Record<string, object>> = Object.fromEntries(
   publishableTypes.map(({ name, example }) => [name, example]),
 );
 
 /** As if it came in as JSON.stringify writes it. */
-function validateEvent(event: Omit<UncheckedEvent, 'dataText'>, maxBytes: number): string {
-  return validateUnchecked({ ...event, dataText: JSON.stringify(event.data) ?? '' }, maxBytes);
+function validateEvent(
+  event: Omit<UncheckedEvent, 'dataText'>,
+  validate = validateUnchecked,
+): Promise<string> {
+  return validate({ ...event, dataText: JSON.stringify(event.data) ?? '' });
 }
 
-function faultPointers(type: string, data: unknown): string[] {
-  const error = caughtFrom(() => validateEvent({ type, data }, NO_LIMIT));
+function rejectionOf(validation: Promise<string>): Promise<unknown> {
+  return validation.then(
+    (body) => body,
+    (error: unknown) => error,
+  );
+}
+
+async function faultPointers(type: string, data: unknown): Promise<string[]> {
+  const error = await rejectionOf(validateEvent({ type, data }));
   expect(error).toMatchObject({ name: 'AppError', code: 'invalid_request' });
   return (error as { faults: { pointer: string }[] }).faults.map(({ pointer }) => pointer);
 }
@@ -22,10 +32,8 @@ function faultPointers(type: string, data: unknown): string[] {
 describe('validateEvent', () => {
   it.each(publishableTypes.map(({ name, example }) => [name, example] as const))(
     'gives the body of a %s: type and data, in this order, as they came',
-    (type, data) => {
-      expect(validateEvent({ type, data }, NO_LIMIT)).toBe(
-        `{"type":"${type}","data":${JSON.stringify(data)}}`,
-      );
+    async (type, data) => {
+      expect(await validateEvent({ type, data })).toBe(`{"type":"${type}","data":${JSON.stringify(data)}}`);
     },
   );
 
@@ -57,17 +65,17 @@ describe('validateEvent', () => {
     ['import.completed', { total_rows: -1 }, ['/data/total_rows']],
     ['import.completed', { failed_rows: 0.5 }, ['/data/failed_rows']],
     ['import.completed', { colour: 'red' }, ['/data/colour']],
-  ])('refuses a %s with %j, and points there', (type, change, pointers) => {
-    expect(faultPointers(type, { ...examples[type], ...change })).toEqual(pointers);
+  ])('refuses a %s with %j, and points there', async (type, change, pointers) => {
+    expect(await faultPointers(type, { ...examples[type], ...change })).toEqual(pointers);
   });
 
-  it.each([undefined, null, 'text', 1, []])('refuses %j in the place of data', (data) => {
-    expect(faultPointers('keyword.quick_win', data)).toEqual(['/data']);
+  it.each([undefined, null, 'text', 1, []])('refuses %j in the place of data', async (data) => {
+    expect(await faultPointers('keyword.quick_win', data)).toEqual(['/data']);
   });
 
-  it('takes a brief without its optional members', () => {
+  it('takes a brief without its optional members', async () => {
     const data = { brief_id: 'brf_1', title: 'Shoes' };
-    expect(JSON.parse(validateEvent({ type: 'brief.created', data }, NO_LIMIT))).toEqual({
+    expect(JSON.parse(await validateEvent({ type: 'brief.created', data }))).toEqual({
       type: 'brief.created',
       data,
     });
@@ -75,8 +83,8 @@ describe('validateEvent', () => {
 
   it.each(['keyword.lost', 'keyword', 'Keyword.quick_win', '', 'constructor', '__proto__'])(
     'refuses the unknown type "%s" and lists the known ones',
-    (type) => {
-      expect(caughtFrom(() => validateEvent({ type, data: {} }, NO_LIMIT))).toMatchObject({
+    async (type) => {
+      expect(await rejectionOf(validateEvent({ type, data: {} }))).toMatchObject({
         code: 'invalid_request',
         faults: [
           {
@@ -90,8 +98,8 @@ describe('validateEvent', () => {
 
   it.each(operationalTypes.map(({ name, example }) => [name, example] as const))(
     'refuses a %s: only this service raises it',
-    (type, data) => {
-      expect(caughtFrom(() => validateEvent({ type, data }, NO_LIMIT))).toMatchObject({
+    async (type, data) => {
+      expect(await rejectionOf(validateEvent({ type, data }))).toMatchObject({
         code: 'invalid_request',
         faults: [{ pointer: '/type', detail: expect.stringContaining('is raised by this service itself') }],
       });
@@ -103,42 +111,101 @@ describe('validateEvent', () => {
     '{"keyword":"k","position":1.0,"volume":-0}',
     '{ "volume": 1e3,\n"keyword"\t:"\\u006b\\/","position":1E+300 }',
     '{"keyword":"first","keyword":"second","position":1,"volume":0}',
-  ])('gives data as it was written, byte for byte: %s', (dataText) => {
+  ])('gives data as it was written, byte for byte: %s', async (dataText) => {
     const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
-    expect(validateUnchecked(event, NO_LIMIT)).toBe(`{"type":"keyword.quick_win","data":${dataText}}`);
+    expect(await validateUnchecked(event)).toBe(`{"type":"keyword.quick_win","data":${dataText}}`);
   });
 
-  it('refuses a number beyond what any number can be', () => {
+  it('refuses a number beyond what any number can be', async () => {
     expect(
-      faultPointers('keyword.quick_win', { keyword: 'k', position: 1, volume: JSON.parse('1e400') }),
+      await faultPointers('keyword.quick_win', { keyword: 'k', position: 1, volume: JSON.parse('1e400') }),
     ).toEqual(['/data/volume']);
   });
 
-  it('refuses __proto__ and constructor in data as it does any unknown member', () => {
+  it('refuses __proto__ and constructor in data as it does any unknown member', async () => {
     const dataText = '{"__proto__":{"keyword":"k"},"constructor":{},"position":1,"volume":0}';
-    expect(faultPointers('keyword.quick_win', JSON.parse(dataText))).toEqual([
+    expect(await faultPointers('keyword.quick_win', JSON.parse(dataText))).toEqual([
       '/data/keyword',
       '/data/__proto__',
       '/data/constructor',
     ]);
   });
 
-  it.each([101, 100_000])('refuses data of %d levels', (depth) => {
+  it.each([101, 100_000])('refuses data of %d levels', async (depth) => {
     const dataText = '['.repeat(depth) + ']'.repeat(depth);
     const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
-    expect(caughtFrom(() => validateUnchecked(event, NO_LIMIT))).toMatchObject({
+    expect(await rejectionOf(validateUnchecked(event))).toMatchObject({
       code: 'invalid_request',
       faults: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
     });
   });
 
-  it('takes a body of exactly the limit, counted in bytes of UTF-8, and none of a byte more', () => {
+  it('takes a body of exactly the limit, counted in bytes of UTF-8, and none of a byte more', async () => {
     const event = { type: 'keyword.quick_win', data: { keyword: 'Zoë 🚀', position: 1, volume: 0 } };
     const bytes = Buffer.byteLength(JSON.stringify(event));
-    expect(validateEvent(event, bytes)).toHaveLength(bytes - 3);
-    expect(caughtFrom(() => validateEvent(event, bytes - 1))).toMatchObject({
+    const limitedTo = (maxBytes: number) => validateEvent(event, buildValidateEvent({ maxBytes }));
+    expect(await limitedTo(bytes)).toHaveLength(bytes - 3);
+    expect(await rejectionOf(limitedTo(bytes - 1))).toMatchObject({
       code: 'payload_too_large',
       message: `The event has ${bytes} bytes; at most ${bytes - 1} are taken.`,
     });
+  });
+
+  describe('of a type that an operator has added', () => {
+    const schema = {
+      type: 'object',
+      properties: { amount: { type: 'number' } },
+      required: ['amount'],
+      additionalProperties: false,
+    };
+    const validate = buildValidateEvent({ eventTypes: [{ name: 'invoice.paid', schema }] });
+    const of = (data: unknown) => validateEvent({ type: 'invoice.paid', data }, validate);
+
+    it('keeps data as they were written, byte for byte', async () => {
+      const dataText = '{ "amount" : 10.00,\n"amount":9007199254740993 }';
+      const event = { type: 'invoice.paid', data: JSON.parse(dataText) as unknown, dataText };
+      expect(await validate(event)).toBe(`{"type":"invoice.paid","data":${dataText}}`);
+    });
+
+    it.each([
+      [undefined, '/data'],
+      [null, '/data'],
+      [{}, '/data/amount'],
+      [{ amount: 'ten' }, '/data/amount'],
+      [{ amount: JSON.parse('1e400') }, '/data/amount'],
+      [{ amount: 1, colour: 'red' }, '/data/colour'],
+    ])('refuses %j, and points there', async (data, pointer) => {
+      expect(await rejectionOf(of(data))).toMatchObject({ code: 'invalid_request', faults: [{ pointer }] });
+    });
+
+    it('refuses data that are missing or too deep, even if the schema takes anything', async () => {
+      const anything = buildValidateEvent({ eventTypes: [{ name: 'any.thing', schema: true }] });
+      for (const data of [undefined, JSON.parse('['.repeat(101) + ']'.repeat(101))]) {
+        const validation = validateEvent({ type: 'any.thing', data }, anything);
+        expect(await rejectionOf(validation)).toMatchObject({ faults: [{ pointer: '/data' }] });
+      }
+    });
+
+    it('is named among the known ones to whoever publishes another', async () => {
+      const validation = validateEvent({ type: 'invoice.lost', data: {} }, validate);
+      expect(await rejectionOf(validation)).toMatchObject({
+        faults: [{ detail: expect.stringMatching(/known are .*, invoice\.paid$/) }],
+      });
+    });
+  });
+
+  it('looks nobody up for a type that is built in, or that can be none', async () => {
+    const names: string[] = [];
+    const validate = createValidateEvent({
+      eventTypeStore: {
+        find: async (name) => void names.push(name),
+        names: async () => [],
+      },
+      maxBytes: 1_024,
+    });
+    for (const type of ['keyword.quick_win', 'webhook.disabled', 'x'.repeat(1_000), 'no.such']) {
+      await rejectionOf(validateEvent({ type, data: examples[type] }, validate));
+    }
+    expect(names).toEqual(['no.such']);
   });
 });

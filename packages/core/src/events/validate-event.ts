@@ -1,7 +1,12 @@
+import type { z } from 'zod';
 import { AppError, type Fault } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
 import { depthOf } from '../runtime/json-text';
 import { isOperational, publishableTypeNames, publishableTypes } from './catalogue/index';
+import type { CheckData } from './compile-data-schema';
+import { eventTypeNameSchema } from './custom-event-type';
+import { listNames } from './list-names';
+import type { EventTypeStore } from './redis-event-type-store';
 
 /** What a producer hands over, before it was checked against the catalogue. */
 export interface UncheckedEvent {
@@ -11,31 +16,64 @@ export interface UncheckedEvent {
   readonly dataText: string;
 }
 
+export interface ValidateEventDeps {
+  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
+  /** How long a body may be, in bytes of UTF-8. */
+  readonly maxBytes: number;
+}
+
 /** Deeper data is of no use to anybody, and exhausts the stack of what walks it. */
 const MAX_DEPTH = 100;
 
-const byName = new Map<string, (typeof publishableTypes)[number]>(
-  publishableTypes.map((type) => [type.name, type]),
-);
+const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data }) => [name, checkBy(data)]));
 
 /**
  * Checks `data` against the schema of its type and gives the body that will be delivered: made here, once, around the
- * text of `data` as it came. The same text is stored, signed and sent, on every attempt and to every endpoint.
+ * text of `data` as it came. The same text is stored, signed and sent, on every attempt and to every endpoint. Only a
+ * type that is not built in is looked for in the store, each time, so that it is in force as soon as it is there.
  *
- * @param maxBytes how long the body may be, in bytes of UTF-8.
  * @throws AppError `invalid_request` for a type that nobody can publish or wrong data, `payload_too_large` for a body over the limit.
  */
-export function validateEvent(event: UncheckedEvent, maxBytes: number): string {
-  const eventType = byName.get(event.type);
-  if (!eventType) throw invalid([wrongType(event.type)]);
-  if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
-  const parsed = eventType.data.safeParse(event.data);
-  if (!parsed.success) throw invalid(faultsOf(parsed.error, '/data'));
-  return serialise(event, maxBytes);
+export function createValidateEvent({ eventTypeStore, maxBytes }: ValidateEventDeps) {
+  return async function validateEvent(event: UncheckedEvent): Promise<string> {
+    const check = builtIn.get(event.type) ?? (await findCustom(event.type));
+    if (!check) throw invalid([await wrongType(event.type)]);
+    if (event.dataText === '') throw invalid([{ pointer: '/data', detail: 'is required' }]);
+    if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
+    const faults = check(event.data);
+    if (faults.length > 0) throw invalid(faults);
+    return serialise(event, maxBytes);
+  };
+
+  async function findCustom(type: string): Promise<CheckData | undefined> {
+    if (isOperational(type) || !eventTypeNameSchema.safeParse(type).success) return undefined;
+    return (await eventTypeStore.find(type))?.check;
+  }
+
+  async function wrongType(type: string): Promise<Fault> {
+    const custom = (await eventTypeStore.names()).toSorted();
+    const fault = isOperational(type)
+      ? 'is raised by this service itself and can not be published; what can be are'
+      : 'is not a known event type; known are';
+    return {
+      pointer: '/type',
+      detail: `"${type}" ${fault} ${listNames([...publishableTypeNames, ...custom])}`,
+    };
+  }
 }
 
+export type ValidateEvent = ReturnType<typeof createValidateEvent>;
+
+/** @param cause what went wrong when the depth was noticed too late. */
 export function tooDeep(cause?: unknown): AppError {
   return invalid([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
+}
+
+function checkBy(schema: z.ZodType): CheckData {
+  return (data) => {
+    const parsed = schema.safeParse(data);
+    return parsed.success ? [] : faultsOf(parsed.error, '/data');
+  };
 }
 
 function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string {
@@ -43,13 +81,6 @@ function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string
   const bytes = Buffer.byteLength(body);
   if (bytes <= maxBytes) return body;
   throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are taken.`);
-}
-
-function wrongType(type: string): Fault {
-  const fault = isOperational(type)
-    ? 'is raised by this service itself and can not be published; what can be are'
-    : 'is not a known event type; known are';
-  return { pointer: '/type', detail: `"${type}" ${fault} ${publishableTypeNames.join(', ')}` };
 }
 
 function invalid(faults: readonly Fault[], cause?: unknown): AppError {

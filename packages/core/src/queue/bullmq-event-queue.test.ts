@@ -1,13 +1,13 @@
 import { Queue } from 'bullmq';
 import { type ConnectionRole, connectRedis, type RedisClient } from '../redis/redis-connect';
 import { buildEvent } from '../testing/build-event';
+import { buildReadEventJob } from '../testing/build-read-event-job';
 import { createClosables } from '../testing/closables';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { BullmqEventQueue } from './bullmq-event-queue';
 import { EVENTS_QUEUE } from './queue-names';
-import { readEventJob } from './read-event-job';
 
 let redis: TestRedis;
 let jobs: Queue;
@@ -46,7 +46,8 @@ describe('add', () => {
     const [job] = await jobs.getWaiting();
     expect(job).toMatchObject({ id: `${event.accountId}.${event.id}`, name: event.type });
     const { name, timestamp, data } = job ?? { name: '', timestamp: 0, data: null };
-    expect(readEventJob({ id: '', name, timestamp, data }, 1_024)).toEqual({ event, source: 'http' });
+    const read = await buildReadEventJob()({ id: '', name, timestamp, data });
+    expect(read).toEqual({ event, source: 'http' });
   });
 
   it('makes one job of an event that is added twice, and keeps the first one', async () => {

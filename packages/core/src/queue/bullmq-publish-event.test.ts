@@ -1,11 +1,11 @@
 import { Queue } from 'bullmq';
 import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
+import { buildReadEventJob } from '../testing/build-read-event-job';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { createEventPublisher } from './bullmq-publish-event';
 import { EVENTS_QUEUE } from './queue-names';
-import { readEventJob } from './read-event-job';
 
 const { name: type, example: data } = keywordQuickWin;
 
@@ -49,7 +49,7 @@ describe('publishEvent', () => {
     await publisher.publishEvent({ accountId, type, data });
     const [job] = await jobs.getWaiting();
     const { id = '', name, timestamp, data: jobData } = job ?? { name: '', timestamp: 0, data: null };
-    expect(readEventJob({ id, name, timestamp, data: jobData }, 1_024)).toMatchObject({
+    expect(await buildReadEventJob()({ id, name, timestamp, data: jobData })).toMatchObject({
       source: 'queue',
       event: { accountId, type, body: JSON.stringify({ type, data }), acceptedAt: timestamp },
     });

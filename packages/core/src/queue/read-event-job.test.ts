@@ -1,12 +1,13 @@
 import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
 import { eventIdSchema } from '../events/event';
 import { buildEvent } from '../testing/build-event';
-import { caughtFrom } from '../testing/caught-from';
+import { buildReadEventJob } from '../testing/build-read-event-job';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { type EventJob, readEventJob } from './read-event-job';
+import type { EventJob } from './read-event-job';
 
 const MAX_BYTES = 1_024;
 const { name: type, example } = keywordQuickWin;
+const readEventJob = buildReadEventJob({ maxBytes: MAX_BYTES });
 
 function buildJob(data: unknown, change: Partial<EventJob> = {}): EventJob {
   return { id: '17', name: type, timestamp: 1_700_000_000_000, data, ...change };
@@ -15,7 +16,7 @@ function buildJob(data: unknown, change: Partial<EventJob> = {}): EventJob {
 const published = { account_id: 'default', type, data: example };
 
 describe('readEventJob', () => {
-  it('takes what the API has sealed as it is, without another look at the body', () => {
+  it('takes what the API has sealed as it is, without another look at the body', async () => {
     const event = buildEvent({ body: '{"sealed":true}', acceptedAt: 1_600_000_000_000 });
     const data = {
       account_id: event.accountId,
@@ -23,11 +24,11 @@ describe('readEventJob', () => {
       body: event.body,
       accepted_at: event.acceptedAt,
     };
-    expect(readEventJob(buildJob(data), MAX_BYTES)).toEqual({ event, source: 'http' });
+    expect(await readEventJob(buildJob(data))).toEqual({ event, source: 'http' });
   });
 
-  it('makes an event of what a producer has pushed', () => {
-    expect(readEventJob(buildJob({ ...published, id: 'order-17' }), MAX_BYTES)).toEqual({
+  it('makes an event of what a producer has pushed', async () => {
+    expect(await readEventJob(buildJob({ ...published, id: 'order-17' }))).toEqual({
       source: 'queue',
       event: {
         id: 'order-17',
@@ -39,36 +40,50 @@ describe('readEventJob', () => {
     });
   });
 
-  it('aims the event at the endpoints that were named, by the API or by a producer', () => {
+  it('aims the event at the endpoints that were named, by the API or by a producer', async () => {
     const webhook_ids = [uniqueEndpointId(), uniqueEndpointId()];
     const accepted = { account_id: 'default', id: 'order-17', body: '{}', accepted_at: 1 };
     for (const data of [published, accepted]) {
-      const { event } = readEventJob(buildJob({ ...data, webhook_ids }), MAX_BYTES);
+      const { event } = await readEventJob(buildJob({ ...data, webhook_ids }));
       expect(event.endpointIds).toEqual(webhook_ids);
     }
   });
 
-  it('refuses data that is too deep to be written again', () => {
+  it('refuses data that is too deep to be written again', async () => {
     const depth = 100_000;
     const data: unknown = JSON.parse('['.repeat(depth) + ']'.repeat(depth));
-    expect(caughtFrom(() => readEventJob(buildJob({ ...published, data }), MAX_BYTES))).toMatchObject({
+    await expect(readEventJob(buildJob({ ...published, data }))).rejects.toMatchObject({
       code: 'invalid_request',
       faults: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
     });
   });
 
-  describe('when the producer gave no id', () => {
-    const idOf = (change: Partial<EventJob>) => readEventJob(buildJob(published, change), MAX_BYTES).event.id;
+  it('checks a type that an operator has added', async () => {
+    const schema = { type: 'object', required: ['id'] };
+    const read = buildReadEventJob({ eventTypes: [{ name: 'invoice.paid', schema }] });
+    const invoice = { account_id: 'default', type: 'invoice.paid' };
+    const { event } = await read(buildJob({ ...invoice, data: { id: 1 } }));
+    expect(event.body).toBe('{"type":"invoice.paid","data":{"id":1}}');
+    await expect(read(buildJob({ ...invoice, data: {} }))).rejects.toMatchObject({
+      faults: [{ pointer: '/data/id' }],
+    });
+  });
 
-    it('gives the same id to the same job each time it is processed', () => {
-      expect(idOf({})).toBe(idOf({}));
-      expect(eventIdSchema.safeParse(idOf({})).success).toBe(true);
-      expect(idOf({})).toMatch(/^evt_01hf7yat00[0-9a-z]{12}$/);
+  describe('when the producer gave no id', () => {
+    const idOf = async (change: Partial<EventJob>) =>
+      (await readEventJob(buildJob(published, change))).event.id;
+
+    it('gives the same id to the same job each time it is processed', async () => {
+      const id = await idOf({});
+      expect(await idOf({})).toBe(id);
+      expect(eventIdSchema.safeParse(id).success).toBe(true);
+      expect(id).toMatch(/^evt_01hf7yat00[0-9a-z]{12}$/);
     });
 
-    it('gives another id to another job, also to one that has the same number after Redis was emptied', () => {
-      expect(idOf({ id: '18' })).not.toBe(idOf({}));
-      expect(idOf({ timestamp: 1_700_000_000_001 })).not.toBe(idOf({}));
+    it('gives another id to another job, also to one that has the same number after Redis was emptied', async () => {
+      const id = await idOf({});
+      expect(await idOf({ id: '18' })).not.toBe(id);
+      expect(await idOf({ timestamp: 1_700_000_000_001 })).not.toBe(id);
     });
   });
 
@@ -81,7 +96,9 @@ describe('readEventJob', () => {
     ['an unknown type', { ...published, type: 'keyword.lost' }, ['/type']],
     ['an id that is none', { ...published, id: 'a.b' }, ['/id']],
     ['no endpoint to aim at', { ...published, webhook_ids: [] }, ['/webhook_ids']],
-    ['an endpoint that is none', { ...published, webhook_ids: ['x'] }, ['/webhook_ids/0']],
+    ['an endpoint that is none', { ...published, webhook_ids: ['wh_1'] }, ['/webhook_ids/0']],
+    ['an endpoint that is not there', { ...published, webhook_ids: ['x'] }, ['/webhook_ids/0']],
+    ['what only this service itself raises', { ...published, type: 'webhook.disabled' }, ['/type']],
     ['no data', { ...published, data: undefined }, ['/data']],
     ['wrong data', { ...published, data: { ...example, position: 0 } }, ['/data/position']],
     ['an unknown member', { ...published, colour: 'red' }, ['/colour']],
@@ -90,17 +107,17 @@ describe('readEventJob', () => {
       { account_id: 'default', body: '{}', accepted_at: 1 },
       ['/type', '/data', '/body', '/accepted_at'],
     ],
-  ])('refuses %s, and points there', (_what, data, pointers) => {
-    const error = caughtFrom(() => readEventJob(buildJob(data), MAX_BYTES));
-    expect(error).toMatchObject({ name: 'AppError', code: 'invalid_request' });
-    expect((error as { faults: { pointer: string }[] }).faults.map(({ pointer }) => pointer)).toEqual(
-      pointers,
-    );
+  ])('refuses %s, and points there', async (_what, data, pointers) => {
+    await expect(readEventJob(buildJob(data))).rejects.toMatchObject({
+      name: 'AppError',
+      code: 'invalid_request',
+      faults: pointers.map((pointer) => expect.objectContaining({ pointer })),
+    });
   });
 
-  it('refuses a body over the limit', () => {
+  it('refuses a body over the limit', async () => {
     const data = { ...published, data: { ...example, keyword: 'k'.repeat(1_000) } };
-    expect(caughtFrom(() => readEventJob(buildJob(data), MAX_BYTES))).toMatchObject({
+    await expect(readEventJob(buildJob(data))).rejects.toMatchObject({
       code: 'payload_too_large',
     });
   });

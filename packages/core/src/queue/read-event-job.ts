@@ -3,7 +3,7 @@ import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../events/event';
-import { tooDeep, validateEvent } from '../events/validate-event';
+import { tooDeep, type ValidateEvent } from '../events/validate-event';
 import { derivedId } from '../runtime/ids';
 import { acceptedEventSchema, publishedEventSchema } from './event-job';
 
@@ -24,8 +24,8 @@ export interface ReadEvent {
 }
 
 export interface ReadEventJobDeps {
+  readonly validateEvent: ValidateEvent;
   readonly resolveEndpoints: ResolveEndpoints;
-  readonly maxBytes: number;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface ReadEventJobDeps {
  *
  * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event.
  */
-export function createReadEventJob({ resolveEndpoints, maxBytes }: ReadEventJobDeps) {
+export function createReadEventJob({ validateEvent, resolveEndpoints }: ReadEventJobDeps) {
   return async function readEventJob(job: EventJob): Promise<ReadEvent> {
     const accepted = acceptedEventSchema.safeParse(job.data);
     return accepted.success
@@ -44,7 +44,7 @@ export function createReadEventJob({ resolveEndpoints, maxBytes }: ReadEventJobD
 
   async function readPublished(job: EventJob): Promise<AcceptedEvent> {
     const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids } = parsePublished(job);
-    const body = validateEvent({ type, data, dataText: textOf(data) }, maxBytes);
+    const body = await validateEvent({ type, data, dataText: textOf(data) });
     const endpointIds = webhook_ids && (await resolveEndpoints(accountId, webhook_ids));
     return {
       id,

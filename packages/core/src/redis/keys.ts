@@ -12,17 +12,19 @@ import type { AccountId, EventId } from '../events/event';
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
+ * | `rate-limit:{id}` | counter | requests of an API key in the present window of RATE_LIMIT | until its end |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
  * | `{event-types}` | hash | name → an event type that an operator added | for ever |
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
- * | `events:{account}` | sorted set | the account's event ids by time of acceptance | RETENTION, a million of them |
+ * | `event-deliveries:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
+ * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
  * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
- * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
+ * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
  * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
@@ -40,12 +42,14 @@ export const keys = {
   apiKey: (id: string) => `api-key:{${id}}`,
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
+  rateLimit: (apiKeyId: string) => `rate-limit:{${apiKeyId}}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
   endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   eventTypes: () => '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  eventDeliveries: (account: AccountId, event: EventId) => `event-deliveries:{${account}/${event}}`,
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
@@ -60,6 +64,8 @@ export const keys = {
   // In the slot of BullMQ's own keys in a Cluster: it is read together with them.
   putBackEvents: 'put-back-events:{bull}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
+  /** What the keys of an endpoint's deliveries begin with. */
+  deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,
 };
 
 /** What BullMQ puts before its keys: its own default, so that producers need not know it. */

@@ -48,6 +48,7 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
     endpointStore,
     chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
     resend: createResend({
+      eventStore,
       deliveryStore,
       parkedStore,
       // A job that is done at once.

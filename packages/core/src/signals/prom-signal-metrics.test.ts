@@ -38,6 +38,15 @@ describe('createPromApiMetrics', () => {
     ]);
   });
 
+  it('counts the connections that were refused by reason', async () => {
+    const refused = signalSamples['connection.refused'];
+    const signals = [refused, refused, { ...refused, reason: 'malformed' as const }];
+    expect(await scrape(createPromApiMetrics, signals)).toEqual([
+      'webhooks_http_connections_refused_total{reason="too_slow"} 2',
+      'webhooks_http_connections_refused_total{reason="malformed"} 1',
+    ]);
+  });
+
   it('counts accepted events by type and door', async () => {
     expect(counted(await scrape(createPromApiMetrics, [signalSamples['event.accepted']]))).toEqual([
       'webhooks_events_accepted_total{type="keyword.quick_win",source="http"} 1',

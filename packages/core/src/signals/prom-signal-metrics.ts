@@ -20,6 +20,12 @@ export function createPromApiMetrics(registry: Registry): SignalListener {
     buckets: REQUEST_SECONDS,
     registers,
   });
+  const refused = new Counter({
+    name: 'webhooks_http_connections_refused_total',
+    help: 'Connections that were closed without taking a request, by reason.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
   const accepted = createEventsAccepted(registry);
   const disabled = createEndpointsDisabled(registry);
   const requested = createDeliveriesRequested(registry);
@@ -27,6 +33,8 @@ export function createPromApiMetrics(registry: Registry): SignalListener {
     if (signal.name === 'request.completed') {
       const { method, route, status, durationMs } = signal;
       requestSeconds.observe({ method, route, status }, durationMs / 1_000);
+    } else if (signal.name === 'connection.refused') {
+      refused.inc({ reason: signal.reason });
     } else if (signal.name === 'event.accepted') {
       accepted.inc({ type: signal.type, source: signal.source });
     } else if (signal.name === 'endpoint.disabled') {

@@ -9,6 +9,9 @@ import type { WaitReason } from '../gates/admit';
 import type { MoveReason } from '../gates/lanes';
 import type { ReplayEndStatus, ReplayMode } from '../replays/replay';
 
+/** Why the API hung up on a client without taking its request. */
+export type ConnectionRefusal = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many';
+
 /**
  * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
  * only: nothing that the product needs may hang on a listener. None holds a secret or a payload.
@@ -22,7 +25,13 @@ export type Signal =
       readonly route: string;
       readonly status: number;
       readonly durationMs: number;
+      readonly clientAddress?: string;
       readonly accountId?: AccountId;
+    }
+  | {
+      readonly name: 'connection.refused';
+      readonly reason: ConnectionRefusal;
+      readonly clientAddress?: string;
     }
   | { readonly name: 'request.failed'; readonly requestId: string; readonly error: unknown }
   | {

@@ -49,6 +49,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return signal.outcome === 'delivered' ? 'info' : 'warn';
     case 'delivery.ended':
       return signal.status === 'delivered' ? 'debug' : 'warn';
+    // At a higher level strangers could fill the log; a metric counts them.
+    case 'connection.refused':
     case 'event.fanned_out':
     case 'delivery.held':
     case 'delivery.moved':

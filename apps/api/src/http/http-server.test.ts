@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import type { RequestListener, Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { createClosables } from '@webhooks/core/testing/closables';
+import { recordSignals } from '@webhooks/core/testing/record-signals';
+import { readProblem } from '../testing/read-problem';
+import { createHttpServer, type HttpServerOptions } from './http-server';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+const reads: RequestListener = (request, response) => {
+  request.resume().once('end', () => response.end('served'));
+};
+
+async function start(options: Partial<HttpServerOptions> = {}, listener = reads) {
+  const signals = recordSignals();
+  const server = createHttpServer(listener, {
+    maxConnections: 100,
+    newId: (prefix) => `${prefix}_1`,
+    emit: signals.listen,
+    ...options,
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  willClose({ close: () => closeServer(server) });
+  return { server, signals, open: () => open(server) };
+}
+
+async function closeServer(server: Server): Promise<void> {
+  server.close();
+  server.closeAllConnections();
+}
+
+async function open(server: Server): Promise<Socket> {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  // That the server hangs up is what these tests are about.
+  socket.on('error', () => {});
+  willClose({ close: () => socket.destroy() });
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** All that comes until the server hangs up, as an answer. */
+async function readAnswer(socket: Socket) {
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = Object.fromEntries(lines.map((line) => line.toLowerCase().split(': ') as [string, string]));
+  return { status: Number(statusLine.split(' ')[1]), headers, body: JSON.parse(body) as unknown };
+}
+
+/** Sends this again and again, until it is hung up on. */
+function drip(socket: Socket, bytes: string): void {
+  const timer = setInterval(() => socket.write(bytes), 10);
+  for (const end of ['end', 'close']) socket.once(end, () => clearInterval(timer));
+}
+
+const SOON = { connectionsCheckingInterval: 20 };
+
+describe('a client that is slow', () => {
+  it.each([
+    ['says nothing', () => {}],
+    [
+      'sends its headers a byte at a time',
+      (socket: Socket) => {
+        socket.write('GET / HTTP/1.1\r\nx: ');
+        drip(socket, 'x');
+      },
+    ],
+  ])('is cut off with 408 when it %s', async (_what, begin) => {
+    const { open: openOne, signals } = await start({
+      timeouts: { headersTimeout: 100, requestTimeout: 10_000, ...SOON },
+    });
+    const socket = await openOne();
+    begin(socket);
+    expect(readProblem(await readAnswer(socket))).toEqual({ status: 408, code: 'request_timeout' });
+    expect(signals.named('connection.refused')).toEqual([
+      { name: 'connection.refused', reason: 'too_slow', clientAddress: '127.0.0.1' },
+    ]);
+  });
+
+  it('is cut off with 408 when it sends its body a byte at a time', async () => {
+    const { open: openOne } = await start({
+      timeouts: { headersTimeout: 100, requestTimeout: 200, ...SOON },
+    });
+    const socket = await openOne();
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n');
+    drip(socket, 'x');
+    expect(readProblem(await readAnswer(socket))).toEqual({ status: 408, code: 'request_timeout' });
+  });
+
+  it('is cut off when it does not read its answer', async () => {
+    const large = Buffer.alloc(64 * 1024 * 1024);
+    const { server, open: openOne } = await start(
+      { timeouts: { timeout: 100 } },
+      (_request, response) => void response.end(large),
+    );
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const socket = await openOne();
+    const [held] = await accepted;
+    socket.pause().write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await once(held, 'close');
+    expect(socket.bytesRead).toBeLessThan(large.length);
+  });
+
+  it('may stay between two requests, but not for ever', async () => {
+    const { open: openOne } = await start({ timeouts: { keepAliveTimeout: 100 } });
+    const socket = await openOne();
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    expect(await text(socket)).toContain('Connection: keep-alive');
+  });
+});
+
+describe('a client that does not speak HTTP', () => {
+  it.each([
+    ['no HTTP at all', '\u0016\u0003\u0001\u0002\u0000\r\n\r\n'],
+    ['another protocol', 'GET / SPDY/3\r\n\r\n'],
+    ['a header without a name', 'GET / HTTP/1.1\r\n: x\r\n\r\n'],
+    ['a header over two lines', 'GET / HTTP/1.1\r\nhost: x\r\n folded: y\r\nbad\r\n\r\n'],
+    [
+      'two lengths of its body',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
+    ],
+    [
+      'a length and chunks',
+      'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a chunk without a size', 'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
+  ])('is answered with 400, and hung up on: %s', async (_what, bytes) => {
+    const { open: openOne, signals } = await start();
+    const socket = await openOne();
+    socket.write(bytes);
+    const answer = await readAnswer(socket);
+    expect(readProblem(answer)).toEqual({ status: 400, code: 'malformed_request' });
+    expect(answer.headers.connection).toBe('close');
+    expect(signals.named('connection.refused')).toMatchObject([{ reason: 'malformed' }]);
+  });
+
+  it('is hung up on also when it leaves its own side open', async () => {
+    const { server, open: openOne } = await start();
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const socket = await openOne();
+    const [held] = await accepted;
+    socket.pause().write('nonsense\r\n\r\n');
+    await once(held, 'close');
+    expect(held.destroyed).toBe(true);
+  });
+
+  it('takes nothing from the others', async () => {
+    const { open: openOne } = await start();
+    const [good, bad] = [await openOne(), await openOne()];
+    bad.write('nonsense\r\n\r\n');
+    await readAnswer(bad);
+    good.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    expect(await text(good)).toContain('served');
+  });
+});
+
+it('answers headers of over 16 KiB with 431', async () => {
+  const { open: openOne, signals } = await start();
+  const socket = await openOne();
+  socket.write(`GET / HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(17 * 1024)}\r\n\r\n`);
+  expect(readProblem(await readAnswer(socket))).toEqual({ status: 431, code: 'headers_too_large' });
+  expect(signals.named('connection.refused')).toMatchObject([{ reason: 'headers_too_large' }]);
+});
+
+it('passes over expectations that it does not know', async () => {
+  const { open: openOne } = await start();
+  const socket = await openOne();
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\nexpect: a-miracle\r\nconnection: close\r\n\r\n');
+  expect(await text(socket)).toContain('served');
+});
+
+describe('a connection too many', () => {
+  it('is closed at once, while the others are served', async () => {
+    const { open: openOne, signals } = await start({ maxConnections: 2 });
+    const [first] = [await openOne(), await openOne()];
+    const third = await openOne();
+    expect(await text(third).catch(() => '')).toBe('');
+    expect(signals.named('connection.refused')).toEqual([{ name: 'connection.refused', reason: 'too_many' }]);
+    first.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    expect(await text(first)).toContain('served');
+  });
+
+  it('is taken once another one is gone', async () => {
+    const { server, open: openOne } = await start({ maxConnections: 1 });
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const first = await openOne();
+    const [held] = await accepted;
+    first.destroy();
+    await once(held, 'close');
+    const second = await openOne();
+    second.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    expect(await text(second)).toContain('served');
+  });
+});

@@ -1,0 +1,184 @@
+import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { catalogue, operationalTypes } from '@webhooks/core/events/catalogue/index';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { Queue } from 'bullmq';
+import request, { type Response } from 'supertest';
+import { readProblem } from '../testing/read-problem';
+import { startTestApi, type TestApi } from '../testing/start-test-api';
+
+let api: TestApi;
+let jobs: Queue;
+let operatorKey: string;
+let key: string;
+beforeAll(async () => {
+  api = await startTestApi();
+  jobs = new Queue(EVENTS_QUEUE, { connection: api.redis.client });
+  ({ key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT, scopes: ['admin'] }));
+  ({ key } = await api.issueKey());
+});
+afterEach(async () => {
+  await jobs.drain();
+  await api.redis.client.del('{event-types}');
+});
+afterAll(async () => {
+  await jobs.close();
+  await api.close();
+});
+
+const paid = {
+  description: 'An invoice was paid.',
+  schema: {
+    type: 'object',
+    properties: { id: { type: 'string' }, amount: { type: 'number' } },
+    required: ['id'],
+    additionalProperties: false,
+  },
+  example: { id: 'inv_1', amount: 10 },
+};
+
+function call(method: 'get' | 'post' | 'put' | 'patch', path: string, body?: object, as = key) {
+  const test = request(api.url)[method](path).set('authorization', `Bearer ${as}`);
+  return body === undefined ? test : test.send(body);
+}
+
+const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
+
+async function put(name: string, change: object = {}): Promise<Response> {
+  return await call('put', `/v1/event-types/${name}`, { ...paid, ...change }, operatorKey);
+}
+
+describe('PUT /v1/event-types/{name}', () => {
+  it('adds a type, and counts what replaces it', async () => {
+    const first = await put('invoice.paid');
+    expect(first.status).toBe(200);
+    const view = { name: 'invoice.paid', ...paid, deprecated: false, origin: 'custom', version: 1 };
+    expect(first.body).toEqual(view);
+    const second = await put('invoice.paid', { deprecated: true });
+    expect(second.body).toEqual({ ...view, deprecated: true, version: 2 });
+    expect((await call('get', '/v1/event-types/invoice.paid')).body).toEqual(second.body);
+  });
+
+  it.each(catalogue.map(({ name }) => name))('replaces no %s: it is built in', async (name) => {
+    expect(readProblem(await put(name))).toEqual({ status: 409, code: 'conflict' });
+  });
+
+  it.each<[string, string, object, string[]]>([
+    ['a name of one word', 'invoice', {}, ['{name}']],
+    ['a name in upper case', 'Invoice.paid', {}, ['{name}']],
+    ['a schema that is none', 'invoice.paid', { schema: { type: 'text' } }, ['/schema']],
+    ['a schema that is a list', 'invoice.paid', { schema: [] }, ['/schema']],
+    ['a schema that is too long', 'invoice.paid', { schema: { title: 't'.repeat(40_000) } }, ['/schema']],
+    ['an example that does not fit', 'invoice.paid', { example: { amount: 1 } }, ['/example/id']],
+    ['no example', 'invoice.paid', { example: undefined }, ['/example']],
+    ['an example that is too deep', 'invoice.paid', { example: deep(200) }, ['/example']],
+    ['a schema that is too deep', 'invoice.paid', { schema: { default: deep(200) } }, ['/schema']],
+    ['no description', 'invoice.paid', { description: undefined }, ['/description']],
+  ])('refuses %s, and points there', async (_what, name, change, pointers) => {
+    expect(readProblem(await put(name, change))).toEqual({ status: 422, code: 'invalid_request', pointers });
+    expect(await api.redis.client.exists('{event-types}')).toBe(0);
+  });
+
+  it('takes no more than a thousand types, and still replaces those that there are', async () => {
+    const { client } = api.redis;
+    const names = Array.from({ length: 999 }, (_, i) => `type.n${i}`);
+    await client.hset('{event-types}', ...names.flatMap((name) => [name, '{}']));
+    expect((await put('invoice.paid')).status).toBe(200);
+    expect(readProblem(await put('invoice.lost'))).toEqual({ status: 409, code: 'limit_reached' });
+    expect((await put('invoice.paid')).body).toMatchObject({ version: 2 });
+  });
+});
+
+describe('GET /v1/event-types', () => {
+  it('lists what is built in, what this service itself raises, and what operators added', async () => {
+    await put('invoice.paid', { deprecated: true });
+    const { body } = await call('get', '/v1/event-types');
+    const originOf = ({ isOperational }: (typeof catalogue)[number] & { isOperational?: true }) =>
+      isOperational ? 'operational' : 'built_in';
+    expect(body.data).toEqual([
+      ...catalogue.map((type) => ({
+        name: type.name,
+        description: type.description,
+        schema: expect.objectContaining({ type: 'object', additionalProperties: false }),
+        example: type.example,
+        deprecated: false,
+        origin: originOf(type),
+      })),
+      expect.objectContaining({ name: 'invoice.paid', deprecated: true, origin: 'custom', version: 1 }),
+    ]);
+  });
+
+  it.each(['no.such', 'Invoice', 'x', '__proto__', 'constructor'])('finds no %s', async (name) => {
+    const response = await call('get', `/v1/event-types/${name}`);
+    expect(readProblem(response)).toEqual({ status: 404, code: 'not_found' });
+  });
+
+  it.each(operationalTypes.map(({ name }) => name))('shows %s', async (name) => {
+    const { body } = await call('get', `/v1/event-types/${name}`);
+    expect(body).toMatchObject({ name, origin: 'operational' });
+  });
+});
+
+describe('a type that an operator added', () => {
+  const publish = (data: object) => call('post', '/v1/events', { type: 'invoice.paid', data });
+
+  it('can be published at once, alone and in a batch, and its data are checked', async () => {
+    const invoice = { type: 'invoice.paid', data: paid.example };
+    expect(readProblem(await publish(paid.example))).toMatchObject({ status: 422, pointers: ['/type'] });
+    await put('invoice.paid');
+    expect((await publish(paid.example)).status).toBe(202);
+    expect(readProblem(await publish({ id: 1 }))).toMatchObject({ status: 422, pointers: ['/data/id'] });
+    const { body } = await call('post', '/v1/events/batch', {
+      events: [invoice, { ...invoice, data: {} }, invoice],
+    });
+    expect(body.data).toMatchObject([
+      { status: 202 },
+      { status: 422, error: { errors: [{ pointer: '/events/1/data/id' }] } },
+      { status: 202 },
+    ]);
+  });
+
+  it('is checked by its newest schema at once', async () => {
+    await put('invoice.paid');
+    expect((await publish(paid.example)).status).toBe(202);
+    await put('invoice.paid', { schema: { ...paid.schema, required: ['amount'] }, example: { amount: 1 } });
+    expect((await publish({ id: 'inv_1' })).status).toBe(422);
+    expect((await publish({ amount: 2 })).status).toBe(202);
+  });
+
+  it('is still taken when it is deprecated', async () => {
+    await put('invoice.paid', { deprecated: true });
+    expect((await publish(paid.example)).status).toBe(202);
+  });
+
+  it('keeps its data byte for byte', async () => {
+    await put('invoice.paid');
+    const data = '{ "amount":10.00, "id":"\\u0069" ,"amount":9007199254740993}';
+    const { status } = await call('post', '/v1/events', {})
+      .set('content-type', 'application/json')
+      .serialize(() => `{"type":"invoice.paid","data":${data}}`);
+    expect(status).toBe(202);
+    const [job] = await jobs.getWaiting();
+    expect(job?.data.body).toBe(`{"type":"invoice.paid","data":${data}}`);
+  });
+
+  it('can be asked for, by its name and by a prefix', async () => {
+    const webhook = { url: 'https://receiver.example.com/', events: ['*', 'invoice.paid', 'invoice.*'] };
+    expect(readProblem(await call('post', '/v1/webhooks', webhook))).toMatchObject({
+      status: 422,
+      pointers: ['/events/1', '/events/2'],
+    });
+    await put('invoice.paid');
+    const { status, body } = await call('post', '/v1/webhooks', webhook);
+    expect(status).toBe(201);
+    expect((await call('patch', `/v1/webhooks/${body.id}`, { events: ['invoice.paid'] })).status).toBe(200);
+    const unknown = await call('patch', `/v1/webhooks/${body.id}`, { events: ['*', 'invoice.lost'] });
+    expect(readProblem(unknown)).toMatchObject({ status: 422, pointers: ['/events/1'] });
+  });
+
+  it('stands back behind one of the same name that a later version of the service has built in', async () => {
+    const store = createRedisEventTypeStore(api.redis.client);
+    await store.replace({ ...paid, name: 'keyword.quick_win', deprecated: true, updatedAt: 0 });
+    expect((await call('get', '/v1/event-types/keyword.quick_win')).body.origin).toBe('built_in');
+  });
+});

@@ -1,0 +1,17 @@
+import type { ReadEvents } from '@webhooks/core/events/read-events';
+import { defineRoute } from '../http/route';
+import { eventParams } from './event-params';
+import { presentEvent } from './present-event';
+
+export function readEvent(events: ReadEvents) {
+  return defineRoute({
+    method: 'get',
+    path: '/v1/events/:id',
+    scope: 'deliveries:read',
+    request: { params: eventParams },
+    async handle({ apiKey, params }) {
+      const event = await events.read(apiKey.accountId, params.id);
+      return { status: 200, bodyText: presentEvent(event) };
+    },
+  });
+}

@@ -1,0 +1,77 @@
+import { AppError } from '../errors/app-error';
+import { buildApiKey } from '../testing/build-api-key';
+import { createLimitAuthFailures } from './limit-auth-failures';
+
+const WINDOW_MS = 60_000;
+
+/** An authentication that knows one key, and counts how often it is asked. */
+function buildLimited(count: number) {
+  let now = 0;
+  let lookUps = 0;
+  const { key, record } = buildApiKey();
+  const authenticate = createLimitAuthFailures({
+    async authenticate(authorization) {
+      lookUps += 1;
+      if (authorization === 'Bearer none') throw new AppError('storage_unavailable', 'no luck');
+      if (authorization !== `Bearer ${key}`) throw new AppError('unauthenticated', 'wrong');
+      return record;
+    },
+    allowance: { count, windowMs: WINDOW_MS },
+    clock: () => now,
+  });
+  const ask = (authorization: string | undefined, address: string) =>
+    authenticate(authorization, address).then(
+      () => 'passed',
+      ({ code, retryAfterMs }: AppError) => (retryAfterMs === undefined ? code : `${code} ${retryAfterMs}`),
+    );
+  return {
+    good: (address: string) => ask(`Bearer ${key}`, address),
+    bad: (address: string) => ask('Bearer wrong', address),
+    ask,
+    lookUps: () => lookUps,
+    move: (ms: number) => void (now += ms),
+  };
+}
+
+describe('limitAuthFailures', () => {
+  it('refuses an address that failed too often before anything is looked up, and says for how long', async () => {
+    const { bad, lookUps, move } = buildLimited(2);
+    await bad('192.0.2.1');
+    move(20_000);
+    expect(await bad('192.0.2.1')).toBe('unauthenticated');
+    expect(await bad('192.0.2.1')).toBe('rate_limited 40000');
+    expect(lookUps()).toBe(2);
+  });
+
+  it('refuses a key from there that it does not know to be good, and lets those pass that it does', async () => {
+    const known = buildLimited(1);
+    await known.good('192.0.2.9');
+    const unknown = buildLimited(1);
+    for (const { bad } of [known, unknown]) await bad('192.0.2.1');
+    expect(await known.good('192.0.2.1')).toBe('passed');
+    expect(await unknown.good('192.0.2.1')).toMatch(/^rate_limited/);
+  });
+
+  it('looks again when the time is over', async () => {
+    const { bad, good, move } = buildLimited(1);
+    await bad('192.0.2.1');
+    move(WINDOW_MS - 1);
+    expect(await good('192.0.2.1')).toBe('rate_limited 1');
+    move(1);
+    expect(await good('192.0.2.1')).toBe('passed');
+  });
+
+  it('counts each IPv4 address apart, and all of an IPv6 network together', async () => {
+    const { bad } = buildLimited(1);
+    await bad('192.0.2.1');
+    expect(await bad('192.0.2.2')).toBe('unauthenticated');
+    await bad('2001:db8::1');
+    expect(await bad('2001:db8::ffff:2')).toMatch(/^rate_limited/);
+  });
+
+  it('counts only what failed for the key, not for want of Redis', async () => {
+    const { ask, good } = buildLimited(1);
+    await ask('Bearer none', '192.0.2.1');
+    expect(await good('192.0.2.1')).toBe('passed');
+  });
+});
