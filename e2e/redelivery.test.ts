@@ -6,7 +6,7 @@ import { until } from './support/until';
 
 let stack: Stack;
 beforeEach(async () => {
-  stack = await Stack.start({ environment: { RETRY_SCHEDULE: '50ms', JOB_LOCK_DURATION: '1s' } });
+  stack = await Stack.start({ environment: { RETRY_SCHEDULE: '50ms', JOB_LOCK_DURATION: '5s' } });
 });
 afterEach(() => stack.stop());
 

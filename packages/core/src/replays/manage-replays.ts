@@ -15,7 +15,7 @@ export interface ReplayQueue {
 }
 
 export interface ManageReplaysDeps {
-  readonly endpointStore: Pick<EndpointStore, 'idOf'>;
+  readonly endpointStore: Pick<EndpointStore, 'idOf' | 'find'>;
   readonly replayStore: ReplayStore;
   readonly replayQueue: ReplayQueue;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export function createManageReplays(deps: ManageReplaysDeps) {
 
   async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
     const id = await endpointStore.idOf(accountId, ref);
-    if (id === undefined) throw endpointNotFound();
+    if (!id || !(await endpointStore.find(accountId, id))) throw endpointNotFound();
     return id;
   }
 
