@@ -37,7 +37,7 @@ it('sends an exhausted delivery once more, under the same webhook-id, and goes o
   const answer = await redeliver(delivery.id);
   expect(answer).toMatchObject({ status: 202, body: { id: delivery.id, status: 'pending' } });
   const delivered = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
-  expect(delivered.attempt_count).toBe(3);
+  expect(delivered.attempts.map(({ trigger }) => trigger)).toEqual(['schedule', 'schedule', 'manual']);
   expect(attemptsSeenBy(receiver)).toEqual([
     [eventId, '1'],
     [eventId, '2'],
@@ -168,7 +168,8 @@ describe('a test', () => {
     const { status, body } = await test(webhook.id, { type: BRIEF.type });
     expect([status, body.delivery_id]).toEqual([202, `${body.event_id}.${webhook.id}`]);
 
-    await stack.client.waitForStatus(webhook.id, body.event_id, 'delivered');
+    const delivery = await stack.client.waitForStatus(webhook.id, body.event_id, 'delivered');
+    expect(delivery.attempts).toMatchObject([{ trigger: 'test' }]);
     const [request] = receiver.requests;
     expect(request?.headers['webhook-id']).toBe(body.event_id);
     expect(JSON.parse(String(request?.body))).toMatchObject({ type: BRIEF.type, data: expect.anything() });

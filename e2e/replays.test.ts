@@ -116,7 +116,10 @@ it('replays what has failed, and nothing else', async () => {
 
   const replay = await startReplay(webhook.id, { mode: 'failed' });
   expect(await ended(replay)).toMatchObject({ status: 'done', found: 5, enqueued: 5 });
-  for (const id of failedIds) await stack.client.waitForStatus(webhook.id, id, 'delivered');
+  for (const id of failedIds) {
+    const { attempts } = await stack.client.waitForStatus(webhook.id, id, 'delivered');
+    expect(attempts.at(-1)).toMatchObject({ trigger: 'replay' });
+  }
   expect([...timesReceived(receiver)].sort()).toEqual(failedIds.map((id) => [id, 1]).sort());
   await receiver.stop();
 });

@@ -60,14 +60,14 @@ export function createRedisReplayStore(redis: RedisClient, retentionMs: number) 
     async create(order: ReplayOrder): Promise<void> {
       const { id, endpointId, createdAt } = order;
       const key = keys.replay(id);
-      const list = keys.replays(endpointId);
+      const listKey = keys.replays(endpointId);
       await Promise.all([
         redis.hsetnx(key, 'progress', JSON.stringify(NOT_BEGUN)),
         redis.hsetnx(key, 'status', NOT_BEGUN.status),
         redis.hsetnx(key, 'order', JSON.stringify(order)),
         redis.pexpire(key, retentionMs),
-        redis.zadd(list, 0, timedMember(createdAt, id)),
-        redis.pexpire(list, retentionMs),
+        redis.zadd(listKey, 0, timedMember(createdAt, id)),
+        redis.pexpire(listKey, retentionMs),
       ]);
     },
 
