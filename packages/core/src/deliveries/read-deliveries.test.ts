@@ -41,6 +41,9 @@ async function arrange() {
     status: 'delivered',
     attempts: [attempt],
     nextAttemptAt: undefined,
+    isOpen: false,
+    requestIds: [],
+    round: { trigger: 'schedule', attempts: 1 },
   };
   return { ...createReadDeliveries(stores), ...stores, endpoint, event, delivery };
 }

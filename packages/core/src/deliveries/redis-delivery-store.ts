@@ -10,6 +10,7 @@ import {
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { readOldestFirst, type SpanMember, type TimeSpan } from '../redis/redis-oldest-first';
 import type { DeliveryParts } from './delivery-id';
 import { type DeliveryFact, type DeliveryState, encodeFact, NOTHING_HAPPENED, readLog } from './delivery-log';
 
@@ -24,6 +25,16 @@ export interface DeliveryPage {
   readonly nextCursor: DeliveryCursor | undefined;
 }
 
+/** How long a delivery's log is, in bytes. Lines are only ever appended: the same length is the same log. */
+export type LogLength = number;
+
+// KEYS: the log. ARGV: how long it is, the line, how long to keep it.
+const APPEND_IF_UNCHANGED = `
+  if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
+  redis.call('APPEND', KEYS[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return 1`;
+
 /**
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
  * is still pending and was never tried is no more than its place in the list.
@@ -32,6 +43,29 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   async function readState(endpointId: EndpointId, eventId: EventId): Promise<DeliveryState> {
     const log = await redis.get(keys.delivery(endpointId, eventId));
     return log === null ? NOTHING_HAPPENED : readLog(log);
+  }
+
+  async function readWithLength(
+    endpointId: EndpointId,
+    eventId: EventId,
+  ): Promise<{ readonly state: DeliveryState; readonly length: LogLength }> {
+    const log = (await redis.get(keys.delivery(endpointId, eventId))) ?? '';
+    return { state: readLog(log), length: Buffer.byteLength(log) };
+  }
+
+  /** Whether it was appended: not if something else was since the log was read. */
+  async function appendIfUnchanged(
+    { endpointId, eventId }: DeliveryParts,
+    fact: DeliveryFact,
+    length: LogLength,
+  ): Promise<boolean> {
+    const key = keys.delivery(endpointId, eventId);
+    const args = [String(length), encodeFact(fact), String(retention.ageMs)];
+    return (await redis.eval(APPEND_IF_UNCHANGED, 1, key, ...args)) === 1;
+  }
+
+  async function isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return (await redis.zscore(keys.deliveries(endpointId), eventId)) !== null;
   }
 
   /** Puts an event into the lists of the endpoints it goes to. Doing it again changes nothing. */
@@ -78,12 +112,28 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     return { deliveries, nextCursor };
   }
 
+  /** Those whose events were accepted in a span of time, oldest first. */
+  async function listFrom(endpointId: EndpointId, span: TimeSpan, limit: number, after?: SpanMember) {
+    return await readOldestFirst(redis, keys.deliveries(endpointId), span, limit, after);
+  }
+
   /** Forgets an endpoint's list; the logs go when their time is over. */
   async function removeAll(endpointId: EndpointId): Promise<void> {
     await redis.unlink(keys.deliveries(endpointId));
   }
 
-  return withStorageErrors({ readState, enlist, append, find, list, removeAll });
+  return withStorageErrors({
+    readState,
+    readWithLength,
+    enlist,
+    isListed,
+    append,
+    appendIfUnchanged,
+    find,
+    list,
+    listFrom,
+    removeAll,
+  });
 }
 
 export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;

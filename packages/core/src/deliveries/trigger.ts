@@ -5,3 +5,6 @@ export const triggers = ['schedule', 'manual', 'replay', 'test'] as const;
 
 export const triggerSchema = z.enum(triggers);
 export type Trigger = z.infer<typeof triggerSchema>;
+
+/** What somebody can ask for. */
+export type RequestTrigger = Exclude<Trigger, 'schedule'>;

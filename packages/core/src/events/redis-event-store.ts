@@ -4,6 +4,7 @@ import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { readNewestFirst } from '../redis/redis-newest-first';
+import { readOldestFirst, type SpanMember, type TimeSpan } from '../redis/redis-oldest-first';
 import type { AcceptedEvent, AccountId, EventId } from './event';
 import { addToIndex, type EventMark, type MarkPage, readIndex, type TimeRange } from './redis-event-index';
 
@@ -12,7 +13,10 @@ export interface ReceiverPage {
   readonly nextCursor: EndpointId | undefined;
 }
 
-export type EventHead = Pick<AcceptedEvent, 'type' | 'acceptedAt'>;
+export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
+  /** Whether it was aimed at certain endpoints: it is none of the others' business. */
+  readonly isAimed: boolean;
+}
 
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */
 const HEAD_BYTES = 256;
@@ -28,8 +32,8 @@ const LISTED_EVENTS = 100_000;
 
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
- * a space, the type, a line feed, the body as it is. Beside it, which endpoints it went to; and for each account a list
- * of its events.
+ * a space, the type, a space and an @ if it is aimed at certain endpoints, a line feed, the body as it is. Beside it,
+ * which endpoints it went to; and for each account a list of its events.
  */
 export function createRedisEventStore(redis: RedisClient, retentionMs: number, count = LISTED_EVENTS) {
   const retention = { ageMs: retentionMs, count };
@@ -65,6 +69,11 @@ export function createRedisEventStore(redis: RedisClient, retentionMs: number, c
       return start === '' ? undefined : decodeHead(start);
     },
 
+    /** The account's events of a span of time, oldest first. Some may be gone already. */
+    async listFrom(accountId: AccountId, span: TimeSpan, limit: number, after?: SpanMember) {
+      return await readOldestFirst(redis, keys.events(accountId), span, limit, after);
+    },
+
     /** Newest first. `before` is the last event of the page before. */
     async list(
       accountId: AccountId,
@@ -98,15 +107,21 @@ export function createRedisEventStore(redis: RedisClient, retentionMs: number, c
 
 export type EventStore = ReturnType<typeof createRedisEventStore>;
 
-function encode({ acceptedAt, type, body }: AcceptedEvent): string {
-  return `${acceptedAt} ${type}\n${body}`;
+const AIMED = ' @';
+
+function encode({ acceptedAt, type, body, endpointIds }: AcceptedEvent): string {
+  return `${acceptedAt} ${type}${endpointIds === undefined ? '' : AIMED}\n${body}`;
 }
 
 function decode(accountId: AccountId, id: EventId, stored: string): AcceptedEvent {
-  return { id, accountId, ...decodeHead(stored), body: stored.slice(stored.indexOf('\n') + 1) };
+  const { type, acceptedAt } = decodeHead(stored);
+  return { id, accountId, type, acceptedAt, body: stored.slice(stored.indexOf('\n') + 1) };
 }
 
 function decodeHead(stored: string): EventHead {
   const space = stored.indexOf(' ');
-  return { acceptedAt: Number(stored.slice(0, space)), type: stored.slice(space + 1, stored.indexOf('\n')) };
+  const rest = stored.slice(space + 1, stored.indexOf('\n'));
+  const isAimed = rest.endsWith(AIMED);
+  const type = isAimed ? rest.slice(0, -AIMED.length) : rest;
+  return { acceptedAt: Number(stored.slice(0, space)), type, isAimed };
 }

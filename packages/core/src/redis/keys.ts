@@ -25,6 +25,8 @@ import type { AccountId, EventId } from '../events/event';
  * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
+ * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
+ * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
  * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released, RETENTION |
  * | `claims:{endpoint}` | hash | parked delivery → who is about to release it, and for how long | seconds |
@@ -53,6 +55,8 @@ export const keys = {
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
+  replay: (replay: string) => `replay:{${replay}}`,
+  replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   claims: (endpoint: EndpointId) => `claims:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
