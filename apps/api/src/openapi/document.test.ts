@@ -42,7 +42,7 @@ it('is what Redocly takes for good', async () => {
     env: environment,
   });
   expect(stderr).toContain('Your API description is valid');
-  expect(stderr).not.toContain('warning.');
+  expect(stderr).not.toMatch(/\d+ warning/);
 });
 
 it('gives each operation a name of its own', () => {

@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 // Here each answer is compared with the description: see `checkAnswers`.
 afterAll(async () => {
-  for (const each of [api, limited, withoutRedis]) await each.close();
+  await Promise.all([api, limited, withoutRedis].map((each) => each.close()));
 });
 
 interface Sending {
@@ -41,9 +41,8 @@ interface Sending {
 function send(route: RouteCase, sending: Sending = {}): Test {
   const { to = api, key, query = '', headers = {}, path = pathTo(route, own) } = sending;
   const body = 'body' in sending ? sending.body : route.body;
-  const test = request(to.url)
-    [route.method](path + query)
-    .set(headers);
+  const agent = request(to.url);
+  const test = agent[route.method](path + query).set(headers);
   if (key !== undefined) test.set('authorization', `Bearer ${key}`);
   return body === undefined ? test : test.send(body);
 }

@@ -1,4 +1,5 @@
 import type { Ajv2020 } from 'ajv/dist/2020';
+import type { Json } from '../openapi/components';
 import { describeApi } from '../openapi/document';
 import { templateOf } from '../openapi/operation';
 import { createRoutes, type RouteDeps } from '../routes/index';
@@ -28,7 +29,7 @@ export function createResponseCheck() {
   return function faultsOf({ method, route, status, contentType, body }: RecordedAnswer): readonly string[] {
     const operation = operations.get(`${method} ${route}`);
     if (operation === undefined) return [];
-    const place = [...operation, 'responses', String(status)];
+    const place = placeOf(description, operation, status);
     const name = `${method} ${route} ${status}`;
     const declared = memberAt(description, place);
     if (declared === undefined) return [`${name} is not described: ${body}`];
@@ -38,6 +39,13 @@ export function createResponseCheck() {
     if (memberAt(description, schema) === undefined) return [`${name} is not described as ${contentType}`];
     return faultsIn(ajv, schema, body).map((fault) => `${name}: ${fault}`);
   };
+}
+
+// A fault of ours can befall any operation; what a client brings about is named with each.
+function placeOf(description: Json, operation: readonly string[], status: number): readonly string[] {
+  const place = [...operation, 'responses', String(status)];
+  const isDescribed = memberAt(description, place) !== undefined;
+  return isDescribed || status < 500 ? place : ['components', 'responses', 'Problem'];
 }
 
 function faultsIn(ajv: Ajv2020, place: readonly string[], body: string): readonly string[] {

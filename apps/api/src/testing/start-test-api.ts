@@ -39,8 +39,11 @@ export async function startTestApi(environment: Environment = {}): Promise<TestA
       return { key, accountId: record.accountId };
     },
     async close() {
-      await api.close();
-      await redis.close();
+      try {
+        await api.close();
+      } finally {
+        await redis.close();
+      }
     },
   };
 }

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { createNewId, createSeededNewId, encodeBytes, encodeTime } from './ids';
 
 describe('createNewId', () => {
