@@ -15,7 +15,7 @@ const BATCH = 500;
 const since = '2026-01-01T00:00:00Z';
 
 // Short, so that a killed worker's jobs are taken over soon; no shorter, or on a busy machine one that lives loses them.
-const environment = { JOB_LOCK_DURATION: '5s', RETRY_SCHEDULE: '20ms' };
+const environment = { JOB_LOCK_DURATION: '15s', RETRY_SCHEDULE: '20ms' };
 
 let stack: Stack;
 beforeEach(async () => {
