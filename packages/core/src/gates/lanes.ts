@@ -13,7 +13,7 @@ export type LaneEntry =
   | { readonly kind: 'move'; readonly reason: MoveReason };
 
 /** Well above what a receiver that accepts first and works afterwards takes; well below any usual time-out. */
-export const SLOW_MS = 2_000;
+export const SLOW_MS = 5_000;
 const TIMEOUTS: readonly AttemptOutcome[] = ['connect_timeout', 'response_timeout'];
 
 // Those that are not remembered any more are strangers again, which is what they are on every new worker.
