@@ -1,4 +1,4 @@
-import { shownStatuses } from '@webhooks/core/deliveries/delivery-filter';
+import type { DeliveryCounts } from '@webhooks/core/deliveries/read-deliveries';
 import type { ListedEvent, PublishedEvent } from '@webhooks/core/events/read-events';
 import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
 import { z } from 'zod';
@@ -11,10 +11,20 @@ export const listedEventSchema = z
   })
   .meta({ id: 'ListedEvent' });
 
+/** How many of its deliveries there are, and of each status. */
+const deliveryCountsSchema = z.object({
+  total: z.int(),
+  pending: z.int(),
+  held: z.int(),
+  delivered: z.int(),
+  exhausted: z.int(),
+  aborted: z.int(),
+  cancelled: z.int(),
+} satisfies Record<keyof DeliveryCounts, z.ZodType>);
+
 export const eventSchema = listedEventSchema
   .extend({
-    /** How many of its deliveries there are, and of each status. */
-    deliveries: z.record(z.enum(['total', ...shownStatuses]), z.int()),
+    deliveries: deliveryCountsSchema,
     data: z.unknown(),
   })
   .meta({ id: 'Event' });
