@@ -45,6 +45,20 @@ it('runs the benchmark of publishing, in its short form, and prints what each co
   expect(Math.min(...rates)).toBeGreaterThan(0);
 }, 180_000);
 
+it('runs the benchmark of the history, in its short form, and prints how long each way to read it takes', async () => {
+  const redis = await openTestRedis();
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [MAIN, 'history', '--short', '--deliveries', '2000'],
+    { env: { ...process.env, BENCH_REDIS_URL: redis.url } },
+  );
+  await redis.close();
+
+  const rows = [...stdout.matchAll(/\| (GET|…)[^|]*\|\s*([\d.]+) \|\s*([\d.]+) \|/g)];
+  expect(rows).toHaveLength(9);
+  for (const [, , p50, p99] of rows) expect(Number(p99)).toBeGreaterThanOrEqual(Number(p50));
+}, 180_000);
+
 it('says which benchmarks there are when it is asked for another one', async () => {
   const run = promisify(execFile)(process.execPath, [MAIN, 'speed'], {
     env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },

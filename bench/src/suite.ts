@@ -3,4 +3,6 @@ export interface SuiteOptions {
   readonly redisUrl: string;
   /** A quick look instead of figures to rely on. */
   readonly short: boolean;
+  /** How many to load, instead of the benchmark's own number. */
+  readonly deliveries?: number;
 }

@@ -20,6 +20,7 @@ export interface DeliveryView {
   readonly next_attempt_at: string | null;
   readonly attempts: readonly {
     number: number;
+    trigger: string;
     outcome: string;
     started_at: string;
     duration_ms: number;

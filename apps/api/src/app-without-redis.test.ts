@@ -7,7 +7,9 @@ import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
+import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createResend } from '@webhooks/core/deliveries/resend';
 import { createDisable } from '@webhooks/core/endpoints/disable';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
@@ -16,8 +18,10 @@ import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-st
 import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
+import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createEventTypes } from '@webhooks/core/events/event-types';
+import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
@@ -28,8 +32,12 @@ import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
+import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createManageReplays } from '@webhooks/core/replays/manage-replays';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
@@ -166,43 +174,57 @@ describe('when Redis falls silent after a key was found', () => {
     const healthStore = createRedisHealthStore(redis, 60_000);
     const wakeQueue = willClose(new BullmqWakeQueue({ redis, prefix: 'bull' }, clock));
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
+    const resendQueue = willClose(new BullmqResendQueue({ redis, prefix: 'bull' }));
+    const replayQueue = willClose(new BullmqReplayQueue({ redis, prefix: 'bull' }));
+    const endpoints = createManageEndpoints({
+      endpointStore,
+      deliveryStore,
+      healthStore,
+      breakerStore,
+      turnStore: createRedisTurnStore(redis),
+      requireKnownFilters: createRequireKnownFilters(eventTypeStore),
+      removeGate: createRedisRemoveGate(redis),
+      wakeQueue,
+      newId,
+      newSecret,
+      maxEndpoints: 500,
+      clock,
+      disable: createDisable({ endpointStore, clock, emit }),
+      raise: () => {},
+    });
+    const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore });
+    const acceptEvents = createAcceptEvents({
+      eventQueue,
+      eventStore,
+      eventClaims: createRedisEventClaimStore(redis, 60_000),
+      resolveEndpoints: createResolveEndpoints(endpointStore),
+      emit,
+      validateEvent: createValidateEvent({ eventTypeStore, maxBytes: 1_024 }),
+    });
+    const eventTypes = createEventTypes({ eventTypeStore, clock });
     return createApp({
       routes: createRoutes({
-        endpoints: createManageEndpoints({
-          endpointStore,
-          deliveryStore,
-          healthStore,
-          breakerStore,
-          turnStore: createRedisTurnStore(redis),
-          requireKnownFilters: createRequireKnownFilters(eventTypeStore),
-          removeGate: createRedisRemoveGate(redis),
-          wakeQueue,
-          newId,
-          newSecret,
-          maxEndpoints: 500,
-          clock,
-          disable: createDisable({ endpointStore, clock, emit }),
-          raise: () => {},
-        }),
+        endpoints,
         readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
-        deliveries: createReadDeliveries({
-          endpointStore,
-          eventStore,
-          deliveryStore,
-          parkedStore,
+        deliveries,
+        events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
+        redeliver: createRedeliver({
+          deliveries,
+          resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
         }),
-        acceptEvents: createAcceptEvents({
-          eventQueue,
-          eventStore,
-          eventClaims: createRedisEventClaimStore(redis, 60_000),
-          resolveEndpoints: createResolveEndpoints(endpointStore),
-          validateEvent: createValidateEvent({ eventTypeStore, maxBytes: 1_024 }),
+        replays: createManageReplays({
+          endpointStore,
+          replayStore: createRedisReplayStore(redis, 60_000),
+          replayQueue,
+          clock,
           emit,
         }),
+        acceptEvents,
+        testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
         urlRules: buildTargetUrlRules(),
         apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
         accounts: createManageAccounts({ accountStore, newId, clock }),
-        eventTypes: createEventTypes({ eventTypeStore, clock }),
+        eventTypes,
         clock,
       }),
       probes: { registry: new Registry(), isReady: async () => true },

@@ -12,7 +12,9 @@ import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createNoteUse } from '@webhooks/core/api-keys/note-use';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
+import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createResend } from '@webhooks/core/deliveries/resend';
 import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { createDisable } from '@webhooks/core/endpoints/disable';
 import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
@@ -23,8 +25,10 @@ import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-know
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
+import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createEventTypes } from '@webhooks/core/events/event-types';
+import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
@@ -36,11 +40,15 @@ import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
+import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
+import { createManageReplays } from '@webhooks/core/replays/manage-replays';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { repeatUntilDone } from '@webhooks/core/runtime/repeat-until-done';
@@ -84,7 +92,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   );
   const accountStore = createRedisAccountStore(storeRedis);
   const eventTypeStore = createRedisEventTypeStore(storeRedis);
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
@@ -97,6 +105,35 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const subscriptions = createSubscriptions(endpointStore);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const wakeQueue = new BullmqWakeQueue(queues, clock);
+  const resendQueue = new BullmqResendQueue(queues);
+  const replayQueue = new BullmqReplayQueue(queues);
+
+  const endpoints = createManageEndpoints({
+    endpointStore,
+    deliveryStore,
+    healthStore,
+    breakerStore,
+    turnStore: createRedisTurnStore(storeRedis),
+    requireKnownFilters: createRequireKnownFilters(eventTypeStore),
+    removeGate: createRedisRemoveGate(storeRedis),
+    wakeQueue,
+    newId,
+    newSecret,
+    maxEndpoints: config.MAX_WEBHOOKS,
+    clock,
+    disable: createDisable({ endpointStore, clock, emit }),
+    raise: operationalEvents.raise,
+  });
+  const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore });
+  const acceptEvents = createAcceptEvents({
+    eventQueue,
+    eventStore,
+    eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
+    resolveEndpoints: createResolveEndpoints(endpointStore),
+    emit,
+    validateEvent: createValidateEvent({ eventTypeStore, maxBytes: config.MAX_EVENT_BYTES }),
+  });
+  const eventTypes = createEventTypes({ eventTypeStore, clock });
 
   const bootstrap = repeatUntilDone(async () => {
     await ensureDefaultAccount(accountStore, clock);
@@ -115,32 +152,23 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
 
   const app = createApp({
     routes: createRoutes({
-      endpoints: createManageEndpoints({
-        endpointStore,
-        deliveryStore,
-        healthStore,
-        breakerStore,
-        turnStore: createRedisTurnStore(storeRedis),
-        requireKnownFilters: createRequireKnownFilters(eventTypeStore),
-        removeGate: createRedisRemoveGate(storeRedis),
-        wakeQueue,
-        newId,
-        newSecret,
-        maxEndpoints: config.MAX_WEBHOOKS,
-        clock,
-        disable: createDisable({ endpointStore, clock, emit }),
-        raise: operationalEvents.raise,
-      }),
+      endpoints,
       readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
-      deliveries: createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore }),
-      acceptEvents: createAcceptEvents({
-        eventQueue,
-        eventStore,
-        eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
-        resolveEndpoints: createResolveEndpoints(endpointStore),
-        validateEvent: createValidateEvent({ eventTypeStore, maxBytes: config.MAX_EVENT_BYTES }),
+      deliveries,
+      events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
+      redeliver: createRedeliver({
+        deliveries,
+        resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+      }),
+      replays: createManageReplays({
+        endpointStore,
+        replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
+        replayQueue,
+        clock,
         emit,
       }),
+      acceptEvents,
+      testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,
         allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
@@ -151,7 +179,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       },
       apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
       accounts: createManageAccounts({ accountStore, newId, clock }),
-      eventTypes: createEventTypes({ eventTypeStore, clock }),
+      eventTypes,
       clock,
     }),
     probes: {
@@ -191,7 +219,13 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       { name: 'operational events', stop: () => operationalEvents.stop() },
-      { name: 'queues', stop: async () => void (await Promise.all([eventQueue.close(), wakeQueue.close()])) },
+      {
+        name: 'queues',
+        stop: async () =>
+          void (await Promise.all(
+            [eventQueue, wakeQueue, resendQueue, replayQueue].map((queue) => queue.close()),
+          )),
+      },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },
       { name: 'store connection', stop: async () => storeRedis.disconnect() },
     ],

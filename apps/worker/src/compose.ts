@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { createDeliver } from '@webhooks/core/deliveries/deliver';
 import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { GotTransport } from '@webhooks/core/deliveries/got-transport';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createResend } from '@webhooks/core/deliveries/resend';
 import { cacheNames } from '@webhooks/core/egress/cache-names';
 import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { directRoute } from '@webhooks/core/egress/direct-route';
@@ -41,10 +43,14 @@ import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue'
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
+import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
+import { createChooseEvents } from '@webhooks/core/replays/choose-events';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
+import { createStepReplay } from '@webhooks/core/replays/step-replay';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
 import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
@@ -56,21 +62,27 @@ import type { WorkerConfig } from './config';
 import { BullmqDeliverConsumer } from './consumers/bullmq-deliver';
 import { BullmqFanOutConsumer } from './consumers/bullmq-fan-out';
 import { BullmqOpenGateConsumer } from './consumers/bullmq-open-gate';
+import { BullmqReplayConsumer } from './consumers/bullmq-replay';
 import { OpsServer } from './ops-server';
 
 export interface WorkerProcess {
   readonly emit: Emit;
   /** The port of its ops server, which differs from the configured one if that is 0. */
   readonly port: number;
+  /** Stands for this process on record, and is in its log. */
+  readonly workerId: string;
   /** In the order in which they are to be stopped. */
   readonly parts: readonly Stoppable[];
 }
 
+// Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
+const WORKER_ID_BYTES = 3;
 const USER_AGENT = 'webhook-delivery-service/0.1.0';
 
 // A fan-out mostly waits for Redis; more of them at once would only make each one slower.
 const FAN_OUT_CONCURRENCY = 32;
 const OPEN_GATE_CONCURRENCY = 16;
+const REPLAY_CONCURRENCY = 8;
 
 // One endpoint may hold a quarter of the slots, and keep a slot waiting for a place no longer than several times what a
 // healthy receiver takes to answer.
@@ -88,6 +100,7 @@ export async function composeWorker(
   collectDefaultMetrics({ register: registry });
   const emit = createEmit([...listeners, createPromWorkerMetrics(registry)]);
   const clock = systemClock;
+  const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const storeRedis = connectRedis({ ...connection, name: 'worker-store', batched: true });
@@ -98,7 +111,7 @@ export async function composeWorker(
     storeRedis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
     count: config.RETENTION_COUNT,
@@ -112,6 +125,7 @@ export async function composeWorker(
   const removeGate = createRedisRemoveGate(storeRedis);
   const deliveryQueue = new BullmqDeliveryQueue(queues);
   const eventQueue = new BullmqEventQueue(queues);
+  const resendQueue = new BullmqResendQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const eventHorizon = new BullmqEventHorizon(queues);
   const deadLetters = new BullmqDeadLetters(queues);
@@ -214,6 +228,7 @@ export async function composeWorker(
     raise: operationalEvents.raise,
     healthRecorder,
     transport: transport.send,
+    workerId,
     retrySchedule: config.RETRY_SCHEDULE,
     requestStyle: {
       userAgent: USER_AGENT,
@@ -239,6 +254,18 @@ export async function composeWorker(
     concurrency: OPEN_GATE_CONCURRENCY,
     lookAtGate: createLookAtGate(gate),
   });
+  const replays = new BullmqReplayConsumer({
+    ...consumer,
+    concurrency: REPLAY_CONCURRENCY,
+    stepReplay: createStepReplay({
+      replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
+      endpointStore,
+      chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
+      resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+      clock,
+      emit,
+    }),
+  });
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
@@ -247,11 +274,12 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  const consumers = [fanOut, fastLane, slowLane, gates];
+  const consumers = [fanOut, fastLane, slowLane, gates, replays];
   for (const one of consumers) one.start();
 
   return {
     emit,
+    workerId,
     port,
     parts: [
       {
@@ -266,7 +294,9 @@ export async function composeWorker(
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [deliveryQueue, eventQueue, wakeQueue, deadLetters, queueDepth].map((queue) => queue.close()),
+            [deliveryQueue, resendQueue, eventQueue, wakeQueue, deadLetters, queueDepth].map((queue) =>
+              queue.close(),
+            ),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },

@@ -10,11 +10,11 @@ void runProcess(async () => {
     format: config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json'),
     service: 'worker',
   });
-  const { emit, port, parts } = await composeWorker(config, [log]);
+  const { emit, workerId, port, parts } = await composeWorker(config, [log]);
   return {
     emit,
     parts,
-    detail: `worker, with its metrics on http://${config.WORKER_HOST}:${port}/metrics`,
+    detail: `worker ${workerId}, with its metrics on http://${config.WORKER_HOST}:${port}/metrics`,
     stopWithinMs: config.SHUTDOWN_TIMEOUT,
   };
 });

@@ -17,18 +17,26 @@ export interface MountOptions extends AuthenticateOptions {
   readonly clock: Clock;
 }
 
-/** Serves the routes: key and scope first, then the body, then its shape, then the handler. */
+/**
+ * Serves the routes: key and scope first, then the body, then its shape, then the handler. A path is done with all its
+ * methods before the next one, in the order of the table, so that it may be listed before another that it would match.
+ */
 export function mountRoutes(app: Express, routes: readonly Route[], options: MountOptions): void {
-  for (const route of routes) {
-    app[route.method](
-      route.path,
-      nameRoute(route.path),
-      requireKeyFor(route, options),
-      ...(route.request.body === undefined ? [] : readJsonBody(route.maxBodyBytes ?? options.maxBodyBytes)),
-      handleWith(route, options),
-    );
+  for (const [path, ofPath] of routesByPath(routes)) {
+    for (const route of ofPath) mountRoute(app, route, options);
+    const methods = ofPath.map(({ method }) => method.toUpperCase());
+    app.all(path, nameRoute(path), refuseMethod(methods));
   }
-  for (const [path, methods] of methodsByPath(routes)) app.all(path, nameRoute(path), refuseMethod(methods));
+}
+
+function mountRoute(app: Express, route: Route, options: MountOptions): void {
+  app[route.method](
+    route.path,
+    nameRoute(route.path),
+    requireKeyFor(route, options),
+    ...(route.request.body === undefined ? [] : readJsonBody(route.maxBodyBytes ?? options.maxBodyBytes)),
+    handleWith(route, options),
+  );
 }
 
 function nameRoute(path: string): RequestHandler {
@@ -57,16 +65,16 @@ function handleWith(route: Route, { answerOnce, newId, clock }: MountOptions): R
   };
 }
 
-function send(response: Response, { status, headers = {}, body }: RouteReply): void {
+function send(response: Response, { status, headers = {}, body, bodyText }: RouteReply): void {
   response.status(status).set(headers);
-  if (body === undefined) response.end();
+  if (bodyText !== undefined) response.type('json').send(bodyText);
+  else if (body === undefined) response.end();
   else response.json(body);
 }
 
-function methodsByPath(routes: readonly Route[]): Map<string, string[]> {
-  const byPath = new Map<string, string[]>();
-  for (const { path, method } of routes)
-    byPath.set(path, [...(byPath.get(path) ?? []), method.toUpperCase()]);
+function routesByPath(routes: readonly Route[]): Map<string, Route[]> {
+  const byPath = new Map<string, Route[]>();
+  for (const route of routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route]);
   return byPath;
 }
 

@@ -45,6 +45,8 @@ export interface RouteReply {
   readonly status: SuccessStatus;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Instead of `body`: what is JSON already, and is to stay as it is. */
+  readonly bodyText?: string;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {

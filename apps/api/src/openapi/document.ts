@@ -8,7 +8,8 @@ import { anyProblem } from './problem-responses';
 const TAGS: Readonly<Record<string, string>> = {
   webhooks: 'Where events are delivered to.',
   deliveries: 'What became of them, attempt by attempt.',
-  events: 'Publishing.',
+  replays: 'Sending the events of a time range once more.',
+  events: 'Publishing, and what was published.',
   'event-types': 'The catalogue of what can be published.',
   'api-keys': 'Who may use the API.',
   accounts: 'Whose webhooks and events are kept apart.',

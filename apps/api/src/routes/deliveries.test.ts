@@ -4,6 +4,7 @@ import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delive
 import type { Endpoint } from '@webhooks/core/endpoints/endpoint';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { keys } from '@webhooks/core/redis/keys';
 import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';
@@ -35,7 +36,7 @@ function get(path: string): Test {
 async function saved(log: readonly DeliveryFact[] = [], acceptedAt = ACCEPTED_AT) {
   const event = buildEvent({ accountId: endpoint.accountId, acceptedAt });
   const parts = { eventId: event.id, endpointId: endpoint.id };
-  const deliveryStore = createRedisDeliveryStore(api.redis.client, { ageMs: 60_000, count: 1_000 });
+  const deliveryStore = createRedisDeliveryStore(api.redis.client, { ageMs: 60_000, count: 10_000 });
   await createRedisEventStore(api.redis.client, 60_000).save(event);
   await deliveryStore.enlist(event.id, [endpoint.id], acceptedAt);
   for (const fact of log) await deliveryStore.append(parts, fact);
@@ -49,6 +50,9 @@ const failed: DeliveryFact = {
     durationMs: 40,
     timings: { dnsMs: 3, connectMs: 4, tlsMs: 9, firstByteMs: 20 },
     responseBody: 'oh',
+    responseHeaders: { server: 'nginx' },
+    addedHeaders: ['x-tenant'],
+    worker: 'f00d42',
   }),
   nextAttemptAt: ACCEPTED_AT + 6_000,
 };
@@ -56,6 +60,7 @@ const unreachable: DeliveryFact = {
   kind: 'attempted',
   attempt: {
     number: 2,
+    trigger: 'manual',
     startedAt: ACCEPTED_AT + 6_000,
     durationMs: 5,
     outcome: 'connect_refused',
@@ -81,21 +86,42 @@ describe('GET /v1/deliveries/:id', () => {
       attempts: [
         {
           number: 1,
+          trigger: 'schedule',
+          worker: 'f00d42',
           started_at: '2026-11-21T12:00:01.000Z',
           duration_ms: 40,
           timings: { dns_ms: 3, connect_ms: 4, tls_ms: 9, first_byte_ms: 20, total_ms: 40 },
           outcome: 'http_5xx',
+          request_headers: {
+            'x-tenant': '***',
+            'content-type': 'application/json',
+            'webhook-id': eventId,
+            'webhook-timestamp': '1795262401',
+            'webhook-signature': '***',
+            'x-service-attempt': '1',
+          },
           response_status: 500,
+          response_headers: { server: 'nginx' },
           response_body: 'oh',
           error: null,
         },
         {
           number: 2,
+          trigger: 'manual',
+          worker: null,
           started_at: '2026-11-21T12:00:06.000Z',
           duration_ms: 5,
           timings: { dns_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null, total_ms: 5 },
           outcome: 'connect_refused',
+          request_headers: {
+            'content-type': 'application/json',
+            'webhook-id': eventId,
+            'webhook-timestamp': '1795262406',
+            'webhook-signature': '***',
+            'x-service-attempt': '2',
+          },
           response_status: null,
+          response_headers: null,
           response_body: null,
           error: 'connect ECONNREFUSED',
         },
@@ -174,6 +200,52 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
     expect(body.data).toHaveLength(50);
     expect(body.has_more).toBe(true);
   });
+
+  it.each([
+    ['status=delivered', ['delivered']],
+    ['status=pending', ['waiting', 'failing']],
+    ['status=exhausted', []],
+    ['status_class=2xx', ['delivered']],
+    ['status_class=5xx', ['failing']],
+    ['status_class=none', ['waiting']],
+    ['event_type=keyword.quick_win', ['waiting', 'failing', 'delivered']],
+    ['event_type=brief.created', []],
+    ['since=2026-11-21T12:00:00.001Z', ['waiting', 'failing']],
+    ['until=2026-11-21T12:00:00.001Z', ['delivered']],
+    ['since=2026-11-21T14:00:00.001%2B02:00&until=2026-11-21T12:00:00.002Z', ['failing']],
+    ['status=pending&status_class=5xx', ['failing']],
+  ])('shows with ?%s those that are asked for', async (query, expected) => {
+    const accepted = buildAcceptedAttempt();
+    const deliveries = {
+      delivered: await saved([{ kind: 'attempted', attempt: accepted, nextAttemptAt: undefined }]),
+      failing: await saved([failed], ACCEPTED_AT + 1),
+      waiting: await saved([], ACCEPTED_AT + 2),
+    };
+    const names = new Map(Object.entries(deliveries).map(([name, { id }]) => [String(id), name]));
+    const { body } = await get(`${path()}?${query}`);
+    expect(body.data.map(({ id }: { id: string }) => names.get(id))).toEqual(expected);
+  });
+
+  it('looks at some hundreds in one request, and goes on from there in the next one', async () => {
+    const client = api.redis.client.pipeline();
+    const count = 800;
+    for (let i = 0; i < count; i += 1) {
+      client.zadd(keys.deliveries(endpoint.id), ACCEPTED_AT + 1 + i, `evt_of_others_${i}`);
+    }
+    await client.exec();
+    const { id } = await saved([failed]);
+    const first = await get(`${path()}?status_class=5xx`);
+    expect(first.body).toMatchObject({ data: [], has_more: true });
+    const second = await get(`${path()}?status_class=5xx&cursor=${first.body.next_cursor}`);
+    expect(second.body).toMatchObject({ data: [{ id }], has_more: false });
+  });
+
+  it.each(['status=gone', 'status_class=600', 'since=yesterday', 'until=2026-11-21'])(
+    'refuses ?%s',
+    async (query) => {
+      expect((await get(`${path()}?${query}`)).status).toBe(422);
+    },
+  );
 
   it('shows those of this webhook only', async () => {
     await saved();

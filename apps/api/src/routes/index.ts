@@ -1,22 +1,31 @@
 import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
+import type { Redeliver } from '@webhooks/core/deliveries/redeliver';
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
+import type { TestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
 import type { EventTypes } from '@webhooks/core/events/event-types';
+import type { ReadEvents } from '@webhooks/core/events/read-events';
+import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { Route } from '../http/route';
+import { cancelReplay } from './cancel-replay';
 import { createAccount } from './create-account';
 import { createApiKey } from './create-api-key';
+import { createReplay } from './create-replay';
 import { createWebhook } from './create-webhook';
 import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
 import { enableWebhook } from './enable-webhook';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
+import { listEventDeliveries } from './list-event-deliveries';
 import { listEventTypes } from './list-event-types';
+import { listEvents } from './list-events';
+import { listReplays } from './list-replays';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
 import { publishBatch } from './publish-batch';
@@ -24,18 +33,26 @@ import { publishEvent } from './publish-event';
 import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
 import { readDelivery } from './read-delivery';
+import { readEvent } from './read-event';
 import { readEventType } from './read-event-type';
+import { readReplay } from './read-replay';
 import { readWebhook } from './read-webhook';
 import { readWebhookSecret } from './read-webhook-secret';
+import { redeliverDelivery } from './redeliver-delivery';
 import { revokeApiKey } from './revoke-api-key';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
+import { testWebhook } from './test-webhook';
 import { updateWebhook } from './update-webhook';
 
 export interface RouteDeps {
   readonly endpoints: ManageEndpoints;
   readonly readHealth: ReadHealth;
   readonly deliveries: ReadDeliveries;
+  readonly redeliver: Redeliver;
+  readonly replays: ManageReplays;
+  readonly events: ReadEvents;
   readonly acceptEvents: AcceptEvents;
+  readonly testEndpoint: TestEndpoint;
   readonly urlRules: TargetUrlRules;
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
@@ -45,8 +62,8 @@ export interface RouteDeps {
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
-  const { endpoints, readHealth, deliveries, acceptEvents, urlRules } = deps;
-  const { apiKeys, accounts, eventTypes, clock } = deps;
+  const { endpoints, readHealth, deliveries, redeliver, replays, events, acceptEvents, testEndpoint } = deps;
+  const { urlRules, apiKeys, accounts, eventTypes, clock } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -57,10 +74,19 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     disableWebhook(endpoints), //            POST   /v1/webhooks/:id/disable
     readWebhookSecret(endpoints), //         GET    /v1/webhooks/:id/secret
     rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
+    testWebhook(testEndpoint), //            POST   /v1/webhooks/:id/test
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
+    redeliverDelivery(redeliver), //         POST   /v1/deliveries/:id/redeliver
+    createReplay(replays), //                POST   /v1/webhooks/:id/replays
+    listReplays(replays), //                 GET    /v1/webhooks/:id/replays
+    readReplay(replays), //                  GET    /v1/replays/:id
+    cancelReplay(replays), //                DELETE /v1/replays/:id
+    listEvents(events), //                   GET    /v1/events
     publishEvent(acceptEvents), //           POST   /v1/events
     publishBatch(acceptEvents), //           POST   /v1/events/batch
+    readEvent(events), //                    GET    /v1/events/:id
+    listEventDeliveries(deliveries), //      GET    /v1/events/:id/deliveries
     listEventTypes(eventTypes), //           GET    /v1/event-types
     readEventType(eventTypes), //            GET    /v1/event-types/:name
     putEventType(eventTypes), //             PUT    /v1/event-types/:name

@@ -1,12 +1,20 @@
+import { shownStatuses, statusClasses } from '@webhooks/core/deliveries/delivery-filter';
 import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
-import { eventIdSchema } from '@webhooks/core/events/event';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
+import { timeRangeQuery } from '../http/time-range';
+import { eventCursorSchema } from './event-cursor';
 import { deliverySchema, presentDelivery } from './present-delivery';
 import { webhookParams } from './webhook-params';
 
-const cursorSchema = z.object({ createdAt: z.number(), eventId: eventIdSchema });
+const querySchema = pageQuery(eventCursorSchema).extend({
+  status: z.enum(shownStatuses).optional(),
+  event_type: z.string().min(1).optional(),
+  /** Of the last attempt's answer. */
+  status_class: z.enum(statusClasses).optional(),
+  ...timeRangeQuery,
+});
 
 export function listWebhookDeliveries(deliveries: ReadDeliveries) {
   return defineRoute({
@@ -15,12 +23,14 @@ export function listWebhookDeliveries(deliveries: ReadDeliveries) {
     method: 'get',
     path: '/v1/webhooks/:id/deliveries',
     scope: 'deliveries:read',
-    request: { params: webhookParams, query: pageQuery(cursorSchema) },
+    request: { params: webhookParams, query: querySchema },
     responses: {
       200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema) },
     },
     async handle({ apiKey, params, query }) {
-      const page = await deliveries.listOfEndpoint(apiKey.accountId, params.id, query.limit, query.cursor);
+      const { limit, cursor, event_type: eventType, status_class: statusClass, ...rest } = query;
+      const filter = { ...rest, eventType, statusClass };
+      const page = await deliveries.listOfEndpoint(apiKey.accountId, params.id, filter, limit, cursor);
       return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
     },
   });

@@ -1,5 +1,8 @@
 import { type Attempt, attemptOutcomeSchema } from '@webhooks/core/deliveries/attempt';
-import { type Delivery, shownStatuses } from '@webhooks/core/deliveries/read-deliveries';
+import { shownStatuses } from '@webhooks/core/deliveries/delivery-filter';
+import type { Delivery } from '@webhooks/core/deliveries/read-deliveries';
+import { triggerSchema } from '@webhooks/core/deliveries/trigger';
+import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
 import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
 import { z } from 'zod';
 
@@ -17,10 +20,13 @@ export const deliverySchema = z
   .meta({ id: 'Delivery' });
 
 const phaseSchema = z.number().nullable();
+const headersSchema = z.record(z.string(), z.string());
 
 const attemptSchema = z
   .object({
     number: z.int(),
+    trigger: triggerSchema,
+    worker: z.string().nullable(),
     started_at: timeSchema,
     duration_ms: z.number(),
     timings: z.object({
@@ -31,7 +37,9 @@ const attemptSchema = z
       total_ms: z.number(),
     }),
     outcome: attemptOutcomeSchema,
+    request_headers: headersSchema,
     response_status: z.int().nullable(),
+    response_headers: headersSchema.nullable(),
     response_body: z.string().nullable(),
     error: z.string().nullable(),
   })
@@ -57,19 +65,39 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
 
 /** A delivery read alone: with each of its attempts. */
 export function presentDeliveryWithAttempts(delivery: Delivery): z.infer<typeof deliveryWithAttemptsSchema> {
-  return { ...presentDelivery(delivery), attempts: delivery.attempts.map(presentAttempt) };
+  return {
+    ...presentDelivery(delivery),
+    attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),
+  };
 }
 
-function presentAttempt(attempt: Attempt): z.infer<typeof attemptSchema> {
+function presentAttempt(delivery: Delivery, attempt: Attempt): z.infer<typeof attemptSchema> {
   return {
     number: attempt.number,
+    trigger: attempt.trigger ?? 'schedule',
+    worker: attempt.worker ?? null,
     started_at: formatTime(attempt.startedAt),
     duration_ms: attempt.durationMs,
     timings: presentTimings(attempt),
     outcome: attempt.outcome,
+    request_headers: presentRequestHeaders(delivery, attempt),
     response_status: attempt.responseStatus ?? null,
+    response_headers: attempt.responseHeaders ?? null,
     response_body: attempt.responseBody ?? null,
     error: attempt.error ?? null,
+  };
+}
+
+// What can be told from the rest of the record is not kept beside it; signatures and values of the endpoint's own are
+// nobody's to read here.
+function presentRequestHeaders({ eventId }: Delivery, { number, startedAt, addedHeaders = [] }: Attempt) {
+  return {
+    ...Object.fromEntries(addedHeaders.map((name) => [name, MASKED_VALUE])),
+    'content-type': 'application/json',
+    'webhook-id': eventId,
+    'webhook-timestamp': String(Math.floor(startedAt / 1_000)),
+    'webhook-signature': MASKED_VALUE,
+    'x-service-attempt': String(number),
   };
 }
 

@@ -7,16 +7,18 @@ import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-w
 import type { AccountId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';
+import { buildReplayOrder } from '@webhooks/core/testing/build-replay';
 import type { TestRedis } from '@webhooks/core/testing/test-redis';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import type { Route } from '../http/route';
 
 /** What an id in a route's path can belong to. */
-export type Resource = 'webhook' | 'delivery' | 'apiKey' | 'account';
+export type Resource = 'webhook' | 'delivery' | 'replay' | 'event' | 'apiKey' | 'account';
 
 /** A route, and what tests of every route need to know of it. */
 export interface RouteCase {
@@ -83,6 +85,15 @@ export const routeCases: readonly RouteCase[] = [
     creates: true,
   },
   {
+    method: 'post',
+    path: '/v1/webhooks/:id/test',
+    scope: 'webhooks:write',
+    of: 'webhook',
+    body: { type: keywordQuickWin.name },
+    status: 202,
+    creates: true,
+  },
+  {
     method: 'get',
     path: '/v1/webhooks/:id/deliveries',
     scope: 'deliveries:read',
@@ -91,6 +102,34 @@ export const routeCases: readonly RouteCase[] = [
     isList: true,
   },
   { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
+  {
+    method: 'post',
+    path: '/v1/deliveries/:id/redeliver',
+    scope: 'deliveries:write',
+    of: 'delivery',
+    status: 202,
+    creates: true,
+  },
+  {
+    method: 'post',
+    path: '/v1/webhooks/:id/replays',
+    scope: 'deliveries:write',
+    of: 'webhook',
+    body: { since: '2026-01-01T00:00:00Z', mode: 'failed' },
+    status: 202,
+    creates: true,
+  },
+  {
+    method: 'get',
+    path: '/v1/webhooks/:id/replays',
+    scope: 'deliveries:read',
+    of: 'webhook',
+    status: 200,
+    isList: true,
+  },
+  { method: 'get', path: '/v1/replays/:id', scope: 'deliveries:read', of: 'replay', status: 200 },
+  { method: 'delete', path: '/v1/replays/:id', scope: 'deliveries:write', of: 'replay', status: 204 },
+  { method: 'get', path: '/v1/events', scope: 'deliveries:read', status: 200, isList: true },
   {
     method: 'post',
     path: '/v1/events',
@@ -107,6 +146,15 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     creates: true,
     maxBodyBytes: 5 * 1024 * 1024,
+  },
+  { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
+  {
+    method: 'get',
+    path: '/v1/events/:id/deliveries',
+    scope: 'deliveries:read',
+    of: 'event',
+    status: 200,
+    isList: true,
   },
   { method: 'get', path: '/v1/event-types', scope: 'any', status: 200 },
   {
@@ -165,15 +213,21 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const event = buildEvent({ accountId });
   const deliveryStore = createRedisDeliveryStore(client, { ageMs: 60_000, count: 100 });
   const { record: apiKey } = buildApiKey({ accountId });
+  const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });
   await createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt });
   await createRedisApiKeyStore(client).save(apiKey);
   await createRedisEndpointStore(client, testSealer).create(endpoint);
-  await createRedisEventStore(client, 60_000).save(event);
+  const eventStore = createRedisEventStore(client, 60_000);
+  await eventStore.save(event);
+  await eventStore.addReceivers(accountId, event.id, [endpoint.id]);
   await createRedisEventTypeStore(client).replace(CUSTOM_TYPE);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
+  await createRedisReplayStore(client, 60_000).create(replay);
   return {
     webhook: endpoint.id,
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
+    replay: replay.id,
+    event: event.id,
     apiKey: apiKey.id,
     account: accountId,
   };
@@ -185,6 +239,8 @@ export function unknownIds(): Belongings {
   return {
     webhook: endpointId,
     delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }),
+    replay: buildReplayOrder().id,
+    event: uniqueEventId(),
     apiKey: buildApiKey().record.id,
     account: uniqueAccountId(),
   };
@@ -192,7 +248,7 @@ export function unknownIds(): Belongings {
 
 /** The same text in the place of every id. */
 export function sameIds(id: string): Belongings {
-  return { webhook: id, delivery: id, apiKey: id, account: id };
+  return { webhook: id, delivery: id, replay: id, event: id, apiKey: id, account: id };
 }
 
 export function pathTo({ path, at, of }: RouteCase, belongings: Belongings): string {

@@ -16,7 +16,7 @@ export const commonSettings = {
   LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
   /** How long events and what happened to their deliveries are kept. */
   RETENTION: durationSchema.default(14 * 86_400_000),
-  /** How many deliveries an endpoint's list keeps. */
+  /** How many deliveries an endpoint's list keeps, and how many events an account's. */
   RETENTION_COUNT: z.coerce.number().int().min(1).default(100_000),
   /** How long a process may take to finish what it has begun when it is told to stop. */
   SHUTDOWN_TIMEOUT: durationSchema.default(20_000),

@@ -13,7 +13,7 @@ export interface AnnounceAttemptDeps {
 /** Says what an attempt was like, and that the delivery has come to its end if it has. */
 export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps) {
   return function announceAttempt(
-    { run: { eventId, endpointId }, event }: ReadyDelivery,
+    { run: { eventId, endpointId }, event, begunAt }: ReadyDelivery,
     attempt: Attempt,
     decision: Decision,
   ): void {
@@ -30,6 +30,7 @@ export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps
       ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
       ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
     });
-    if (decision.kind !== 'retry') announceEnd({ eventId, endpointId }, decision.kind, event);
+    if (decision.kind === 'retry' || decision.kind === 'stays_delivered') return;
+    announceEnd({ eventId, endpointId }, decision.kind, begunAt);
   };
 }

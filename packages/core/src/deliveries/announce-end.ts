@@ -1,4 +1,3 @@
-import type { AcceptedEvent } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { type DeliveryParts, deliveryIdOf } from './delivery-id';
@@ -9,12 +8,12 @@ export interface AnnounceEndDeps {
   readonly emit: Emit;
 }
 
-/** Says that a delivery has come to its end, and how long after its event's acceptance, if that is known. */
+/** Says that a delivery has come to its end, and how long after it began (its event was accepted, or somebody requested it), if known. */
 export function createAnnounceEnd({ clock, emit }: AnnounceEndDeps) {
   return function announceEnd(
     { eventId, endpointId }: DeliveryParts,
     status: EndStatus,
-    event: AcceptedEvent | undefined,
+    begunAt: number | undefined,
   ): void {
     emit({
       name: 'delivery.ended',
@@ -22,7 +21,7 @@ export function createAnnounceEnd({ clock, emit }: AnnounceEndDeps) {
       eventId,
       endpointId,
       status,
-      lagMs: event === undefined ? 0 : clock() - event.acceptedAt,
+      lagMs: begunAt === undefined ? 0 : clock() - begunAt,
     });
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Trigger } from './trigger';
 
 /** How an attempt ended: a closed set, used in the log, the metrics and the record. */
 export const attemptOutcomes = [
@@ -39,6 +40,8 @@ export interface AttemptTimings {
 export interface Attempt {
   /** 1, 2, … */
   readonly number: number;
+  /** Absent: `schedule`. */
+  readonly trigger?: Trigger;
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
   readonly durationMs: number;
@@ -49,4 +52,10 @@ export interface Attempt {
   readonly error?: string;
   /** The beginning of the response's body. */
   readonly responseBody?: string;
+  /** Those worth keeping, of an attempt that failed. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  /** Names of the headers that the endpoint added to the request. */
+  readonly addedHeaders?: readonly string[];
+  /** Which process made it. */
+  readonly worker?: string;
 }

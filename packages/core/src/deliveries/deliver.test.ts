@@ -137,6 +137,7 @@ async function arrange({
     raise: raised.raise,
     healthRecorder: { record: (id, attempt) => void recorded.push([id, attempt]) },
     retrySchedule: SCHEDULE,
+    workerId: 'f00d42',
     requestStyle: {
       userAgent: 'hooks/1.2',
       signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
@@ -913,4 +914,43 @@ it('rejects when its record can not be written, so that the attempt is made agai
     whileSending: ({ endpointId, eventId }) => redis.client.rpush(keys.delivery(endpointId, eventId), 'x'),
   });
   await expect(deliver()).rejects.toThrow('WRONGTYPE');
+});
+
+describe('a delivery that somebody requested once more', () => {
+  const requested = { kind: 'requested', requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW } as const;
+  const exhausted = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined } as const;
+  const accepted = { ...exhausted, attempt: buildAcceptedAttempt() } as const;
+
+  it('is sent, goes on counting its attempts, and begins its schedule anew', async () => {
+    const { deliver, requests, readRecord } = await arrange({
+      log: [exhausted, requested],
+      results: [answered(500)],
+    });
+    expect(await deliver()).toMatchObject({ kind: 'retry', delayMs: SCHEDULE[0] });
+    expect(requests).toMatchObject([{ headers: { 'x-service-attempt': '2' } }]);
+    expect(await readRecord()).toMatchObject({ status: 'pending', isOpen: true });
+  });
+
+  it('is not late, however old its event is', async () => {
+    const { deliver, signals } = await arrange({ log: [exhausted, requested], results: [answered(204)] });
+    await deliver();
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'delivered', lagMs: SEND_MS }]);
+  });
+
+  it('is sent once and stays delivered if it was, whatever comes of that; nobody is told of its end', async () => {
+    const { deliver, requests, readRecord, signals, raised } = await arrange({
+      log: [accepted, requested],
+      results: [answered(500)],
+    });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toHaveLength(1);
+    expect(await readRecord()).toMatchObject({
+      status: 'delivered',
+      isOpen: false,
+      attempts: [{ outcome: 'delivered' }, { outcome: 'http_5xx' }],
+    });
+    expect(signals.named('delivery.ended')).toEqual([]);
+    expect(raised.events.map((event) => event.type)).not.toContain('delivery.exhausted');
+  });
 });

@@ -19,6 +19,12 @@ const aborted = (number: number): DeliveryFact => ({
   nextAttemptAt: undefined,
   isAborted: true,
 });
+const requested: DeliveryFact = {
+  kind: 'requested',
+  requestId: 'rdl_1',
+  trigger: 'manual',
+  requestedAt: RETRY_AT,
+};
 const cancelled: DeliveryFact = { kind: 'cancelled', reason: 'endpoint_deleted' };
 
 function stateAfter(...facts: DeliveryFact[]) {
@@ -57,6 +63,21 @@ describe('readLog', () => {
       [failed(1, RETRY_AT), cancelled],
       { status: 'cancelled', nextAttemptAt: undefined, attempts: [1] },
     ],
+    [
+      'pending again after its end, once somebody requested it, and due at once',
+      [failed(1, RETRY_AT), failed(2), requested],
+      { status: 'pending', nextAttemptAt: undefined, attempts: [1, 2] },
+    ],
+    [
+      'what follows from the attempts after that',
+      [failed(1), requested, failed(2, RETRY_AT)],
+      { status: 'pending', nextAttemptAt: RETRY_AT, attempts: [1, 2] },
+    ],
+    [
+      'delivered, whatever an attempt that was requested afterwards came to',
+      [delivered(1), requested, failed(2)],
+      { status: 'delivered', nextAttemptAt: undefined, attempts: [1, 2] },
+    ],
   ])('is %s', (_what, facts, expected) => {
     expect(stateAfter(...facts)).toEqual(expected);
   });
@@ -81,6 +102,10 @@ describe('readLog', () => {
       error: 'line\nfeed "quoted"',
       responseBody: '{"reason":"Zoë 🚀"}\r\n',
       timings: { dnsMs: 1, connectMs: 0, tlsMs: 3, firstByteMs: 40 },
+      trigger: 'manual',
+      worker: 'f00d42',
+      addedHeaders: ['x-tenant', 'authorization'],
+      responseHeaders: { server: 'nginx', 'retry-after': '120' },
     });
     const bare = { number: 2, startedAt: 1, durationMs: 2, outcome: 'connect_refused' } as const;
     const log = [full, bare].map((attempt) => encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 3 }));
@@ -109,13 +134,41 @@ describe('readLog', () => {
 describe('encodeFact', () => {
   it('is one short line', () => {
     const line = encodeFact(delivered(1));
-    expect(line).toBe('{"n":1,"t":1700000000500,"d":40,"o":"delivered","s":204}\n');
+    expect(line).toBe('{"n":1,"t":1700000000500,"d":40,"s":204}\n');
+  });
+
+  it('ends with when the next attempt is due, if there is one: the store looks for it there', () => {
+    const attempt = buildAttempt({ responseBody: 'x', worker: 'f00d42', responseHeaders: { via: 'x' } });
+    const line = encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 1_700_000_005_000 });
+    expect(line.endsWith(',"r":1700000005000}\n')).toBe(true);
   });
 
   it('adds little for the timings over a connection that was kept alive', () => {
     const attempt = buildAcceptedAttempt({ timings: { firstByteMs: 38 } });
     expect(encodeFact({ kind: 'attempted', attempt, nextAttemptAt: undefined })).toBe(
-      '{"n":1,"t":1700000000500,"d":40,"o":"delivered","s":204,"w":[38]}\n',
+      '{"n":1,"t":1700000000500,"d":40,"s":204,"w":[38]}\n',
     );
+  });
+});
+
+describe('whether there is an attempt to come', () => {
+  it.each<[string, DeliveryFact[], boolean]>([
+    ['yes for one that was never tried', [], true],
+    ['yes for one that is tried again', [failed(1, RETRY_AT)], true],
+    ['no for one that has ended', [failed(1)], false],
+    ['no for one that was delivered', [delivered(1)], false],
+    ['yes for one that was delivered, and requested once more', [delivered(1), requested], true],
+    ['no once that attempt was made, even if it failed', [delivered(1), requested, failed(2)], false],
+    ['no for a requested one whose endpoint was deleted', [failed(1), requested, cancelled], false],
+  ])('is %s', (_what, facts, expected) => {
+    expect(readLog(facts.map(encodeFact).join('')).isOpen).toBe(expected);
+  });
+});
+
+it('knows who has requested it, and counts the attempts since then', () => {
+  const log = [failed(1, RETRY_AT), failed(2), requested, failed(3, RETRY_AT)].map(encodeFact).join('');
+  expect(readLog(log)).toMatchObject({
+    requestIds: ['rdl_1'],
+    round: { trigger: 'manual', attempts: 1 },
   });
 });

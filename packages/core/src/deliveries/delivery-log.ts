@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Attempt, type AttemptTimings, attemptOutcomeSchema } from './attempt';
+import { type RequestTrigger, type Trigger, triggerSchema } from './trigger';
 
 /**
  * What is on record of a delivery is its log: a line is appended for each fact, and none is ever rewritten, so
@@ -11,22 +12,33 @@ import { type Attempt, type AttemptTimings, attemptOutcomeSchema } from './attem
  *   (fan-out) ─▶ pending ──▶ attempt ──┴─▶ delivered | exhausted | aborted
  *                  └── endpoint deleted ─▶ cancelled
  * ```
+ *
+ * Whatever its end was, somebody may request it once more: it is pending again, and its schedule begins anew. One that
+ * was delivered stays delivered, since its receiver did accept it: it gets one more attempt, whatever comes of that.
  */
 const attemptLine = z.object({
   n: z.number(), // number
   t: z.number(), // started at
   d: z.number(), // duration
-  o: attemptOutcomeSchema,
+  o: attemptOutcomeSchema.default('delivered'), // outcome; absent: delivered
   s: z.number().optional(), // response status
   e: z.string().optional(), // error
   b: z.string().optional(), // response body
-  r: z.number().optional(), // next attempt at; absent: this was the last one
   a: z.literal(1).optional(), // aborted: the receiver asked for that
   w: z.array(z.number().nullable()).optional(), // timings: first byte, connect, TLS, DNS; what is last and absent is left out
+  g: triggerSchema.optional(), // trigger; absent: schedule
+  k: z.string().optional(), // worker
+  x: z.string().optional(), // names of the headers that the endpoint added to the request
+  h: z.record(z.string(), z.string()).optional(), // response headers
+  // Next attempt at; absent: this was the last one. Redis finds it at the end of a log: it stays the last member.
+  r: z.number().optional(),
 });
 const cancelledLine = z.object({ c: z.string() }); // why
-const lineSchema = z.union([attemptLine, cancelledLine]);
+// Id, what for, when: it stays the last member, as above.
+const requestedLine = z.object({ q: z.string(), g: triggerSchema.exclude(['schedule']), t: z.number() });
+const lineSchema = z.union([attemptLine, cancelledLine, requestedLine]);
 type Line = z.infer<typeof lineSchema>;
+type LineToWrite = z.input<typeof lineSchema>;
 
 export type DeliveryStatus = 'pending' | EndStatus;
 
@@ -42,16 +54,48 @@ export type DeliveryFact =
       /** Whether the receiver asked not to be sent it again. */
       readonly isAborted?: boolean;
     }
-  | { readonly kind: 'cancelled'; readonly reason: string };
+  | { readonly kind: 'cancelled'; readonly reason: string }
+  | RequestedFact;
+
+/** Somebody asked for it to be sent, apart from its schedule. */
+export interface RequestedFact {
+  readonly kind: 'requested';
+  /** The same when the same request is worked on again. */
+  readonly requestId: string;
+  readonly trigger: RequestTrigger;
+  /** Milliseconds since the Unix epoch. */
+  readonly requestedAt: number;
+}
 
 /** A delivery's state, folded out of its log. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
   readonly attempts: readonly Attempt[];
   readonly nextAttemptAt: number | undefined;
+  /** Whether there is an attempt to come: so it is with one that is pending, or was requested once more. */
+  readonly isOpen: boolean;
+  readonly requestIds: readonly string[];
+  /** What began with the last request, or with the fan-out. */
+  readonly round: {
+    readonly trigger: Trigger;
+    /** Milliseconds since the Unix epoch. */
+    readonly requestedAt?: number;
+    /** How many attempts it has had. */
+    readonly attempts: number;
+  };
 }
 
-export const NOTHING_HAPPENED: DeliveryState = { status: 'pending', attempts: [], nextAttemptAt: undefined };
+// No header's name has one.
+const NAME_SEPARATOR = ',';
+
+export const NOTHING_HAPPENED: DeliveryState = {
+  status: 'pending',
+  attempts: [],
+  nextAttemptAt: undefined,
+  isOpen: true,
+  requestIds: [],
+  round: { trigger: 'schedule', attempts: 0 },
+};
 
 export function encodeFact(fact: DeliveryFact): string {
   return `${JSON.stringify(toLine(fact))}\n`;
@@ -65,36 +109,56 @@ export function readLog(log: string): DeliveryState {
     .reduce(apply, NOTHING_HAPPENED);
 }
 
-function toLine(fact: DeliveryFact): Line {
+function toLine(fact: DeliveryFact): LineToWrite {
   if (fact.kind === 'cancelled') return { c: fact.reason };
+  if (fact.kind === 'requested') return { q: fact.requestId, g: fact.trigger, t: fact.requestedAt };
   const { attempt, nextAttemptAt, isAborted } = fact;
   return {
     n: attempt.number,
     t: attempt.startedAt,
     d: attempt.durationMs,
-    o: attempt.outcome,
+    o: attempt.outcome === 'delivered' ? undefined : attempt.outcome,
     s: attempt.responseStatus,
     e: attempt.error,
     b: attempt.responseBody,
-    r: nextAttemptAt,
     a: isAborted ? 1 : undefined,
     w: encodeTimings(attempt.timings),
+    g: attempt.trigger,
+    k: attempt.worker,
+    x: attempt.addedHeaders?.join(NAME_SEPARATOR),
+    h: attempt.responseHeaders,
+    r: nextAttemptAt,
   };
 }
 
 function apply(state: DeliveryState, line: Line): DeliveryState {
   const status = statusAfter(state, line);
+  if ('q' in line) {
+    return {
+      ...state,
+      status,
+      nextAttemptAt: undefined,
+      isOpen: true,
+      requestIds: [...state.requestIds, line.q],
+      round: { trigger: line.g, requestedAt: line.t, attempts: 0 },
+    };
+  }
   return {
+    ...state,
     status,
     attempts: 'c' in line ? state.attempts : [...state.attempts, toAttempt(line)],
     nextAttemptAt: status === 'pending' && 'r' in line ? line.r : undefined,
+    isOpen: status === 'pending',
+    round: 'c' in line ? state.round : { ...state.round, attempts: state.round.attempts + 1 },
   };
 }
 
-// Once delivered, always delivered: what a second worker writes afterwards does not take it back.
+// Once delivered, always delivered: what a second worker writes afterwards does not take it back, nor does an attempt
+// that somebody asked for.
 function statusAfter(state: DeliveryState, line: Line): DeliveryStatus {
   if (state.status === 'delivered') return 'delivered';
   if ('c' in line) return 'cancelled';
+  if ('q' in line) return 'pending';
   if (line.o === 'delivered') return 'delivered';
   if (line.a) return 'aborted';
   return line.r === undefined ? 'exhausted' : 'pending';
@@ -110,6 +174,10 @@ function toAttempt(line: z.infer<typeof attemptLine>): Attempt {
     ...(line.e === undefined ? {} : { error: line.e }),
     ...(line.b === undefined ? {} : { responseBody: line.b }),
     ...(line.w === undefined ? {} : { timings: decodeTimings(line.w) }),
+    ...(line.g === undefined ? {} : { trigger: line.g }),
+    ...(line.k === undefined ? {} : { worker: line.k }),
+    ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
+    ...(line.h === undefined ? {} : { responseHeaders: line.h }),
   };
 }
 

@@ -14,7 +14,7 @@ export interface DeliveryQueue {
 }
 
 export interface FanOutEventDeps {
-  readonly eventStore: Pick<EventStore, 'save'>;
+  readonly eventStore: Pick<EventStore, 'save' | 'addReceivers'>;
   readonly subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly deliveryQueue: DeliveryQueue;
@@ -27,8 +27,8 @@ export interface FanOutEventDeps {
 const CHUNK = 250;
 
 /**
- * Makes a delivery for each endpoint of the event's account that asked for its type, or that it is aimed at. It may be run again, in
- * whole or after it broke off anywhere: every step is harmless when repeated.
+ * Makes a delivery for each endpoint of the event's account that asked for its type, or that it is aimed at. It may be
+ * run again, in whole or after it broke off anywhere: every step is harmless when repeated.
  */
 export function createFanOutEvent(deps: FanOutEventDeps) {
   return async function fanOutEvent(event: AcceptedEvent): Promise<void> {
@@ -55,7 +55,11 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
   // First into the lists: a delivery may be listed a moment before it is queued, but is never sent unlisted.
   async function addDeliveries(event: AcceptedEvent, subscribers: readonly Subscriber[]): Promise<void> {
-    await deps.deliveryStore.enlist(event.id, idsOf(subscribers), event.acceptedAt);
+    const endpointIds = idsOf(subscribers);
+    await Promise.all([
+      deps.eventStore.addReceivers(event.accountId, event.id, endpointIds),
+      deps.deliveryStore.enlist(event.id, endpointIds, event.acceptedAt),
+    ]);
     const inOrder = subscribers.filter(({ ordering }) => ordering === 'strict');
     const inAnyOrder = subscribers.filter(({ ordering }) => ordering === 'none');
     await deps.deliveryQueue.addAll(event.accountId, event.id, idsOf(inAnyOrder));

@@ -5,6 +5,7 @@ import type { Request, Response } from 'got';
 import { PROXY_FAULT_CODE } from '../egress/proxy-errors';
 import type { AttemptTimings } from './attempt';
 import { classifyNetworkError } from './classify-network-error';
+import { keptHeaders } from './kept-headers';
 import { limitPreamble } from './limit-preamble';
 import { type ConnectionPhase, NewConnection } from './new-connection';
 import type { DeliveryRequest, SendResult, TransportFailure } from './transport';
@@ -161,11 +162,13 @@ export class Exchange {
     if (!this.#response) return this.#fail('protocol_error', 'The connection ended without an answer.');
     const { statusCode, headers } = this.#response;
     const wish = headers['webhook-delivery'];
+    const kept = keptHeaders(headers);
     this.#end({
       kind: 'answered',
       status: statusCode,
       retryAfter: headers['retry-after'],
       wish: typeof wish === 'string' ? wish : undefined,
+      ...(kept === undefined ? {} : { headers: kept }),
       body: this.#keptText(),
       timings: this.#timings(),
     });

@@ -10,6 +10,7 @@ import type { AnnounceEnd } from './announce-end';
 import type { DeliveryState } from './delivery-log';
 import type { DeliveryRun } from './delivery-run';
 import type { DeliveryStore } from './redis-delivery-store';
+import type { Trigger } from './trigger';
 
 export interface LoadDeliveryDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
@@ -29,6 +30,13 @@ export interface ReadyDelivery {
   readonly endpoint: Endpoint;
   readonly breaker: BreakerState;
   readonly attemptNumber: number;
+  readonly trigger: Trigger;
+  /** Which attempt of the schedule it is: 1, 2, … */
+  readonly scheduledAttempt: number;
+  /** Whether it was delivered before, and was requested once more. */
+  readonly wasDelivered: boolean;
+  /** When its event was accepted, or it was requested. Milliseconds since the Unix epoch. */
+  readonly begunAt: number;
 }
 
 export type LoadedDelivery =
@@ -46,24 +54,30 @@ export function createLoadDelivery(deps: LoadDeliveryDeps) {
       deps.eventStore.find(run.accountId, run.eventId),
       deps.breakerStore.readBreaker(run.endpointId),
     ]);
-    if (!hasEnded(state) && endpoint && event) {
+    if (state.isOpen && endpoint && event) {
       // It ran before its time, after a crash or an error: the record knows when it is due.
-      const { nextAttemptAt: dueAt = 0, attempts } = state;
+      const { nextAttemptAt: dueAt = 0 } = state;
       if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
-      return { kind: 'ready', run, event, endpoint, breaker, attemptNumber: attempts.length + 1 };
+      return { kind: 'ready', run, event, endpoint, breaker, ...nextAttemptOf(state, event) };
     }
-    if (!hasEnded(state)) await cancel(run, endpoint ? 'event_expired' : 'endpoint_deleted', event);
+    // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
+    if (state.isOpen) await cancel(run, endpoint ? 'event_expired' : 'endpoint_deleted', event?.acceptedAt);
     if (endpoint) await deps.passTurn(endpoint, run.eventId);
     return { kind: 'over' };
   };
 
-  async function cancel(run: DeliveryRun, reason: string, event: AcceptedEvent | undefined): Promise<void> {
+  async function cancel(run: DeliveryRun, reason: string, begunAt: number | undefined): Promise<void> {
     await deps.deliveryStore.append(run, { kind: 'cancelled', reason });
-    deps.announceEnd(run, 'cancelled', event);
+    deps.announceEnd(run, 'cancelled', begunAt);
   }
 }
 
-// A delivery whose worker died after it was put on record and before the job's end, or one fanned out twice.
-function hasEnded(state: DeliveryState): boolean {
-  return state.status !== 'pending';
+function nextAttemptOf({ status, attempts, round }: DeliveryState, { acceptedAt }: AcceptedEvent) {
+  return {
+    attemptNumber: attempts.length + 1,
+    trigger: round.attempts === 0 ? round.trigger : 'schedule',
+    scheduledAttempt: round.attempts + 1,
+    wasDelivered: status === 'delivered',
+    begunAt: round.requestedAt ?? acceptedAt,
+  } as const;
 }

@@ -5,7 +5,7 @@ import { createNewId } from '../runtime/ids';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { NOTHING_HAPPENED } from './delivery-log';
+import { type DeliveryFact, NOTHING_HAPPENED } from './delivery-log';
 import {
   createRedisDeliveryStore,
   type DeliveryCursor,
@@ -46,25 +46,45 @@ async function readPages(store: Store, endpointId: EndpointId, limit: number): P
   return pages;
 }
 
-// There are millions of them.
-it('a delivery that succeeds at once takes up at most 600 bytes, its place in the list included', async () => {
-  const store = openStore();
-  const count = 1_000;
-  const { endpointId, entries } = await enlistAt(
-    store,
-    Array.from({ length: count }, (_, i) => NOW + i),
-  );
-  const timings = { dnsMs: 12, connectMs: 100, tlsMs: 120, firstByteMs: 250 };
-  const attempt = buildAcceptedAttempt({ timings });
-  for (const { eventId } of entries) {
-    await store.append({ endpointId, eventId }, { kind: 'attempted', attempt, nextAttemptAt: undefined });
-  }
-  const bytesOf = async (key: string) =>
-    Number(await redis.client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'));
-  const [{ eventId }] = entries as [DeliveryCursor];
-  const record = await bytesOf(keys.delivery(endpointId, eventId));
-  const place = (await bytesOf(keys.deliveries(endpointId))) / count;
-  expect(record + place).toBeLessThanOrEqual(600);
+describe('retention by count', () => {
+  const logsOf = (endpointId: EndpointId, ids: readonly EventId[]) =>
+    redis.client.exists(ids.map((eventId) => keys.delivery(endpointId, eventId)));
+
+  it.each<[string, DeliveryFact[], number]>([
+    [
+      'forgets what happened to a delivery that was accepted',
+      [{ kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }],
+      0,
+    ],
+    ['forgets what happened to a delivery that was cancelled', [{ kind: 'cancelled', reason: 'x' }], 0],
+    [
+      'forgets what happened to a delivery whose last attempt failed',
+      [
+        { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW },
+        {
+          kind: 'attempted',
+          attempt: buildAttempt({ number: 2, responseBody: '"r":1}' }),
+          nextAttemptAt: undefined,
+        },
+      ],
+      0,
+    ],
+    // Else it would begin anew.
+    [
+      'keeps what happened to a delivery that will be tried again',
+      [{ kind: 'attempted', attempt: buildAttempt({ responseBody: 'oh' }), nextAttemptAt: NOW }],
+      1,
+    ],
+  ])('%s', async (_what, log, expected) => {
+    const store = openStore({ count: 1 });
+    const { endpointId, entries } = await enlistAt(store, [NOW]);
+    const ids = entries.map(({ eventId }) => eventId);
+    for (const eventId of ids) for (const fact of log) await store.append({ endpointId, eventId }, fact);
+    expect(await logsOf(endpointId, ids)).toBe(1);
+    await store.enlist(uniqueEventId(), [endpointId], NOW + 1);
+    expect(await logsOf(endpointId, ids)).toBe(expected);
+    expect((await store.list(endpointId, 10)).deliveries).toHaveLength(1);
+  });
 });
 
 describe('enlist', () => {
@@ -114,8 +134,8 @@ describe('append and find', () => {
 
     await store.append(parts, { kind: 'attempted', attempt: first, nextAttemptAt: NOW + 5_000 });
     const afterFirst = { status: 'pending', attempts: [first], nextAttemptAt: NOW + 5_000 };
-    expect(await store.find(parts)).toEqual({ eventId: parts.eventId, createdAt: NOW, ...afterFirst });
-    expect(await store.readState(endpointId, parts.eventId)).toEqual(afterFirst);
+    expect(await store.find(parts)).toMatchObject({ eventId: parts.eventId, createdAt: NOW, ...afterFirst });
+    expect(await store.readState(endpointId, parts.eventId)).toMatchObject(afterFirst);
 
     await store.append(parts, { kind: 'attempted', attempt: second, nextAttemptAt: undefined });
     const afterSecond = { status: 'delivered', attempts: [first, second], nextAttemptAt: undefined };

@@ -1,33 +1,39 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
+import {
+  addToIndex,
+  type EventMark,
+  type Retention,
+  readIndex,
+  type TimeRange,
+} from '../events/redis-event-index';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { readOldestFirst, type SpanMember, type TimeSpan } from '../redis/redis-oldest-first';
 import type { DeliveryParts } from './delivery-id';
 import { type DeliveryFact, type DeliveryState, encodeFact, NOTHING_HAPPENED, readLog } from './delivery-log';
 
-export interface DeliveryRetention {
-  readonly ageMs: number;
-  /** Deliveries an endpoint's list keeps. */
-  readonly count: number;
-}
+export type DeliveryRetention = Retention;
+export type DeliveryCursor = EventMark;
 
 /** A delivery in an endpoint's list. */
-export interface ListedDelivery extends DeliveryState {
-  readonly eventId: EventId;
-  /** When its event was accepted. Milliseconds since the Unix epoch. */
-  readonly createdAt: number;
-}
-
-export interface DeliveryCursor {
-  readonly createdAt: number;
-  readonly eventId: EventId;
-}
+export interface ListedDelivery extends EventMark, DeliveryState {}
 
 export interface DeliveryPage {
   readonly deliveries: readonly ListedDelivery[];
   readonly nextCursor: DeliveryCursor | undefined;
 }
+
+/** How long a delivery's log is, in bytes. Lines are only ever appended: the same length is the same log. */
+export type LogLength = number;
+
+// KEYS: the log. ARGV: how long it is, the line, how long to keep it.
+const APPEND_IF_UNCHANGED = `
+  if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
+  redis.call('APPEND', KEYS[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return 1`;
 
 /**
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
@@ -39,6 +45,29 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     return log === null ? NOTHING_HAPPENED : readLog(log);
   }
 
+  async function readWithLength(
+    endpointId: EndpointId,
+    eventId: EventId,
+  ): Promise<{ readonly state: DeliveryState; readonly length: LogLength }> {
+    const log = (await redis.get(keys.delivery(endpointId, eventId))) ?? '';
+    return { state: readLog(log), length: Buffer.byteLength(log) };
+  }
+
+  /** Whether it was appended: not if something else was since the log was read. */
+  async function appendIfUnchanged(
+    { endpointId, eventId }: DeliveryParts,
+    fact: DeliveryFact,
+    length: LogLength,
+  ): Promise<boolean> {
+    const key = keys.delivery(endpointId, eventId);
+    const args = [String(length), encodeFact(fact), String(retention.ageMs)];
+    return (await redis.eval(APPEND_IF_UNCHANGED, 1, key, ...args)) === 1;
+  }
+
+  async function isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return (await redis.zscore(keys.deliveries(endpointId), eventId)) !== null;
+  }
+
   /** Puts an event into the lists of the endpoints it goes to. Doing it again changes nothing. */
   async function enlist(
     eventId: EventId,
@@ -48,14 +77,9 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     await Promise.all(endpointIds.map((endpointId) => enlistOne(endpointId, eventId, createdAt)));
   }
 
-  // Pruned where it grows, so that no list is ever over its bounds, and none needs a sweep.
   async function enlistOne(endpointId: EndpointId, eventId: EventId, createdAt: number): Promise<void> {
-    const key = keys.deliveries(endpointId);
-    await Promise.all([
-      redis.zadd(key, 'NX', createdAt, eventId),
-      redis.zremrangebyrank(key, 0, -(retention.count + 1)),
-      redis.pexpire(key, retention.ageMs),
-    ]);
+    const logPrefix = keys.deliveryPrefix(endpointId);
+    await addToIndex(redis, keys.deliveries(endpointId), { eventId, createdAt }, retention, logPrefix);
   }
 
   // Most logs have one line only: that is one command, which also sets when it goes.
@@ -75,32 +99,22 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   }
 
   /** Newest first. `before` is the last delivery of the page before. */
-  async function list(endpointId: EndpointId, limit: number, before?: DeliveryCursor): Promise<DeliveryPage> {
-    const entries = await readEntries(endpointId, limit + 1, before);
-    const page = entries.slice(0, limit);
-    const deliveries = await Promise.all(
-      page.map(async (entry) => ({ ...entry, ...(await readState(endpointId, entry.eventId)) })),
-    );
-    return { deliveries, nextCursor: entries.length > limit ? page.at(-1) : undefined };
+  async function list(
+    endpointId: EndpointId,
+    limit: number,
+    before?: DeliveryCursor,
+    range?: TimeRange,
+  ): Promise<DeliveryPage> {
+    const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
+    if (marks.length === 0) return { deliveries: [], nextCursor };
+    const logs = await redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
+    const deliveries = marks.map((mark, i) => ({ ...mark, ...readLog(logs[i] ?? '') }));
+    return { deliveries, nextCursor };
   }
 
-  // Those of one millisecond are ordered by id, so a page can end within a millisecond: the next one starts at
-  // that millisecond again and skips what was already shown.
-  async function readEntries(
-    endpointId: EndpointId,
-    count: number,
-    before?: DeliveryCursor,
-  ): Promise<DeliveryCursor[]> {
-    const key = keys.deliveries(endpointId);
-    const max = before?.createdAt ?? '+inf';
-    const entries: DeliveryCursor[] = [];
-    for (let offset = 0; entries.length < count; offset += count) {
-      const flat = await redis.zrevrangebyscore(key, max, '-inf', 'WITHSCORES', 'LIMIT', offset, count);
-      const found = toEntries(flat);
-      entries.push(...found.filter((entry) => before === undefined || isBefore(entry, before)));
-      if (found.length < count) break;
-    }
-    return entries.slice(0, count);
+  /** Those whose events were accepted in a span of time, oldest first. */
+  async function listFrom(endpointId: EndpointId, span: TimeSpan, limit: number, after?: SpanMember) {
+    return await readOldestFirst(redis, keys.deliveries(endpointId), span, limit, after);
   }
 
   /** Forgets an endpoint's list; the logs go when their time is over. */
@@ -108,21 +122,18 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     await redis.unlink(keys.deliveries(endpointId));
   }
 
-  return withStorageErrors({ readState, enlist, append, find, list, removeAll });
+  return withStorageErrors({
+    readState,
+    readWithLength,
+    enlist,
+    isListed,
+    append,
+    appendIfUnchanged,
+    find,
+    list,
+    listFrom,
+    removeAll,
+  });
 }
 
 export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
-
-function toEntries(flat: readonly string[]): DeliveryCursor[] {
-  const entries: DeliveryCursor[] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    entries.push({ eventId: flat[i] as EventId, createdAt: Number(flat[i + 1]) });
-  }
-  return entries;
-}
-
-function isBefore(entry: DeliveryCursor, mark: DeliveryCursor): boolean {
-  return (
-    entry.createdAt < mark.createdAt || (entry.createdAt === mark.createdAt && entry.eventId < mark.eventId)
-  );
-}

@@ -14,6 +14,8 @@ export interface SendAttemptDeps {
   readonly lanes: Pick<Lanes, 'leave' | 'learn'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
+  /** Stands for this process on record. */
+  readonly workerId: string;
   readonly clock: Clock;
 }
 
@@ -23,6 +25,8 @@ export type SendOutcome =
   | Extract<SendResult, { kind: 'unsent' }>
   /** This process had to let go of it before there was an answer. */
   | { readonly kind: 'interrupted' };
+
+type Answered = Extract<SentResult, { kind: 'answered' }>;
 
 /** A request that was sent, and what came of it. */
 export interface SentAttempt {
@@ -34,7 +38,9 @@ export interface SentAttempt {
 }
 
 /** Prepares and sends the request of an attempt that was admitted, and judges what comes of it. */
-export function createSendAttempt({ windows, lanes, transport, requestStyle, clock }: SendAttemptDeps) {
+export function createSendAttempt(deps: SendAttemptDeps) {
+  const { windows, lanes, transport, requestStyle, workerId, clock } = deps;
+
   // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
   return async function sendAttempt(
     ready: ReadyDelivery,
@@ -62,28 +68,37 @@ export function createSendAttempt({ windows, lanes, transport, requestStyle, clo
     const outcome = judgeResult(result);
     return {
       kind: 'sent',
-      attempt: toAttempt(ready.attemptNumber, startedAt, outcome, result),
+      attempt: toAttempt(ready, startedAt, outcome, result),
       wish: readReceiverWish(result, outcome === 'delivered'),
       retryAfter: result.kind === 'answered' ? result.retryAfter : undefined,
     };
   }
 
   function toAttempt(
-    number: number,
+    { attemptNumber: number, trigger, endpoint }: ReadyDelivery,
     startedAt: number,
     outcome: AttemptOutcome,
     result: SentResult,
   ): Attempt {
     return {
       number,
+      ...(trigger === 'schedule' ? {} : { trigger }),
       startedAt,
       durationMs: clock() - startedAt,
       timings: result.timings,
       outcome,
       ...(result.kind === 'failed' ? { error: result.error } : { responseStatus: result.status }),
       ...(result.kind === 'answered' && result.body !== '' ? { responseBody: result.body } : {}),
+      ...(result.kind === 'answered' ? headersOf(outcome, result) : {}),
+      ...(endpoint.headers === undefined ? {} : { addedHeaders: Object.keys(endpoint.headers) }),
+      worker: workerId,
     };
   }
+}
+
+// Of a success nobody asks for them, and there are many more of those.
+function headersOf(outcome: AttemptOutcome, { headers }: Answered): Pick<Attempt, 'responseHeaders'> {
+  return outcome === 'delivered' || headers === undefined ? {} : { responseHeaders: headers };
 }
 
 function useOf(outcome: SendOutcome): PlaceUse {

@@ -36,6 +36,8 @@ export type SentResult =
       readonly retryAfter: string | undefined;
       /** The response's `webhook-delivery`, as it came: what the receiver wishes to become of the delivery. */
       readonly wish: string | undefined;
+      /** Those of the response's headers that are kept on record. */
+      readonly headers?: Readonly<Record<string, string>>;
       /** The beginning of the response's body. */
       readonly body: string;
       readonly timings: AttemptTimings;

@@ -1,7 +1,7 @@
 import { keys } from '../redis/keys';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createRedisEventStore } from './redis-event-store';
 
 const RETENTION_MS = 60_000;
@@ -34,6 +34,7 @@ describe('createRedisEventStore', () => {
     expect(await openStore().findHead(event.accountId, event.id)).toEqual({
       type: event.type,
       acceptedAt: event.acceptedAt,
+      isAimed: false,
     });
   });
 
@@ -81,5 +82,53 @@ describe('createRedisEventStore', () => {
     await store.save(second);
     expect(await store.find(first.accountId, first.id)).toEqual(first);
     expect(await store.find(second.accountId, second.id)).toEqual(second);
+  });
+});
+
+describe('the index of an account', () => {
+  const SPAN = { since: 0, until: Number.MAX_SAFE_INTEGER };
+  const idsOf = (members: readonly { readonly id: string }[]) => members.map(({ id }) => id);
+
+  it('gives its events of a span of time page by page, oldest first, those of one millisecond each once', async () => {
+    const store = openStore();
+    const accountId = uniqueAccountId();
+    const events = [5, 1, 3, 3, 3, 9].map((ms) => buildEvent({ accountId, acceptedAt: 1_000 + ms }));
+    for (const event of [...events, buildEvent({ acceptedAt: 1_003 })]) await store.save(event);
+    const sorted = events.toSorted((a, b) => a.acceptedAt - b.acceptedAt || (a.id < b.id ? -1 : 1));
+
+    const pages: string[][] = [];
+    let page = await store.listFrom(accountId, SPAN, 2);
+    while (page.length > 0) {
+      pages.push(idsOf(page));
+      page = await store.listFrom(accountId, SPAN, 2, page.at(-1));
+    }
+    expect(pages.flat()).toEqual(sorted.map(({ id }) => id));
+    const inside = await store.listFrom(accountId, { since: 1_003, until: 1_005 }, 10);
+    expect(idsOf(inside)).toEqual(sorted.slice(1, 5).map(({ id }) => id));
+  });
+
+  it('forgets a few of those whose retention is over, with each event that is saved', async () => {
+    const store = openStore();
+    const accountId = uniqueAccountId();
+    const save = async (acceptedAt: number) => await store.save(buildEvent({ accountId, acceptedAt }));
+    for (let i = 0; i < 15; i += 1) await save(i);
+    const count = async () => (await store.listFrom(accountId, SPAN, 100)).length;
+    await save(RETENTION_MS + 100);
+    expect(await count()).toBe(6);
+    await save(RETENTION_MS + 100);
+    expect(await count()).toBe(2);
+  });
+
+  it('says which events were aimed at certain endpoints', async () => {
+    const aimed = buildEvent({ endpointIds: [uniqueEndpointId()] });
+    await openStore().save(aimed);
+    expect(await openStore().findHead(aimed.accountId, aimed.id)).toMatchObject({
+      type: aimed.type,
+      isAimed: true,
+    });
+    expect(await openStore().find(aimed.accountId, aimed.id)).toMatchObject({
+      type: aimed.type,
+      body: aimed.body,
+    });
   });
 });

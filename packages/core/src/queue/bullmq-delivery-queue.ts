@@ -1,4 +1,5 @@
 import type { JobsOptions, Queue } from 'bullmq';
+import type { DeliveryParts } from '../deliveries/delivery-id';
 import type { DeliveryQueue } from '../deliveries/fan-out-event';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
@@ -19,6 +20,12 @@ const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE, ba
 
 /** Shortest names for what each pending delivery repeats: the job's id says the rest. */
 const JOB_NAME = 'd';
+
+/** The job of a delivery that comes in. */
+export function newDeliveryJob(accountId: AccountId, delivery: DeliveryParts) {
+  const data: DeliveryJob = { account_id: accountId };
+  return { name: JOB_NAME, data, opts: { ...JOB_OPTIONS, jobId: deliveryJobId(delivery, 'first') } };
+}
 
 /** Where deliveries wait for a worker: those that come in or come back in the fast lane, others in the slow one. */
 export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue, SlowLaneQueue {
@@ -59,11 +66,7 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue, SlowLan
   // A chunk can fail in the middle; whoever called adds the whole chunk again, under the same ids.
   async addAll(accountId: AccountId, eventId: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
     await this.#queue.addBulk(
-      endpointIds.map((endpointId) => ({
-        name: JOB_NAME,
-        data: { account_id: accountId },
-        opts: { ...JOB_OPTIONS, jobId: deliveryJobId({ eventId, endpointId }, 'first') },
-      })),
+      endpointIds.map((endpointId) => newDeliveryJob(accountId, { eventId, endpointId })),
     );
   }
 

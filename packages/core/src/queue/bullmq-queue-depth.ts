@@ -6,6 +6,7 @@ import {
   DELIVERIES_QUEUE,
   EVENTS_QUEUE,
   GATES_QUEUE,
+  REPLAYS_QUEUE,
   SLOW_DELIVERIES_QUEUE,
 } from './queue-names';
 
@@ -18,7 +19,14 @@ export interface QueueDepth {
   readonly jobs: number;
 }
 
-const QUEUES = [EVENTS_QUEUE, DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE, GATES_QUEUE, DEAD_LETTERS_QUEUE];
+const QUEUES = [
+  EVENTS_QUEUE,
+  DELIVERIES_QUEUE,
+  SLOW_DELIVERIES_QUEUE,
+  GATES_QUEUE,
+  REPLAYS_QUEUE,
+  DEAD_LETTERS_QUEUE,
+];
 
 /** How many jobs each queue has, by state. Each number is one counter in Redis: nothing is scanned. */
 export class BullmqQueueDepth {

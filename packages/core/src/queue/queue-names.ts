@@ -10,5 +10,8 @@ export const SLOW_DELIVERIES_QUEUE = 'deliveries-slow';
 /** One delayed job for each endpoint at whose gate deliveries wait for a time to come. */
 export const GATES_QUEUE = 'gates';
 
+/** One job a replay; its id is the replay's id. */
+export const REPLAYS_QUEUE = 'replays';
+
 /** What was pushed onto the events queue and is not a valid event, each with its reason. No worker takes from it. */
 export const DEAD_LETTERS_QUEUE = 'events-dead-letters';

@@ -19,10 +19,14 @@ import type { AccountId, EventId } from '../events/event';
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
  * | `{event-types}` | hash | name → an event type that an operator added | for ever |
  * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
+ * | `event-deliveries:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
+ * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
  * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
- * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION |
+ * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
+ * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
+ * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
  * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released, RETENTION |
  * | `claims:{endpoint}` | hash | parked delivery → who is about to release it, and for how long | seconds |
@@ -46,9 +50,13 @@ export const keys = {
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   eventTypes: () => '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  eventDeliveries: (account: AccountId, event: EventId) => `event-deliveries:{${account}/${event}}`,
+  events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
+  replay: (replay: string) => `replay:{${replay}}`,
+  replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   claims: (endpoint: EndpointId) => `claims:{${endpoint}}`,
   parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
@@ -58,6 +66,8 @@ export const keys = {
   // In the slot of BullMQ's own keys in a Cluster: it is read together with them.
   putBackEvents: 'put-back-events:{bull}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
+  /** What the keys of an endpoint's deliveries begin with. */
+  deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,
 };
 
 /** What BullMQ puts before its keys: its own default, so that producers need not know it. */

@@ -28,6 +28,7 @@ export function createPromApiMetrics(registry: Registry): SignalListener {
   });
   const accepted = createEventsAccepted(registry);
   const disabled = createEndpointsDisabled(registry);
+  const requested = createDeliveriesRequested(registry);
   return (signal: Signal) => {
     if (signal.name === 'request.completed') {
       const { method, route, status, durationMs } = signal;
@@ -38,6 +39,8 @@ export function createPromApiMetrics(registry: Registry): SignalListener {
       accepted.inc({ type: signal.type, source: signal.source });
     } else if (signal.name === 'endpoint.disabled') {
       disabled.inc({ reason: signal.reason });
+    } else if (signal.name === 'delivery.requested') {
+      requested.inc({ trigger: signal.trigger });
     }
   };
 }
@@ -97,6 +100,13 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     registers,
   });
   const disabled = createEndpointsDisabled(registry);
+  const requested = createDeliveriesRequested(registry);
+  const replays = new Counter({
+    name: 'webhooks_replays_ended_total',
+    help: 'Replays that came to their end, by mode and how.',
+    labelNames: ['mode', 'status'] as const,
+    registers,
+  });
   const lagSeconds = new Histogram({
     name: 'webhooks_delivery_lag_seconds',
     help: 'Time from the acceptance of an event to its delivery.',
@@ -122,6 +132,10 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       breakersOpened.inc();
     } else if (signal.name === 'endpoint.disabled') {
       disabled.inc({ reason: signal.reason });
+    } else if (signal.name === 'delivery.requested') {
+      requested.inc({ trigger: signal.trigger });
+    } else if (signal.name === 'replay.ended') {
+      replays.inc({ mode: signal.mode, status: signal.status });
     } else if (signal.name === 'event.rejected') {
       rejected.inc({ code: signal.code });
     }
@@ -134,6 +148,16 @@ function createEventsAccepted(registry: Registry): Counter<'type' | 'source'> {
     name: 'webhooks_events_accepted_total',
     help: 'Events that were taken in, by type and by the door that they came in by.',
     labelNames: ['type', 'source'] as const,
+    registers: [registry],
+  });
+}
+
+// Those of clients are counted by the API, those of replays by the worker: the sum is right.
+function createDeliveriesRequested(registry: Registry): Counter<'trigger'> {
+  return new Counter({
+    name: 'webhooks_deliveries_requested_total',
+    help: 'Deliveries that were sent apart from their schedule, by who asked for it.',
+    labelNames: ['trigger'] as const,
     registers: [registry],
   });
 }

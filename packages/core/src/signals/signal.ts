@@ -1,11 +1,13 @@
 import type { AttemptOutcome, AttemptTimings } from '../deliveries/attempt';
 import type { DeliveryId } from '../deliveries/delivery-id';
 import type { EndStatus } from '../deliveries/delivery-log';
+import type { RequestTrigger } from '../deliveries/trigger';
 import type { RefusalReason } from '../egress/address-ranges';
 import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import type { WaitReason } from '../gates/admit';
 import type { MoveReason } from '../gates/lanes';
+import type { ReplayEndStatus, ReplayMode } from '../replays/replay';
 
 /** Why the API hung up on a client without taking its request. */
 export type ConnectionRefusal = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many';
@@ -95,8 +97,25 @@ export type Signal =
       readonly eventId: EventId;
       readonly endpointId: EndpointId;
       readonly status: EndStatus;
-      /** From the acceptance of the event until now. */
+      /** From the acceptance of the event, or from when somebody requested it, until now. */
       readonly lagMs: number;
+    }
+  | {
+      /** It is sent apart from its schedule: once more, or for the first time. */
+      readonly name: 'delivery.requested';
+      readonly deliveryId: DeliveryId;
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly trigger: RequestTrigger;
+    }
+  | {
+      readonly name: 'replay.ended';
+      readonly replayId: string;
+      readonly endpointId: EndpointId;
+      readonly mode: ReplayMode;
+      readonly status: ReplayEndStatus;
+      readonly found: number;
+      readonly enqueued: number;
     }
   | {
       /** What follows from an attempt could not be written; it is tried again. */

@@ -54,11 +54,13 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'event.fanned_out':
     case 'delivery.held':
     case 'delivery.moved':
+    case 'delivery.requested':
       return 'debug';
     case 'request.completed':
     case 'breaker.closed':
     case 'event.accepted':
     case 'operational_event.raised':
+    case 'replay.ended':
     case 'process.started':
     case 'process.stopping':
     case 'process.stopped':

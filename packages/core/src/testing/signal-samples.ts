@@ -46,6 +46,16 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     connectMs: 4,
     firstByteMs: 25,
   },
+  'delivery.requested': { name: 'delivery.requested', deliveryId, eventId, endpointId, trigger: 'manual' },
+  'replay.ended': {
+    name: 'replay.ended',
+    replayId: 'rpl_1',
+    endpointId,
+    mode: 'failed',
+    status: 'done',
+    found: 3,
+    enqueued: 3,
+  },
   'delivery.blocked': {
     name: 'delivery.blocked',
     host: 'db.example.com',

@@ -1,0 +1,67 @@
+import { AppError } from '@webhooks/core/errors/app-error';
+import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
+import {
+  DEFAULT_RATE,
+  MAX_RATE,
+  REPLAY_ID_PREFIX,
+  type ReplayId,
+  replayModes,
+} from '@webhooks/core/replays/replay';
+import { z } from 'zod';
+import { defineRoute } from '../http/route';
+import { sentTimeSchema } from '../http/time-range';
+import { presentReplay, replaySchema } from './present-replay';
+import { webhookParams } from './webhook-params';
+
+const bodySchema = z.strictObject({
+  since: sentTimeSchema,
+  until: sentTimeSchema.optional(),
+  mode: z.enum(replayModes),
+  dry_run: z.boolean().default(false),
+  rate: z
+    .number()
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(MAX_RATE, `must be at most ${MAX_RATE}`)
+    .default(DEFAULT_RATE),
+});
+
+/** Goes on in the background; how far it is, is read at its `Location`. */
+export function createReplay(replays: ManageReplays) {
+  return defineRoute({
+    operationId: 'createReplay',
+    summary: 'Send the events of a time range to a webhook',
+    method: 'post',
+    path: '/v1/webhooks/:id/replays',
+    scope: 'deliveries:write',
+    request: { params: webhookParams, body: bodySchema },
+    creates: true,
+    responses: {
+      202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
+    },
+    async handle({ apiKey, params, body, newId, receivedAt }) {
+      const { since, until = receivedAt, mode, rate, dry_run: isDryRun } = body;
+      if (since >= until) throw emptyRange();
+      const replay = await replays.create(apiKey.accountId, params.id, {
+        id: newId(REPLAY_ID_PREFIX) as ReplayId,
+        mode,
+        since,
+        until: Math.min(until, receivedAt),
+        rate,
+        isDryRun,
+        createdAt: receivedAt,
+      });
+      return {
+        status: 202,
+        headers: { location: `/v1/replays/${replay.id}` },
+        body: presentReplay(replay),
+      };
+    },
+  });
+}
+
+function emptyRange(): AppError {
+  return new AppError('invalid_request', 'The request is not valid: see "errors".', {
+    faults: [{ pointer: '/since', detail: 'must be before "until", or before now' }],
+  });
+}

@@ -1,0 +1,41 @@
+import type { DeliveryCounts } from '@webhooks/core/deliveries/read-deliveries';
+import type { ListedEvent, PublishedEvent } from '@webhooks/core/events/read-events';
+import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
+import { z } from 'zod';
+
+export const listedEventSchema = z
+  .object({
+    id: z.string(),
+    type: z.string().meta({ example: 'keyword.quick_win' }),
+    created_at: timeSchema,
+  })
+  .meta({ id: 'ListedEvent' });
+
+/** How many of its deliveries there are, and of each status. */
+const deliveryCountsSchema = z.object({
+  total: z.int(),
+  pending: z.int(),
+  held: z.int(),
+  delivered: z.int(),
+  exhausted: z.int(),
+  aborted: z.int(),
+  cancelled: z.int(),
+} satisfies Record<keyof DeliveryCounts, z.ZodType>);
+
+export const eventSchema = listedEventSchema
+  .extend({
+    deliveries: deliveryCountsSchema,
+    data: z.unknown(),
+  })
+  .meta({ id: 'Event' });
+
+/** An event as it stands in a list: without its data. */
+export function presentListedEvent({ id, type, createdAt }: ListedEvent): z.infer<typeof listedEventSchema> {
+  return { id, type, created_at: formatTime(createdAt) };
+}
+
+/** An event read alone, as JSON text: its data is what was sent, byte for byte, which is lost by parsing it. */
+export function presentEvent({ dataText, deliveries, ...event }: PublishedEvent): string {
+  const shown: Omit<z.infer<typeof eventSchema>, 'data'> = { ...presentListedEvent(event), deliveries };
+  return `${JSON.stringify(shown).slice(0, -1)},"data":${dataText}}`;
+}

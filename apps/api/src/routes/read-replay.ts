@@ -1,0 +1,21 @@
+import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
+import { defineRoute } from '../http/route';
+import { presentReplay, replaySchema } from './present-replay';
+import { replayParams } from './replay-params';
+
+export function readReplay(replays: ManageReplays) {
+  return defineRoute({
+    operationId: 'readReplay',
+    summary: 'Read a replay and how far it is',
+    method: 'get',
+    path: '/v1/replays/:id',
+    scope: 'deliveries:read',
+    request: { params: replayParams },
+    responses: {
+      200: { description: 'The replay.', schema: replaySchema },
+    },
+    async handle({ apiKey, params }) {
+      return { status: 200, body: presentReplay(await replays.read(apiKey.accountId, params.id)) };
+    },
+  });
+}

@@ -1,0 +1,27 @@
+import type { Redeliver } from '@webhooks/core/deliveries/redeliver';
+import { z } from 'zod';
+import { defineRoute } from '../http/route';
+import { deliveryWithAttemptsSchema, presentDeliveryWithAttempts } from './present-delivery';
+
+const REQUEST_ID_PREFIX = 'rdl';
+
+/** Once more, now, under the same `webhook-id`. */
+export function redeliverDelivery(redeliver: Redeliver) {
+  return defineRoute({
+    operationId: 'redeliverDelivery',
+    summary: 'Send a delivery once more, now',
+    method: 'post',
+    path: '/v1/deliveries/:id/redeliver',
+    scope: 'deliveries:write',
+    request: { params: z.object({ id: z.string() }) },
+    creates: true,
+    responses: {
+      202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
+    },
+    problems: ['conflict'],
+    async handle({ apiKey, params, newId }) {
+      const delivery = await redeliver(apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
+      return { status: 202, body: presentDeliveryWithAttempts(delivery) };
+    },
+  });
+}

@@ -1,0 +1,35 @@
+import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
+import type { TestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import { z } from 'zod';
+import { defineRoute } from '../http/route';
+import { webhookParams } from './webhook-params';
+
+const testSentSchema = z.object({ event_id: z.string(), delivery_id: z.string() }).meta({ id: 'TestSent' });
+
+/** The catalogue's example of a type, to this webhook alone. */
+export function testWebhook(testEndpoint: TestEndpoint) {
+  return defineRoute({
+    operationId: 'testWebhook',
+    summary: 'Send a test event to a webhook',
+    method: 'post',
+    path: '/v1/webhooks/:id/test',
+    scope: 'webhooks:write',
+    request: { params: webhookParams, body: z.strictObject({ type: z.string().optional() }) },
+    creates: true,
+    responses: {
+      202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
+    },
+    async handle({ apiKey, params, body, requestId, receivedAt, newId }) {
+      const { accountId } = apiKey;
+      const delivery = await testEndpoint({
+        accountId,
+        ref: params.id,
+        type: body.type,
+        requestId,
+        receivedAt,
+        newId,
+      });
+      return { status: 202, body: { event_id: delivery.eventId, delivery_id: deliveryIdOf(delivery) } };
+    },
+  });
+}

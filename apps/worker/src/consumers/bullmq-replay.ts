@@ -1,0 +1,45 @@
+import { REPLAYS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { replayIdSchema } from '@webhooks/core/replays/replay';
+import type { StepReplay, StepResult } from '@webhooks/core/replays/step-replay';
+import { DelayedError, type Job, UnrecoverableError, type Worker } from 'bullmq';
+import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
+import { orTryAgainSoon } from './bullmq-or-try-again-soon';
+
+export interface ReplayConsumerOptions extends ConsumerOptions {
+  readonly stepReplay: StepReplay;
+}
+
+/** Takes replays off the queue, one step a job run, and puts each back until its next step. */
+export class BullmqReplayConsumer {
+  readonly #worker: Worker;
+
+  constructor(private readonly options: ReplayConsumerOptions) {
+    this.#worker = openWorker(REPLAYS_QUEUE, (job, token) => this.#process(job, token), options);
+  }
+
+  start(): void {
+    void this.#worker.run();
+  }
+
+  /** Takes no more jobs, and resolves when the steps under way are done: they are short. */
+  async stop(): Promise<void> {
+    await this.#worker.close();
+  }
+
+  async #process(job: Job, token: string | undefined): Promise<void> {
+    const id = replayIdSchema.safeParse(job.id);
+    if (!id.success) throw new UnrecoverableError('Not a replay job.');
+    let result: StepResult = { kind: 'done' };
+    const step = async () => {
+      result = await this.options.stepReplay(id.data);
+    };
+    await orTryAgainSoon(step, job, token, this.options.emit);
+    await this.#heed(result, job, token);
+  }
+
+  async #heed(result: StepResult, job: Job, token: string | undefined): Promise<void> {
+    if (result.kind === 'done') return;
+    await job.moveToDelayed(Date.now() + result.delayMs, token);
+    throw new DelayedError();
+  }
+}

@@ -1,0 +1,83 @@
+import type { Attempt } from '@webhooks/core/deliveries/attempt';
+import type { DeliveryParts } from '@webhooks/core/deliveries/delivery-id';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import type { AccountId, EventId } from '@webhooks/core/events/event';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import type { RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createNewId } from '@webhooks/core/runtime/ids';
+import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
+import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
+import { buildEvent } from '@webhooks/core/testing/build-event';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
+
+export interface LoadOptions {
+  readonly redis: RedisClient;
+  readonly accountId: AccountId;
+  readonly deliveries: number;
+}
+
+export interface History {
+  readonly endpointIds: readonly string[];
+  /** Some of the deliveries and their events, from all of the time. */
+  readonly samples: readonly DeliveryParts[];
+}
+
+const DAY_MS = 86_400_000;
+const ENDPOINTS = 10;
+const AT_ONCE = 2_000;
+const SAMPLES = 500;
+// One delivery in so many never arrives, after three attempts that were answered with an error page.
+const FAILING_SHARE = 50;
+const ERROR_PAGE = '<h1>Internal Server Error</h1>'.repeat(10);
+
+/** Puts as many deliveries on record, by the service's own stores: an event each, spread over ten endpoints and a day. */
+export async function loadHistory({ redis, accountId, deliveries }: LoadOptions): Promise<History> {
+  const events = createRedisEventStore(redis, DAY_MS, deliveries);
+  const log = createRedisDeliveryStore(redis, { ageMs: DAY_MS, count: deliveries });
+  const endpoints = Array.from({ length: ENDPOINTS }, () => buildEndpoint({ accountId }));
+  const endpointStore = createRedisEndpointStore(redis, testSealer);
+  for (const endpoint of endpoints) await endpointStore.create(endpoint, ENDPOINTS);
+
+  const start = Date.now() - DAY_MS / 2;
+  let now = start;
+  const newId = createNewId(() => now);
+  const samples: DeliveryParts[] = [];
+
+  async function put(i: number): Promise<void> {
+    now = start + Math.floor((i / deliveries) * (DAY_MS / 2));
+    const id = newId('evt') as EventId;
+    const endpoint = endpoints[i % ENDPOINTS];
+    if (endpoint === undefined) return;
+    const acceptedAt = now;
+    const parts = { eventId: id, endpointId: endpoint.id };
+    if (i % Math.ceil(deliveries / SAMPLES) === 0) samples.push(parts);
+    const [first, ...rest] = attemptsOf(i, acceptedAt);
+    await Promise.all([
+      events.save(buildEvent({ id, accountId, acceptedAt })),
+      events.addReceivers(accountId, id, [endpoint.id]),
+      log.enlist(id, [endpoint.id], acceptedAt),
+      first && log.append(parts, first),
+    ]);
+    for (const fact of rest) await log.append(parts, fact);
+  }
+
+  for (let first = 0; first < deliveries; first += AT_ONCE) {
+    const numbers = Array.from({ length: Math.min(AT_ONCE, deliveries - first) }, (_, i) => first + i);
+    await Promise.all(numbers.map(put));
+    if ((first / AT_ONCE) % 10 === 9)
+      process.stderr.write(`  ${first + AT_ONCE} of ${deliveries} on record\n`);
+  }
+  return { endpointIds: endpoints.map(({ id }) => id), samples };
+}
+
+function attemptsOf(i: number, startedAt: number) {
+  const common: Partial<Attempt> = { startedAt, timings: { firstByteMs: 38 }, worker: 'f00d42' };
+  if (i % FAILING_SHARE !== 0) return [attempted(buildAcceptedAttempt(common))];
+  const attempts = [1, 2, 3].map((number) => buildAttempt({ ...common, number, responseBody: ERROR_PAGE }));
+  return attempts.map((attempt) => attempted(attempt, attempt.number < 3 ? startedAt + 1_000 : undefined));
+}
+
+function attempted(attempt: Attempt, nextAttemptAt?: number) {
+  return { kind: 'attempted', attempt, nextAttemptAt } as const;
+}

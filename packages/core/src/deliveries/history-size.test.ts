@@ -1,0 +1,71 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId, EventId } from '../events/event';
+import { createRedisEventStore } from '../events/redis-event-store';
+import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { deliveryJobId } from '../queue/delivery-job';
+import { keys } from '../redis/keys';
+import { createNewId } from '../runtime/ids';
+import { buildAcceptedAttempt } from '../testing/build-attempt';
+import { buildEvent } from '../testing/build-event';
+import { createClosables } from '../testing/closables';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
+import { createRedisDeliveryStore } from './redis-delivery-store';
+
+const NOW = 1_700_000_000_000;
+const DAY = 86_400_000;
+const COUNT = 200;
+
+let redis: TestRedis;
+const { willClose, closeAll } = createClosables();
+beforeAll(async () => {
+  redis = willClose(await openTestRedis());
+});
+afterAll(closeAll);
+
+async function bytesOf(key: string): Promise<number> {
+  return Number(await redis.client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'));
+}
+
+/** Events to one endpoint, one after the other. Gives what each has of its own and its part of what all share. */
+async function fanOut(dataLength: number) {
+  const accountId: AccountId = uniqueAccountId();
+  const endpointId: EndpointId = uniqueEndpointId();
+  const events = createRedisEventStore(redis.client, DAY);
+  const deliveries = createRedisDeliveryStore(redis.client, { ageMs: DAY, count: COUNT });
+  const newId = createNewId(() => NOW);
+  const ids = Array.from({ length: COUNT }, () => newId('evt') as EventId);
+  for (const [i, id] of ids.entries()) {
+    const body = JSON.stringify({ type: 'keyword.quick_win', data: 'x'.repeat(dataLength) });
+    await events.save(buildEvent({ id, accountId, body, acceptedAt: NOW + i }));
+    await events.addReceivers(accountId, id, [endpointId]);
+    await deliveries.enlist(id, [endpointId], NOW + i);
+  }
+  const [eventId] = ids;
+  if (eventId === undefined) throw new Error('arranged otherwise');
+  const place = (await bytesOf(keys.deliveries(endpointId))) / COUNT;
+  const receivers = await bytesOf(keys.eventDeliveries(accountId, eventId));
+  return { accountId, endpointId, eventId, ids, deliveries, bytes: place + receivers };
+}
+
+// There are millions of them.
+it('the history of a delivery that succeeds at once takes up at most 600 bytes', async () => {
+  const { endpointId, eventId, deliveries, bytes } = await fanOut(10);
+  const timings = { dnsMs: 12, connectMs: 100, tlsMs: 120, firstByteMs: 250 };
+  const attempt = buildAcceptedAttempt({ timings, worker: 'f00d42' });
+  await deliveries.append({ endpointId, eventId }, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+  const log = await bytesOf(keys.delivery(endpointId, eventId));
+  expect(bytes + log).toBeLessThanOrEqual(600);
+});
+
+it.each([10, 100_000])(
+  'a pending delivery of %d bytes takes up at most 1 KB, its job included',
+  async (dataLength) => {
+    const { accountId, endpointId, eventId, ids, bytes } = await fanOut(dataLength);
+    const queue = willClose(new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' }));
+    for (const id of ids) await queue.addAll(accountId, id, [endpointId]);
+    const job = await bytesOf(`bull:deliveries:${deliveryJobId({ eventId, endpointId }, 'first')}`);
+    const line = (await bytesOf('bull:deliveries:wait')) / (await redis.client.llen('bull:deliveries:wait'));
+    expect(bytes + job + line).toBeLessThanOrEqual(1_024);
+  },
+);

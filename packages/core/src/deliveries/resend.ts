@@ -1,0 +1,96 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId, EventId } from '../events/event';
+import type { EventStore } from '../events/redis-event-store';
+import type { ParkedStore } from '../gates/redis-parked-store';
+import type { Clock } from '../runtime/clock';
+import type { Emit } from '../signals/signals';
+import { type DeliveryParts, deliveryIdOf } from './delivery-id';
+import type { DeliveryStore } from './redis-delivery-store';
+import type { RequestTrigger } from './trigger';
+
+/** The queue of deliveries, for those that are sent once more. */
+export interface ResendQueue {
+  /** Whether the delivery has a job, in whichever lane and state. */
+  hasJob(delivery: DeliveryParts): Promise<boolean>;
+  /** Adding the same delivery again is harmless. */
+  add(accountId: AccountId, delivery: DeliveryParts): Promise<void>;
+}
+
+export interface ResendDeps {
+  readonly eventStore: Pick<EventStore, 'addReceivers'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
+  readonly parkedStore: Pick<ParkedStore, 'isParked'>;
+  readonly resendQueue: ResendQueue;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+export interface ResendInput {
+  readonly accountId: AccountId;
+  readonly endpointId: EndpointId;
+  readonly eventId: EventId;
+  /** When the event was accepted. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  readonly trigger: RequestTrigger;
+  /** The same when the same request is worked on again: then nothing is sent a second time. */
+  readonly requestId: string;
+}
+
+export type Resent =
+  /** It is to be sent, or has been already by this very request. */
+  | 'resent'
+  /** It is pending anyway, and has its place on the queue or at the gate. */
+  | 'on_its_way'
+  /** It has just come to its end, and its job is about to: until then it can't be sent once more. */
+  | 'ending';
+
+/**
+ * Sends an event to an endpoint once more, or for the first time: the delivery is open again, and has a job. Its gate
+ * applies as to any other.
+ *
+ * First on record, then onto the queue: when it breaks off in between, repeating the request adds the job, and so does
+ * any other request, since it finds a delivery that is open and has no place. A job of a delivery that has ended must be
+ * gone, for it may still have to pass the turn on, and its id is in the way of the new one.
+ */
+export function createResend(deps: ResendDeps) {
+  const { eventStore, deliveryStore, parkedStore, resendQueue, clock, emit } = deps;
+
+  return async function resend(input: ResendInput): Promise<Resent> {
+    const { accountId, endpointId, eventId, trigger, requestId } = input;
+    const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
+    const isOurs = state.requestIds.includes(requestId);
+    if (isOurs && !state.isOpen) return 'resent';
+    if (await hasPlace({ endpointId, eventId })) {
+      if (isOurs) return 'resent';
+      return state.isOpen ? 'on_its_way' : 'ending';
+    }
+    if (!isOurs) {
+      const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
+      const isFirst = await deliveryStore.appendIfUnchanged({ endpointId, eventId }, fact, length);
+      if (!isFirst) return await resend(input);
+      announce(input);
+    }
+    await Promise.all([
+      deliveryStore.enlist(eventId, [endpointId], input.acceptedAt),
+      eventStore.addReceivers(accountId, eventId, [endpointId]),
+    ]);
+    await resendQueue.add(accountId, { endpointId, eventId });
+    return 'resent';
+  };
+
+  async function hasPlace(delivery: DeliveryParts): Promise<boolean> {
+    const { endpointId, eventId } = delivery;
+    const places = await Promise.all([
+      resendQueue.hasJob(delivery),
+      parkedStore.isParked(endpointId, eventId),
+    ]);
+    return places.includes(true);
+  }
+
+  function announce({ endpointId, eventId, trigger }: ResendInput): void {
+    const deliveryId = deliveryIdOf({ endpointId, eventId });
+    emit({ name: 'delivery.requested', deliveryId, endpointId, eventId, trigger });
+  }
+}
+
+export type Resend = ReturnType<typeof createResend>;

@@ -1,0 +1,73 @@
+import type { DeliveryCounts } from '../deliveries/read-deliveries';
+import { textOfMember } from '../runtime/json-text';
+import { type Page, scanPage } from '../runtime/scan-page';
+import type { AccountId, EventId } from './event';
+import { eventNotFound } from './event-not-found';
+import type { EventMark, TimeRange } from './redis-event-index';
+import type { EventStore } from './redis-event-store';
+
+/** An event in a list. */
+export interface ListedEvent {
+  readonly id: EventId;
+  readonly type: string;
+  /** When it was accepted. Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+}
+
+/** An event as it was published, and what became of it. */
+export interface PublishedEvent extends ListedEvent {
+  /** The JSON text of its data, as it was sent. */
+  readonly dataText: string;
+  readonly deliveries: DeliveryCounts;
+}
+
+/** What an event must be to be listed. */
+export interface EventFilter extends TimeRange {
+  readonly type?: string | undefined;
+}
+
+export interface ReadEventsDeps {
+  readonly eventStore: Pick<EventStore, 'find' | 'findHead' | 'list'>;
+  readonly countDeliveries: (accountId: AccountId, id: EventId) => Promise<DeliveryCounts>;
+}
+
+/** What an account has published, as far as it was fanned out and is kept still. */
+export function createReadEvents({ eventStore, countDeliveries }: ReadEventsDeps) {
+  return {
+    /** Newest first. */
+    list(
+      accountId: AccountId,
+      filter: EventFilter,
+      limit: number,
+      before?: EventMark,
+    ): Promise<Page<ListedEvent, EventMark>> {
+      return scanPage({
+        limit,
+        before,
+        readBatch: async (size, from: EventMark | undefined) => {
+          const { marks, nextCursor } = await eventStore.list(accountId, size, from, filter);
+          return { entries: marks, nextCursor };
+        },
+        cursorOf: (mark) => mark,
+        show: async ({ eventId, createdAt }) => {
+          const head = await eventStore.findHead(accountId, eventId);
+          if (!head || (filter.type !== undefined && filter.type !== head.type)) return undefined;
+          return { id: eventId, type: head.type, createdAt };
+        },
+      });
+    },
+
+    /** @throws AppError `not_found`, also for another account's event. */
+    async read(accountId: AccountId, id: EventId): Promise<PublishedEvent> {
+      const [event, deliveries] = await Promise.all([
+        eventStore.find(accountId, id),
+        countDeliveries(accountId, id),
+      ]);
+      if (!event) throw eventNotFound();
+      const dataText = textOfMember(event.body, 'data') ?? 'null';
+      return { id, type: event.type, createdAt: event.acceptedAt, dataText, deliveries };
+    },
+  };
+}
+
+export type ReadEvents = ReturnType<typeof createReadEvents>;

@@ -1,0 +1,82 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import { keys } from '../redis/keys';
+import type { RedisClient } from '../redis/redis-connect';
+import { withStorageErrors } from '../redis/redis-errors';
+import { idOfMember, readNewestFirst, timedMember } from '../redis/redis-newest-first';
+import {
+  NOT_BEGUN,
+  type Replay,
+  type ReplayId,
+  type ReplayOrder,
+  type ReplayProgress,
+  replayEndStatuses,
+  replayOrderSchema,
+  replayProgressSchema,
+} from './replay';
+
+export interface ReplayPage {
+  /** Newest first. */
+  readonly replays: readonly Replay[];
+  readonly nextCursor: string | undefined;
+}
+
+// Once it has ended nothing changes any more: a worker that is in the middle of a step does not undo a cancellation.
+// KEYS: replay. ARGV: its status, its progress, how long to keep it, the ends.
+const PROGRESS = `
+  local status = redis.call('HGET', KEYS[1], 'status')
+  if not status then return 0 end
+  for i = 4, #ARGV do
+    if status == ARGV[i] then return 0 end
+  end
+  redis.call('HSET', KEYS[1], 'status', ARGV[1], 'progress', ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return 1`;
+
+/** Replays, each with how far it is, and each endpoint's list of them. */
+export function createRedisReplayStore(redis: RedisClient, retentionMs: number) {
+  async function find(id: ReplayId): Promise<Replay | undefined> {
+    const [order, progress] = await redis.hmget(keys.replay(id), 'order', 'progress');
+    if (!order || !progress) return undefined;
+    return {
+      ...replayOrderSchema.parse(JSON.parse(order)),
+      ...replayProgressSchema.parse(JSON.parse(progress)),
+    };
+  }
+
+  async function list(endpointId: EndpointId, limit: number, before?: string): Promise<ReplayPage> {
+    const page = await readNewestFirst(redis, keys.replays(endpointId), limit, before);
+    const replays = await Promise.all(page.members.map((member) => find(idOfMember(member) as ReplayId)));
+    return {
+      replays: replays.filter((replay) => replay !== undefined),
+      nextCursor: page.nextCursor,
+    };
+  }
+
+  return withStorageErrors({
+    find,
+    list,
+
+    /** Creating it again changes nothing. */
+    async create(order: ReplayOrder): Promise<void> {
+      const { id, endpointId, createdAt } = order;
+      const key = keys.replay(id);
+      const listKey = keys.replays(endpointId);
+      await Promise.all([
+        redis.hsetnx(key, 'progress', JSON.stringify(NOT_BEGUN)),
+        redis.hsetnx(key, 'status', NOT_BEGUN.status),
+        redis.hsetnx(key, 'order', JSON.stringify(order)),
+        redis.pexpire(key, retentionMs),
+        redis.zadd(listKey, 0, timedMember(createdAt, id)),
+        redis.pexpire(listKey, retentionMs),
+      ]);
+    },
+
+    /** Whether it went on: not if it has ended meanwhile. */
+    async save(id: ReplayId, progress: ReplayProgress): Promise<boolean> {
+      const args = [progress.status, JSON.stringify(progress), String(retentionMs), ...replayEndStatuses];
+      return (await redis.eval(PROGRESS, 1, keys.replay(id), ...args)) === 1;
+    },
+  });
+}
+
+export type ReplayStore = ReturnType<typeof createRedisReplayStore>;

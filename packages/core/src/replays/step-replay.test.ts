@@ -1,0 +1,162 @@
+import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
+import { createResend } from '../deliveries/resend';
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRedisEventStore } from '../events/redis-event-store';
+import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { buildReplayOrder } from '../testing/build-replay';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
+import { createChooseEvents } from './choose-events';
+import { createManageReplays } from './manage-replays';
+import { createRedisReplayStore } from './redis-replay-store';
+import type { ReplayOrder } from './replay';
+import { createStepReplay, type StepResult } from './step-replay';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+/** An account with an endpoint and events that it has missed, and a replay of them. */
+async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
+  const clock = () => 0;
+  const signals = recordSignals();
+  const emit = signals.listen;
+  const eventStore = createRedisEventStore(redis.client, 60_000);
+  const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 1_000 });
+  const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+  const replayStore = createRedisReplayStore(redis.client, 60_000);
+  const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock });
+
+  const endpoint = buildEndpoint();
+  const { accountId, id: endpointId } = endpoint;
+  await endpointStore.create(endpoint);
+  const events = Array.from({ length: eventCount }, (_, i) =>
+    buildEvent({ accountId, acceptedAt: 1_000 + i }),
+  );
+  await Promise.all(events.map((event) => eventStore.save(event)));
+  const replay = buildReplayOrder({ accountId, endpointId, mode: 'missing', ...order });
+  await replayStore.create(replay);
+
+  const sent: string[] = [];
+  const stepReplay = createStepReplay({
+    replayStore,
+    endpointStore,
+    chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
+    resend: createResend({
+      eventStore,
+      deliveryStore,
+      parkedStore,
+      // A job that is done at once.
+      resendQueue: {
+        hasJob: async () => false,
+        add: async (_accountId, { eventId }) => void sent.push(eventId),
+      },
+      clock,
+      emit,
+    }),
+    clock,
+    emit,
+  });
+  const step = () => stepReplay(replay.id);
+  return {
+    endpoint,
+    endpointStore,
+    eventIds: events.map(({ id }) => id),
+    replay,
+    replayStore,
+    replays: createManageReplays({
+      endpointStore,
+      replayStore,
+      replayQueue: { add: async () => {} },
+      clock,
+      emit,
+    }),
+    signals,
+    sent,
+    step,
+    read: () => replayStore.find(replay.id),
+    async finish(): Promise<StepResult[]> {
+      const results: StepResult[] = [];
+      while (results.at(-1)?.kind !== 'done') results.push(await step());
+      return results;
+    },
+  };
+}
+
+it('counts first, then sends everything that it has found, oldest first', async () => {
+  const { step, finish, read, sent, eventIds, signals } = await arrange({}, 120);
+  expect(await read()).toMatchObject({ status: 'counting', found: 0, enqueued: 0 });
+  await step();
+  expect(await read()).toMatchObject({ status: 'running', found: 120, enqueued: 0 });
+  expect(sent).toEqual([]);
+  await finish();
+  expect(await read()).toMatchObject({ status: 'done', found: 120, enqueued: 120, finishedAt: 0 });
+  expect(sent).toEqual(eventIds);
+  expect(signals.named('replay.ended')).toMatchObject([{ status: 'done', found: 120, enqueued: 120 }]);
+});
+
+it('sends no more a second than its rate says', async () => {
+  const { step, read } = await arrange({ rate: 10 }, 20);
+  await step();
+  expect(await step()).toEqual({ kind: 'again', delayMs: 500 });
+  expect(await read()).toMatchObject({ enqueued: 5 });
+});
+
+it('sends nothing twice when a step is done again that broke off before it was saved', async () => {
+  const { step, finish, read, sent, eventIds, replay, replayStore } = await arrange({ rate: 10 }, 20);
+  await step();
+  const { status, found, enqueued } = (await read()) ?? replayMissing();
+  await step();
+  await replayStore.save(replay.id, { status, found, enqueued });
+  await finish();
+  expect(new Set(sent)).toEqual(new Set(eventIds));
+  expect(await read()).toMatchObject({ status: 'done', enqueued: 20 });
+});
+
+it('only counts when it is a dry run', async () => {
+  const { finish, read, sent } = await arrange({ isDryRun: true }, 3);
+  await finish();
+  expect(await read()).toMatchObject({ status: 'done', found: 3, enqueued: 0 });
+  expect(sent).toEqual([]);
+});
+
+it('stops when it is cancelled, also when a step is under way that does not know', async () => {
+  const { step, read, replay, replays, replayStore, sent, signals } = await arrange({ rate: 10 }, 20);
+  await step();
+  await step();
+  await replays.cancel(replay.accountId, replay.id);
+  expect(await step()).toEqual({ kind: 'done' });
+  expect(sent).toHaveLength(5);
+  expect(await replayStore.save(replay.id, { status: 'running', found: 20, enqueued: 10 })).toBe(false);
+  expect(await read()).toMatchObject({ status: 'cancelled', enqueued: 5, finishedAt: 0 });
+  await replays.cancel(replay.accountId, replay.id);
+  expect(signals.named('replay.ended')).toMatchObject([{ status: 'cancelled' }]);
+});
+
+it('leaves out what is before and after its range', async () => {
+  const { finish, sent, eventIds } = await arrange({ since: 1_001, until: 1_003 }, 5);
+  await finish();
+  expect(sent).toEqual(eventIds.slice(1, 4));
+});
+
+it('fails when the webhook is deleted meanwhile', async () => {
+  const { step, read, endpoint, endpointStore } = await arrange({}, 1);
+  await endpointStore.remove(endpoint.accountId, endpoint.id);
+  expect(await step()).toEqual({ kind: 'done' });
+  expect(await read()).toMatchObject({ status: 'failed', error: 'The webhook was deleted.' });
+});
+
+it('has nothing to do for a replay that is no longer kept', async () => {
+  const { step, replay } = await arrange();
+  await redis.client.unlink(`replay:{${replay.id}}`);
+  expect(await step()).toEqual({ kind: 'done' });
+});
+
+function replayMissing(): never {
+  throw new Error('There is no replay.');
+}

@@ -1,0 +1,114 @@
+import type { Resend } from '../deliveries/resend';
+import type { Endpoint } from '../endpoints/endpoint';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { EventId } from '../events/event';
+import type { SpanMember } from '../redis/redis-oldest-first';
+import type { Clock } from '../runtime/clock';
+import type { Emit } from '../signals/signals';
+import { announceReplayEnd } from './announce-replay-end';
+import type { ChooseEvents, Judged } from './choose-events';
+import type { ReplayStore } from './redis-replay-store';
+import { hasEnded, type Replay, type ReplayEndStatus, type ReplayId, type ReplayProgress } from './replay';
+
+export interface StepReplayDeps {
+  readonly replayStore: Pick<ReplayStore, 'find' | 'save'>;
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly chooseEvents: ChooseEvents;
+  readonly resend: Resend;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** What is to become of the replay's job. */
+export type StepResult = { readonly kind: 'done' } | { readonly kind: 'again'; readonly delayMs: number };
+
+const DONE: StepResult = { kind: 'done' };
+const AT_ONCE: StepResult = { kind: 'again', delayMs: 0 };
+
+// Events looked at in one step. Counting is all reading; a step of sending looks at more than it sends, or a slow replay
+// of which little is chosen would take steps without end.
+const COUNTED_AT_ONCE = 500;
+const LOOKED_AT = 100;
+// A replay sends twice a second, at most as many as it looks at: it comes in small doses, and is soon cancelled.
+const STEPS_A_SECOND = 2;
+
+/**
+ * One step of a replay: counts some of the events in its range, or, once all are counted, sends some. How far it is, is
+ * saved at the end of each step. A step that broke off is done again, and sends nothing twice: each delivery has the
+ * replay's request on record.
+ */
+export function createStepReplay(deps: StepReplayDeps) {
+  const { replayStore, endpointStore, chooseEvents, resend, clock, emit } = deps;
+
+  return async function stepReplay(id: ReplayId): Promise<StepResult> {
+    const replay = await replayStore.find(id);
+    if (!replay || hasEnded(replay)) return DONE;
+    const endpoint = await endpointStore.find(replay.accountId, replay.endpointId);
+    if (!endpoint) return await end(replay, 'failed', 'The webhook was deleted.');
+    return replay.status === 'counting' ? await count(replay, endpoint) : await send(replay, endpoint);
+  };
+
+  async function count(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
+    const judged = await chooseEvents(replay, endpoint, COUNTED_AT_ONCE);
+    const found = replay.found + chosenOf(judged).length;
+    if (judged.length === COUNTED_AT_ONCE) {
+      return await goOn(replay, { status: 'counting', found, cursor: judged.at(-1)?.member }, AT_ONCE);
+    }
+    if (replay.isDryRun) return await end({ ...replay, found }, 'done');
+    return await goOn(replay, { status: 'running', found, cursor: undefined }, AT_ONCE);
+  }
+
+  async function send(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
+    const startedAt = clock();
+    const judged = await chooseEvents(replay, endpoint, LOOKED_AT);
+    const dose = chosenOf(judged).slice(0, Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT));
+    const results = await Promise.all(dose.map((member) => sendOne(replay, member)));
+    const enqueued = replay.enqueued + results.filter((result) => result === 'resent').length;
+
+    const isDoseAll = dose.length === chosenOf(judged).length;
+    if (isDoseAll && judged.length < LOOKED_AT) return await end({ ...replay, enqueued }, 'done');
+    const cursor = isDoseAll ? judged.at(-1)?.member : dose.at(-1);
+    const delayMs = Math.max(Math.ceil((dose.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
+    return await goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs });
+  }
+
+  async function sendOne({ id, accountId, endpointId }: Replay, { id: eventId, at }: SpanMember) {
+    return await resend({
+      accountId,
+      endpointId,
+      eventId: eventId as EventId,
+      acceptedAt: at,
+      trigger: 'replay',
+      requestId: id,
+    });
+  }
+
+  // Over, if it was cancelled meanwhile.
+  async function goOn(replay: Replay, change: Change, result: StepResult): Promise<StepResult> {
+    return (await replayStore.save(replay.id, progressOf(replay, change))) ? result : DONE;
+  }
+
+  async function end(replay: Replay, status: ReplayEndStatus, error?: string): Promise<StepResult> {
+    const change = {
+      status,
+      cursor: undefined,
+      finishedAt: clock(),
+      ...(error === undefined ? {} : { error }),
+    };
+    const progress = progressOf(replay, change);
+    if (await replayStore.save(replay.id, progress)) announceReplayEnd(emit, { ...replay, ...progress });
+    return DONE;
+  }
+}
+
+export type StepReplay = ReturnType<typeof createStepReplay>;
+
+type Change = Partial<Omit<ReplayProgress, 'cursor'>> & { readonly cursor: SpanMember | undefined };
+
+function progressOf({ status, found, enqueued }: Replay, { cursor, ...change }: Change): ReplayProgress {
+  return { status, found, enqueued, ...change, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+function chosenOf(judged: readonly Judged[]): SpanMember[] {
+  return judged.filter(({ isChosen }) => isChosen).map(({ member }) => member);
+}

@@ -1,0 +1,64 @@
+import { MOST_SCANNED, scanPage } from './scan-page';
+
+/** A list of the numbers from `count` down to 1, and how many of them were looked at. */
+function listOf(count: number) {
+  let read = 0;
+  return {
+    looked: () => read,
+    async readBatch(limit: number, before = count + 1) {
+      const entries = Array.from({ length: Math.min(limit, before - 1) }, (_, i) => before - 1 - i);
+      read += entries.length;
+      const last = entries.at(-1);
+      return { entries, nextCursor: last === undefined || last === 1 ? undefined : last };
+    },
+  };
+}
+
+function pageOf(
+  list: ReturnType<typeof listOf>,
+  limit: number,
+  isShown: (entry: number) => boolean = () => true,
+  before?: number,
+) {
+  return scanPage({
+    limit,
+    before,
+    readBatch: list.readBatch,
+    cursorOf: (entry) => entry,
+    show: async (entry) => (isShown(entry) ? `shown ${entry}` : undefined),
+  });
+}
+
+describe('scanPage', () => {
+  it('reads no more than the page when all are shown', async () => {
+    const list = listOf(10);
+    expect(await pageOf(list, 3)).toEqual({ found: ['shown 10', 'shown 9', 'shown 8'], nextCursor: 8 });
+    expect(list.looked()).toBe(3);
+  });
+
+  it('has no next page when the last one is just full', async () => {
+    expect((await pageOf(listOf(3), 3)).nextCursor).toBeUndefined();
+  });
+
+  it.each([1, 2, 7, 250, 300])('shows each match once, in pages of %d', async (limit) => {
+    const isShown = (entry: number) => entry % 3 === 0;
+    const found: string[] = [];
+    let before: number | undefined;
+    do {
+      const page = await pageOf(listOf(700), limit, isShown, before);
+      found.push(...page.found);
+      before = page.nextCursor;
+    } while (before !== undefined);
+    expect(found).toEqual(Array.from({ length: 233 }, (_, i) => `shown ${699 - 3 * i}`));
+  });
+
+  it('ends a page after a bounded search, and the next one goes on from there', async () => {
+    const list = listOf(5 * MOST_SCANNED);
+    const first = await pageOf(list, 50, (entry) => entry === 1);
+    expect(first.found).toEqual([]);
+    expect(first.nextCursor).toBeDefined();
+    expect(list.looked()).toBeLessThan(2 * MOST_SCANNED);
+    const second = await pageOf(list, 50, (entry) => entry === 1, 2);
+    expect(second).toEqual({ found: ['shown 1'], nextCursor: undefined });
+  });
+});

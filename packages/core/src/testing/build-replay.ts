@@ -1,0 +1,22 @@
+import type { ReplayId, ReplayOrder } from '../replays/replay';
+import { systemClock } from '../runtime/clock';
+import { createNewId } from '../runtime/ids';
+import { uniqueAccountId, uniqueEndpointId } from './unique-ids';
+
+const newId = createNewId(systemClock);
+
+/** Replays what has failed since the beginning of time, at a rate that no test waits for. */
+export function buildReplayOrder(change: Partial<ReplayOrder> = {}): ReplayOrder {
+  return {
+    id: newId('rpl') as ReplayId,
+    accountId: uniqueAccountId(),
+    endpointId: uniqueEndpointId(),
+    mode: 'failed',
+    since: 0,
+    until: 1_800_000_000_000,
+    rate: 1_000,
+    isDryRun: false,
+    createdAt: 1_700_000_000_000,
+    ...change,
+  };
+}
