@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 import { Redis } from 'ioredis';
 import { MeasuredProcess } from '../processes/measured-process';
 import { SinkProcess } from '../processes/sink-process';
@@ -36,7 +35,6 @@ export async function drain(contender: Contender, options: DrainOptions): Promis
     WORKER_HOST: '127.0.0.1',
     WORKER_PORT: '0',
     ALLOW_HTTP_URLS: 'true',
-    SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
     DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
   });
   try {

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 import { MeasuredProcess } from '../processes/measured-process';
+import { untilReady } from '../processes/until-ready';
 import { percentile } from '../report/percentile';
 import { printTable } from '../report/print-table';
 import type { SuiteOptions } from '../suite';
@@ -13,8 +12,6 @@ import { type History, loadHistory } from './load-history';
 
 const API = join(__dirname, '../../../apps/api/dist/main.js');
 const WARM_UP = 50;
-const LOOK_EVERY_MS = 50;
-const READY_WITHIN_MS = 20_000;
 
 /** How long reading what happened takes when there is much of it, one request at a time, over HTTP. */
 export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOptions): Promise<void> {
@@ -40,7 +37,6 @@ export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOpti
     REDIS_URL: redisUrl,
     API_HOST: '127.0.0.1',
     API_PORT: String(port),
-    SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
     LOG_LEVEL: 'error',
   });
   try {
@@ -100,19 +96,6 @@ async function measure(url: string, key: string, pathOf: PathOf, requests: numbe
     if (response.status !== 200) throw new Error(`${pathOf(i)} was answered with ${response.status}.`);
   }
   return durations;
-}
-
-async function untilReady(url: string): Promise<void> {
-  const limit = Date.now() + READY_WITHIN_MS;
-  for (;;) {
-    const status = await fetch(`${url}/readyz`).then(
-      (response) => response.status,
-      () => undefined,
-    );
-    if (status === 200) return;
-    if (Date.now() > limit) throw new Error('The API did not become ready.');
-    await wait(LOOK_EVERY_MS);
-  }
 }
 
 async function usedBytes(redis: RedisClient): Promise<number> {

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 import { Redis } from 'ioredis';
 import { MeasuredProcess } from '../processes/measured-process';
 import { percentile } from '../report/percentile';
@@ -41,7 +40,6 @@ export async function measureScene(contender: Contender, scene: Scene): Promise<
     WORKER_CONCURRENCY: '256',
     WORKER_HOST: '127.0.0.1',
     WORKER_PORT: '0',
-    SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
     DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
   });
   try {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 
 // The kernel counts a process's time in ticks of a hundredth of a second, on every Linux that Node runs on.
 const TICK_MS = 10;
@@ -11,7 +12,12 @@ export class MeasuredProcess {
 
   constructor(script: string, environment: Readonly<Record<string, string>>) {
     this.#child = spawn(process.execPath, [script], {
-      env: { PATH: process.env.PATH ?? '', NODE_ENV: 'production', ...environment },
+      env: {
+        PATH: process.env.PATH ?? '',
+        NODE_ENV: 'production',
+        SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
+        ...environment,
+      },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   }

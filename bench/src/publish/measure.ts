@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { MeasuredProcess } from '../processes/measured-process';
+import { untilReady } from '../processes/until-ready';
 import { publishMany } from './load';
 
 export interface PublishContender {
@@ -21,7 +19,6 @@ export interface PublishOptions {
 const CONNECTIONS = 32;
 // Until the process runs at its usual speed.
 const WARM_UP_SHARE = 0.5;
-const LOOK_EVERY_MS = 20;
 
 /** Requests for each second of the process's processor time. */
 export async function measurePublishing(
@@ -30,14 +27,13 @@ export async function measurePublishing(
 ): Promise<number> {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
   await redis.flushdb();
-  const port = await freePort();
-  const apiKey = `whk_${randomBytes(8).toString('hex')}_${randomBytes(20).toString('hex')}`;
+  const port = await findClosedPort();
+  const { key: apiKey } = buildApiKey();
   const api = new MeasuredProcess(contender.script, {
     REDIS_URL: redisUrl,
     API_HOST: '127.0.0.1',
     API_PORT: String(port),
     BOOTSTRAP_API_KEY: apiKey,
-    SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
     RATE_LIMIT: '1000000/1s',
   });
   const url = `http://127.0.0.1:${port}`;
@@ -51,25 +47,5 @@ export async function measurePublishing(
   } finally {
     await api.stop();
     redis.disconnect();
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function untilReady(url: string): Promise<void> {
-  for (;;) {
-    const isReady = await fetch(`${url}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (isReady) return;
-    await wait(LOOK_EVERY_MS);
   }
 }

@@ -1,17 +1,13 @@
 import { percentile } from '../report/percentile';
 import { printTable } from '../report/print-table';
+import type { SuiteOptions } from '../suite';
 import { type KindResult, measureKind } from './measure-kind';
 import { measureNeighbours, type NeighbourResult } from './measure-neighbours';
 import { ReceiversProcess } from './receivers-process';
 import { SenderProcess } from './sender-process';
 
-export interface ZooSuiteOptions {
-  readonly redisUrl: string;
-  readonly short: boolean;
-}
-
 /** Receivers that misbehave: what many requests at once to each cost, and what a healthy endpoint notices of them. */
-export async function runZooSuite({ redisUrl, short }: ZooSuiteOptions): Promise<void> {
+export async function runZooSuite({ redisUrl, short }: SuiteOptions): Promise<void> {
   const receivers = await ReceiversProcess.start();
   try {
     const atOnce = short ? 20 : 1_000;

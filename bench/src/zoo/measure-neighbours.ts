@@ -34,6 +34,8 @@ export async function measureNeighbours(options: NeighbourOptions): Promise<Neig
     environment: {
       DELIVERY_TIMEOUT: '5s',
       RETRY_SCHEDULE: '2s,5s,10s,30s',
+      // The zoo and the healthy one.
+      MAX_WEBHOOKS: String(options.endpoints + 1),
       ...(receivers.trustedFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: receivers.trustedFile }),
     },
   });

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { MeasuredProcess } from '../processes/measured-process';
+import { untilReady } from '../processes/until-ready';
 
 const APPS = join(__dirname, '../../../apps');
-const LOOK_EVERY_MS = 50;
 
 export interface ServiceOptions {
   readonly redisUrl: string;
@@ -21,7 +20,7 @@ export class Service {
   ) {}
 
   static async start({ redisUrl, environment }: ServiceOptions): Promise<Service> {
-    const apiKey = `whk_${randomBytes(8).toString('hex')}_${randomBytes(20).toString('hex')}`;
+    const { key: apiKey } = buildApiKey();
     const port = await findClosedPort();
     const settings = {
       REDIS_URL: redisUrl,
@@ -38,7 +37,7 @@ export class Service {
       (app) => new MeasuredProcess(join(APPS, app, 'dist/main.js'), settings),
     );
     const service = new Service(processes, `http://127.0.0.1:${port}`, apiKey);
-    while (!(await service.#isReady())) await wait(LOOK_EVERY_MS);
+    await untilReady(service.baseUrl);
     return service;
   }
 
@@ -52,13 +51,6 @@ export class Service {
 
   async stop(): Promise<void> {
     await Promise.all(this.processes.map((part) => part.stop()));
-  }
-
-  async #isReady(): Promise<boolean> {
-    return await fetch(`${this.baseUrl}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
   }
 
   async #post(path: string, body: unknown): Promise<void> {
