@@ -1,4 +1,4 @@
-import type { TimeRange } from '../events/redis-event-index';
+import type { TimeRange } from '../redis/redis-timeline';
 import type { Attempt } from './attempt';
 import { endStatuses } from './delivery-log';
 

@@ -1,16 +1,10 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
-import {
-  addToIndex,
-  type EventMark,
-  type Retention,
-  readIndex,
-  type TimeRange,
-} from '../events/redis-event-index';
+import { addToIndex, type EventMark, type Retention, readIndex } from '../events/redis-event-index';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
-import { readOldestFirst, type SpanMember, type TimeSpan } from '../redis/redis-oldest-first';
+import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
 import type { DeliveryParts } from './delivery-id';
 import { type DeliveryFact, type DeliveryState, encodeFact, NOTHING_HAPPENED, readLog } from './delivery-log';
 
@@ -113,8 +107,9 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   }
 
   /** Those whose events were accepted in a span of time, oldest first. */
-  async function listFrom(endpointId: EndpointId, span: TimeSpan, limit: number, after?: SpanMember) {
-    return await readOldestFirst(redis, keys.deliveries(endpointId), span, limit, after);
+  async function listFrom(endpointId: EndpointId, range: TimeRange, limit: number, after?: Mark) {
+    const order = 'oldest_first';
+    return await readTimeline(redis, keys.deliveries(endpointId), { order, range, limit, after });
   }
 
   /** Forgets an endpoint's list; the logs go when their time is over. */

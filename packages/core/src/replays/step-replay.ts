@@ -2,7 +2,7 @@ import type { Resend } from '../deliveries/resend';
 import type { Endpoint } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { EventId } from '../events/event';
-import type { SpanMember } from '../redis/redis-oldest-first';
+import type { Mark } from '../redis/redis-timeline';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { announceReplayEnd } from './announce-replay-end';
@@ -72,7 +72,7 @@ export function createStepReplay(deps: StepReplayDeps) {
     return await goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs });
   }
 
-  async function sendOne({ id, accountId, endpointId }: Replay, { id: eventId, at }: SpanMember) {
+  async function sendOne({ id, accountId, endpointId }: Replay, { id: eventId, at }: Mark) {
     return await resend({
       accountId,
       endpointId,
@@ -103,12 +103,12 @@ export function createStepReplay(deps: StepReplayDeps) {
 
 export type StepReplay = ReturnType<typeof createStepReplay>;
 
-type Change = Partial<Omit<ReplayProgress, 'cursor'>> & { readonly cursor: SpanMember | undefined };
+type Change = Partial<Omit<ReplayProgress, 'cursor'>> & { readonly cursor: Mark | undefined };
 
 function progressOf({ status, found, enqueued }: Replay, { cursor, ...change }: Change): ReplayProgress {
   return { status, found, enqueued, ...change, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-function chosenOf(judged: readonly Judged[]): SpanMember[] {
+function chosenOf(judged: readonly Judged[]): Mark[] {
   return judged.filter(({ isChosen }) => isChosen).map(({ member }) => member);
 }
