@@ -1,5 +1,5 @@
+import type { DeliveryFact } from '@webhooks/core/deliveries/delivery-fact';
 import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
-import type { DeliveryFact } from '@webhooks/core/deliveries/delivery-log';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import type { Endpoint } from '@webhooks/core/endpoints/endpoint';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';

@@ -75,7 +75,7 @@ export function createLoadDelivery(deps: LoadDeliveryDeps) {
 function nextAttemptOf({ status, attempts, round }: DeliveryState, { acceptedAt }: AcceptedEvent) {
   return {
     attemptNumber: attempts.length + 1,
-    trigger: round.attempts === 0 ? round.trigger : 'schedule',
+    trigger: round.trigger,
     scheduledAttempt: round.attempts + 1,
     wasDelivered: status === 'delivered',
     begunAt: round.requestedAt ?? acceptedAt,

@@ -1,6 +1,6 @@
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
-import type { Delivery, ReadDeliveries } from './read-deliveries';
+import type { DeliveryWithAttempts, ReadDeliveries } from './read-deliveries';
 import type { Resend, Resent } from './resend';
 
 export interface RedeliverDeps {
@@ -20,7 +20,11 @@ const REFUSALS: Readonly<Record<Exclude<Resent, 'resent'>, string>> = {
  * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` while it is on its way.
  */
 export function createRedeliver({ deliveries, resend }: RedeliverDeps) {
-  return async function redeliver(accountId: AccountId, id: string, requestId: string): Promise<Delivery> {
+  return async function redeliver(
+    accountId: AccountId,
+    id: string,
+    requestId: string,
+  ): Promise<DeliveryWithAttempts> {
     const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
     const resent = await resend({
       accountId,

@@ -5,7 +5,8 @@ import { createNewId } from '../runtime/ids';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type DeliveryFact, NOTHING_HAPPENED } from './delivery-log';
+import type { DeliveryFact } from './delivery-fact';
+import { NOTHING_HAPPENED, readSummary } from './delivery-log';
 import {
   createRedisDeliveryStore,
   type DeliveryCursor,
@@ -95,7 +96,7 @@ describe('enlist', () => {
     await store.enlist(eventId, endpointIds, NOW);
     for (const endpointId of endpointIds) {
       expect(await store.list(endpointId, 10)).toEqual({
-        deliveries: [{ eventId, createdAt: NOW, ...NOTHING_HAPPENED }],
+        deliveries: [{ eventId, createdAt: NOW, ...readSummary('') }],
         nextCursor: undefined,
       });
     }
@@ -140,7 +141,9 @@ describe('append and find', () => {
     await store.append(parts, { kind: 'attempted', attempt: second, nextAttemptAt: undefined });
     const afterSecond = { status: 'delivered', attempts: [first, second], nextAttemptAt: undefined };
     expect(await store.find(parts)).toMatchObject(afterSecond);
-    expect((await store.list(endpointId, 10)).deliveries).toMatchObject([afterSecond]);
+    expect((await store.list(endpointId, 10)).deliveries).toMatchObject([
+      { status: 'delivered', attemptCount: 2, lastResponseStatus: 204, nextAttemptAt: undefined },
+    ]);
   });
 
   it("keeps apart what happened to the same event at another endpoint, and to the endpoint's other events", async () => {

@@ -5,14 +5,25 @@ import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
+import type { DeliveryFact } from './delivery-fact';
 import type { DeliveryParts } from './delivery-id';
-import { type DeliveryFact, type DeliveryState, encodeFact, NOTHING_HAPPENED, readLog } from './delivery-log';
+import { encodeFact } from './delivery-line';
+import {
+  type DeliveryState,
+  type DeliverySummary,
+  NOTHING_HAPPENED,
+  readLog,
+  readSummary,
+} from './delivery-log';
 
 export type DeliveryRetention = Retention;
 export type DeliveryCursor = EventMark;
 
 /** A delivery in an endpoint's list. */
-export interface ListedDelivery extends EventMark, DeliveryState {}
+export interface ListedDelivery extends EventMark, DeliverySummary {}
+
+/** A delivery with all that is on record of it. */
+export interface RecordedDelivery extends EventMark, DeliveryState {}
 
 export interface DeliveryPage {
   readonly deliveries: readonly ListedDelivery[];
@@ -37,6 +48,11 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   async function readState(endpointId: EndpointId, eventId: EventId): Promise<DeliveryState> {
     const log = await redis.get(keys.delivery(endpointId, eventId));
     return log === null ? NOTHING_HAPPENED : readLog(log);
+  }
+
+  /** Where a delivery stands, without what happened to it before. */
+  async function readSummaryOf(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
+    return readSummary((await redis.get(keys.delivery(endpointId, eventId))) ?? '');
   }
 
   async function readWithLength(
@@ -84,7 +100,7 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     if (isFirst === null) await Promise.all([redis.append(key, line), redis.pexpire(key, retention.ageMs)]);
   }
 
-  async function find({ endpointId, eventId }: DeliveryParts): Promise<ListedDelivery | undefined> {
+  async function find({ endpointId, eventId }: DeliveryParts): Promise<RecordedDelivery | undefined> {
     const [createdAt, state] = await Promise.all([
       redis.zscore(keys.deliveries(endpointId), eventId),
       readState(endpointId, eventId),
@@ -102,8 +118,7 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
     if (marks.length === 0) return { deliveries: [], nextCursor };
     const logs = await redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
-    const deliveries = marks.map((mark, i) => ({ ...mark, ...readLog(logs[i] ?? '') }));
-    return { deliveries, nextCursor };
+    return { deliveries: marks.map((mark, i) => listedOf(mark, readSummary(logs[i] ?? ''))), nextCursor };
   }
 
   /** Those whose events were accepted in a span of time, oldest first. */
@@ -119,6 +134,7 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
 
   return withStorageErrors({
     readState,
+    readSummary: readSummaryOf,
     readWithLength,
     enlist,
     isListed,
@@ -132,3 +148,11 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
 }
 
 export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
+
+// Member by member: hundreds are made for a page, and a spread costs ten times as much.
+function listedOf(
+  { eventId, createdAt }: EventMark,
+  { status, attemptCount, lastResponseStatus, nextAttemptAt, isOpen }: DeliverySummary,
+): ListedDelivery {
+  return { eventId, createdAt, status, attemptCount, lastResponseStatus, nextAttemptAt, isOpen };
+}

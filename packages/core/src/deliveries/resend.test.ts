@@ -5,8 +5,8 @@ import { buildEvent } from '../testing/build-event';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
+import type { DeliveryFact } from './delivery-fact';
 import { deliveryIdOf } from './delivery-id';
-import type { DeliveryFact } from './delivery-log';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 import { createResend } from './resend';
 
