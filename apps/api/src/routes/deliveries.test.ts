@@ -228,7 +228,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
 
   it('looks at some hundreds in one request, and goes on from there in the next one', async () => {
     const client = api.redis.client.pipeline();
-    const count = 800;
+    const count = 400;
     for (let i = 0; i < count; i += 1) {
       client.zadd(keys.deliveries(endpoint.id), ACCEPTED_AT + 1 + i, `evt_of_others_${i}`);
     }

@@ -45,6 +45,11 @@ describe('scanPage', () => {
     expect(list.looked()).toBeLessThan(100);
   });
 
+  it('fills a page that is larger than what it looks at otherwise', async () => {
+    const page = await pageOf(listOf(700), MOST_SCANNED + 1);
+    expect(page).toMatchObject({ found: { length: MOST_SCANNED + 1 }, nextCursor: 700 - MOST_SCANNED });
+  });
+
   it('has no next page when the last one is just full', async () => {
     expect((await pageOf(listOf(3), 3)).nextCursor).toBeUndefined();
   });
