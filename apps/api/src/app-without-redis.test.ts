@@ -6,6 +6,7 @@ import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -210,7 +211,8 @@ describe('when Redis falls silent after a key was found', () => {
         events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
         redeliver: createRedeliver({
           deliveries,
-          resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+          ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+          bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
         }),
         replays: createManageReplays({
           endpointStore,

@@ -11,6 +11,7 @@ import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createNoteUse } from '@webhooks/core/api-keys/note-use';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -158,7 +159,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
       redeliver: createRedeliver({
         deliveries,
-        resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+        ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+        bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
       }),
       replays: createManageReplays({
         endpointStore,

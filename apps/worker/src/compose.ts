@@ -261,7 +261,7 @@ export async function composeWorker(
       replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
       endpointStore,
       chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
-      resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+      ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
       clock,
       emit,
     }),

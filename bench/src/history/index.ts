@@ -43,6 +43,7 @@ export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOpti
     API_HOST: '127.0.0.1',
     API_PORT: String(port),
     LOG_LEVEL: 'error',
+    RATE_LIMIT: '1000000/1s',
   });
   try {
     const url = `http://127.0.0.1:${port}`;

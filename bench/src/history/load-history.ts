@@ -71,12 +71,15 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
   }
 
   let next = 0;
+  let done = 0;
   async function putRest(): Promise<void> {
     while (next < deliveries) {
       const first = next;
-      next = Math.min(first + TOGETHER, deliveries);
-      await Promise.all(Array.from({ length: next - first }, (_, i) => put(first + i)));
-      if (next % TOLD_EVERY === 0) process.stderr.write(`  ${next} of ${deliveries} on record\n`);
+      const count = Math.min(TOGETHER, deliveries - first);
+      next += count;
+      await Promise.all(Array.from({ length: count }, (_, i) => put(first + i)));
+      done += count;
+      if (done % TOLD_EVERY === 0) process.stderr.write(`  ${done} of ${deliveries} on record\n`);
     }
   }
   await Promise.all(Array.from({ length: LOADERS }, putRest));

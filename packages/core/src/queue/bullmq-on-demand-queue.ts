@@ -1,4 +1,4 @@
-import type { Queue } from 'bullmq';
+import { ErrorCode, type Queue } from 'bullmq';
 import { storageUnavailable } from '../redis/redis-errors';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
@@ -33,6 +33,14 @@ export class BullmqOnDemandQueue {
     await this.#reach((queue) => queue.addBulk([...jobs]));
   }
 
+  /** If the job is delayed, it is no longer. @throws as `add` does. */
+  async promote(jobId: string): Promise<void> {
+    await this.#reach(async (queue) => {
+      const job = await queue.getJob(jobId);
+      await job?.promote().catch(passIfNotDelayed);
+    });
+  }
+
   async #reach(work: (queue: Queue) => Promise<unknown>): Promise<void> {
     try {
       await work(await this.#open());
@@ -60,4 +68,9 @@ export class BullmqOnDemandQueue {
       throw error;
     }
   }
+}
+
+function passIfNotDelayed(error: unknown): void {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code !== ErrorCode.JobNotInState) throw error;
 }

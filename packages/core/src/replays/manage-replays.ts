@@ -11,7 +11,7 @@ import { hasEnded, type Replay, type ReplayId, type ReplayOrder, type ReplayProg
 
 /** The queue of replays. Adding the same one again is harmless. */
 export interface ReplayQueue {
-  add(id: ReplayId): Promise<void>;
+  add(order: ReplayOrder): Promise<void>;
 }
 
 export interface ManageReplaysDeps {
@@ -49,8 +49,9 @@ export function createManageReplays(deps: ManageReplaysDeps) {
     /** Creating one under the same id again gives the one that is there. @throws AppError `not_found`. */
     async create(accountId: AccountId, ref: EndpointRef, input: NewReplay): Promise<Replay> {
       const order = { ...input, accountId, endpointId: await idOf(accountId, ref) };
+      // In this order: what is on the queue comes on record in any case, but nobody would queue what is only on record.
+      await replayQueue.add(order);
       await replayStore.create(order);
-      await replayQueue.add(order.id);
       return await read(accountId, order.id);
     },
 
