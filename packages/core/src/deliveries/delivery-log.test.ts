@@ -203,6 +203,10 @@ describe('a request', () => {
     });
   });
 
+  it('is what begins a delivery that there was none of', () => {
+    expect(roundAfter(requested)).toEqual({ trigger: 'manual', requestedAt, attempts: 0 });
+  });
+
   it('brings the next attempt forward before the end, and leaves the schedule where it was', () => {
     const log = [failed(1, RETRY_AT), failed(2, RETRY_AT), requested];
     expect(roundAfter(...log)).toEqual({ trigger: 'manual', attempts: 2 });

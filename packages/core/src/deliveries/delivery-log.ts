@@ -111,10 +111,13 @@ function statusAfter(status: DeliveryStatus, line: Line): DeliveryStatus {
   return line.r === undefined ? 'exhausted' : 'pending';
 }
 
-// A request for one that has not ended brings an attempt forward that is due anyway, and takes none away from the schedule.
+// A request for one that is tried again anyway brings its next attempt forward, and takes none away from the schedule.
 function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Round {
   if (isRequest(line)) {
-    return isOpen ? { ...round, trigger: line.g } : { trigger: line.g, requestedAt: line.t, attempts: 0 };
+    const isBroughtForward = isOpen && round.attempts > 0;
+    return isBroughtForward
+      ? { ...round, trigger: line.g }
+      : { trigger: line.g, requestedAt: line.t, attempts: 0 };
   }
   return isAttempt(line) ? { ...round, trigger: 'schedule', attempts: round.attempts + 1 } : round;
 }
