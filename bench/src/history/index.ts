@@ -83,7 +83,7 @@ async function measureRoutes({ url, key, api, history, requests }: MeasureRoutes
     },
   });
   const rows: string[][] = [];
-  for (const [label, pathOf] of Object.entries(routes)) {
+  for (const [label, pathOf] of routes) {
     await measure({ get, pathOf, requests: WARM_UP, atOnce: 1 });
     const cpuBefore = api.cpuMs();
     const alone = await measure({ get, pathOf, requests, atOnce: 1 });

@@ -1,5 +1,7 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
+import { CLOSED } from '../gates/breaker';
+import { createRedisBreakerStore } from '../gates/redis-breaker-store';
 import { keys } from '../redis/keys';
 import { createNewId } from '../runtime/ids';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -136,7 +138,8 @@ describe('append and find', () => {
     await store.append(parts, { kind: 'attempted', attempt: first, nextAttemptAt: NOW + 5_000 });
     const afterFirst = { status: 'pending', attempts: [first], nextAttemptAt: NOW + 5_000 };
     expect(await store.find(parts)).toMatchObject({ eventId: parts.eventId, createdAt: NOW, ...afterFirst });
-    expect(await store.readState(endpointId, parts.eventId)).toMatchObject(afterFirst);
+    expect((await store.readWithLength(endpointId, parts.eventId)).state).toMatchObject(afterFirst);
+    expect(await store.readWithBreaker(parts)).toMatchObject({ state: afterFirst, breaker: CLOSED });
 
     await store.append(parts, { kind: 'attempted', attempt: second, nextAttemptAt: undefined });
     const afterSecond = { status: 'delivered', attempts: [first, second], nextAttemptAt: undefined };
@@ -160,10 +163,21 @@ describe('append and find', () => {
     expect(await store.find({ endpointId: other, eventId: tried })).toMatchObject({ status: 'pending' });
   });
 
+  it("reads a delivery together with its endpoint's breaker", async () => {
+    const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
+    await createRedisBreakerStore(redis.client).recordFailure(parts.endpointId, CLOSED, NOW);
+    expect(await openStore().readWithBreaker(parts)).toEqual({
+      state: NOTHING_HAPPENED,
+      breaker: { failures: 1, openUntil: 0 },
+    });
+  });
+
   it('does not find what was never enlisted, whose state is that nothing has happened', async () => {
     const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
     expect(await openStore().find(parts)).toBeUndefined();
-    expect(await openStore().readState(parts.endpointId, parts.eventId)).toEqual(NOTHING_HAPPENED);
+    expect((await openStore().readWithLength(parts.endpointId, parts.eventId)).state).toEqual(
+      NOTHING_HAPPENED,
+    );
   });
 
   it('keeps the log no longer than the retention, whatever is appended', async () => {

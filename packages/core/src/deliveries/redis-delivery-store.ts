@@ -1,6 +1,8 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
 import { addToIndex, type EventMark, type Retention, readIndex } from '../events/redis-event-index';
+import type { BreakerState } from '../gates/breaker';
+import { decodeBreaker } from '../gates/redis-breaker-store';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -45,14 +47,18 @@ const APPEND_IF_UNCHANGED = `
  * is still pending and was never tried is no more than its place in the list.
  */
 export function createRedisDeliveryStore(redis: RedisClient, retention: DeliveryRetention) {
-  async function readState(endpointId: EndpointId, eventId: EventId): Promise<DeliveryState> {
-    const log = await redis.get(keys.delivery(endpointId, eventId));
-    return log === null ? NOTHING_HAPPENED : readLog(log);
-  }
-
   /** Where a delivery stands, without what happened to it before. */
   async function readSummaryOf(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
     return readSummary((await redis.get(keys.delivery(endpointId, eventId))) ?? '');
+  }
+
+  /** What an attempt has to know, in one command: the breaker of its endpoint has the same hash tag. */
+  async function readWithBreaker({
+    endpointId,
+    eventId,
+  }: DeliveryParts): Promise<{ readonly state: DeliveryState; readonly breaker: BreakerState }> {
+    const [log, breaker] = await redis.mget(keys.delivery(endpointId, eventId), keys.breaker(endpointId));
+    return { state: log == null ? NOTHING_HAPPENED : readLog(log), breaker: decodeBreaker(breaker) };
   }
 
   async function readWithLength(
@@ -101,11 +107,11 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   }
 
   async function find({ endpointId, eventId }: DeliveryParts): Promise<RecordedDelivery | undefined> {
-    const [createdAt, state] = await Promise.all([
+    const [createdAt, log] = await Promise.all([
       redis.zscore(keys.deliveries(endpointId), eventId),
-      readState(endpointId, eventId),
+      redis.get(keys.delivery(endpointId, eventId)),
     ]);
-    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...state };
+    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...readLog(log ?? '') };
   }
 
   /** Newest first. `before` is the last delivery of the page before. */
@@ -133,8 +139,8 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   }
 
   return withStorageErrors({
-    readState,
     readSummary: readSummaryOf,
+    readWithBreaker,
     readWithLength,
     enlist,
     isListed,
