@@ -1,8 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { BringForward } from './bring-forward';
 import type { DeliveryWithAttempts, ReadDeliveries } from './read-deliveries';
-import type { Resend } from './resend';
+import type { Resend, ResendInput } from './resend';
 
 export interface RedeliverDeps {
   readonly deliveries: Pick<ReadDeliveries, 'read'>;
@@ -10,12 +11,16 @@ export interface RedeliverDeps {
   readonly bringForward: BringForward;
 }
 
+// A job ends within milliseconds of its attempt, if Redis has no trouble and the machine is not busy.
+const TRIES = 20;
+const EVERY_MS = 50;
+
 /**
- * Sends a delivery once more, now, however it ended; one that is on its way is brought forward.
+ * Sends a delivery once more, now, however it ended; one that is on its way is brought forward. In the moment in which an
+ * attempt ends neither is possible: it waits for that up to a second.
  *
  * @param requestId the same when the same request is worked on again.
- * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` in the moment in which
- *   one of its attempts ends.
+ * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` when it waited in vain.
  */
 export function createRedeliver({ deliveries, resend, bringForward }: RedeliverDeps) {
   return async function redeliver(
@@ -24,15 +29,20 @@ export function createRedeliver({ deliveries, resend, bringForward }: RedeliverD
     requestId: string,
   ): Promise<DeliveryWithAttempts> {
     const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
-    const request = { endpointId, eventId, trigger: 'manual', requestId } as const;
-    const resent = await resend({ ...request, accountId, acceptedAt });
-    // Also when it says that it was resent: the same request may have broken off before it had brought it forward.
-    const isEnding = resent === 'ending' || (await bringForward(request)) === 'ending';
-    if (isEnding) {
-      throw new AppError('conflict', 'An attempt of the delivery has just ended; ask again in a moment.');
+    const input = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
+    for (let tries = 1; await isEnding(input); tries += 1) {
+      if (tries === TRIES) {
+        throw new AppError('conflict', 'An attempt of the delivery has just ended; ask again in a moment.');
+      }
+      await wait(EVERY_MS);
     }
     return await deliveries.read(accountId, id);
   };
+
+  // Brought forward also when it says that it was resent: the same request may have broken off before it came to that.
+  async function isEnding(input: ResendInput): Promise<boolean> {
+    return (await resend(input)) === 'ending' || (await bringForward(input)) === 'ending';
+  }
 }
 
 export type Redeliver = ReturnType<typeof createRedeliver>;
