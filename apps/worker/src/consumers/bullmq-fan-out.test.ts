@@ -36,7 +36,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     lockDurationMs: 30_000,
     emit: () => {},
     eventHorizon,
-    deadLetters: { keep: async () => {} },
+    deadLetters: { keep: async () => [] },
     readEventJob: async () => ({ event, source: 'http' }),
     async fanOutEvent() {
       runs += 1;

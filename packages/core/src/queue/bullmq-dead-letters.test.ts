@@ -9,7 +9,7 @@ let deadLetters: BullmqDeadLetters;
 let letters: Queue;
 beforeAll(async () => {
   redis = await openTestRedis();
-  deadLetters = new BullmqDeadLetters({ redis: redis.client, prefix: 'bull' });
+  deadLetters = new BullmqDeadLetters({ redis: redis.client, prefix: 'bull' }, Date.now);
   letters = new Queue(DEAD_LETTERS_QUEUE, { connection: redis.client });
 });
 afterEach(() => letters.drain());

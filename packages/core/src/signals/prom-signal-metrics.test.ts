@@ -20,7 +20,7 @@ async function scrape(
 function counted(samples: readonly string[]): string[] {
   return samples.filter(
     (line) =>
-      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled)_total.* 0$/.test(
+      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled|jobs_failed)_total.* 0$/.test(
         line,
       ),
   );
