@@ -79,26 +79,13 @@ it('an event of a type that is not known yet is put back once it is, and deliver
 
   const type = { description: 'An invoice was paid.', schema: { type: 'object' }, example: {} };
   await stack.client.expect(200, 'PUT', '/v1/event-types/invoice.paid', type);
-  // Workers know types for a while: one that does not know this one yet makes it a dead letter again.
-  let current = id;
-  const seen: string[] = [];
-  await until(async () => {
-    seen.push(current);
-    await stack.client.expect(202, 'POST', `${pathOf(current)}/redrive`);
-    const again = await until(async () => {
-      if (receiver.requests.length > 0) return 'delivered';
-      return (await list()).find((each) => each.id.endsWith(`-${job.id}`) && !seen.includes(each.id));
-    });
-    if (again === 'delivered') return true;
-    current = again.id;
-    return undefined;
-  });
-
+  await stack.client.expect(202, 'POST', `${pathOf(id)}/redrive`);
+  await receiver.waitFor(1);
   expect(JSON.parse(String(receiver.requests[0]?.body))).toEqual({
     type: 'invoice.paid',
     data: { number: 7 },
   });
-  for (const each of seen) await stack.client.expect(404, 'GET', pathOf(each));
+  await stack.client.expect(404, 'GET', pathOf(id));
   await remove(webhook);
   await receiver.stop();
 });

@@ -11,7 +11,8 @@ export const jsonSchema = z.boolean().default(false);
 export const accountOption = () => new Option('--account <id>', 'whose keys').default(DEFAULT_ACCOUNT);
 export const accountSchema = accountIdSchema;
 
-export const queueOption = () => new Option('--queue <name>', `only those of: ${deadLetterQueues.join(', ')}`);
+export const queueOption = () =>
+  new Option('--queue <name>', `only those of: ${deadLetterQueues.join(', ')}`);
 export const queueSchema = z
   .enum(deadLetterQueues, `must be one of ${deadLetterQueues.join(', ')}`)
   .optional();

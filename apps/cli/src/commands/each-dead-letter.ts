@@ -38,7 +38,9 @@ export function addEachDeadLetter(parent: Command, cli: Cli, what: DeadLetterAct
       const flags = parseFlags(flagsSchema, given);
       requireOneOf(ids, flags);
       await cli.withService(async ({ deadLetters }) => {
-        const count = flags.all ? await doAll(deadLetters, flags, cli, what) : await doEach(deadLetters, ids, what);
+        const count = flags.all
+          ? await doAll(deadLetters, flags, cli, what)
+          : await doEach(deadLetters, ids, what);
         const [sentence, member] = what.done;
         cli.output.out(flags.json ? formatJson({ [member]: count }) : `${sentence} ${countOf(count)}.\n`);
       });

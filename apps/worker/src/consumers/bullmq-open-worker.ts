@@ -42,7 +42,13 @@ export function openWorker<Data>(
   worker.on('failed', (job, error) => {
     if (error instanceof RetryLater) return;
     // BullMQ knows by then when it finished, unless it runs it again.
-    emit({ name: 'job.failed', queue, jobId: job?.id ?? '', error, isForGood: job?.finishedOn !== undefined });
+    emit({
+      name: 'job.failed',
+      queue,
+      jobId: job?.id ?? '',
+      error,
+      isForGood: job?.finishedOn !== undefined,
+    });
   });
   return worker;
 }

@@ -26,7 +26,9 @@ export type DeadLetterPlace = (typeof deadLetterPlaces)[number];
 /** `<where it is kept>.<its job id there>`: no queue's name has a dot. */
 export const deadLetterIdSchema = z
   .string()
-  .refine((id) => deadLetterPlaces.some((place) => id.startsWith(`${place}.`) && id.length > place.length + 1))
+  .refine((id) =>
+    deadLetterPlaces.some((place) => id.startsWith(`${place}.`) && id.length > place.length + 1),
+  )
   .brand<'DeadLetterId'>();
 export type DeadLetterId = z.infer<typeof deadLetterIdSchema>;
 
@@ -52,7 +54,10 @@ export function deadLetterIdOf(place: DeadLetterPlace, jobId: string): DeadLette
   return `${place}.${jobId}` as DeadLetterId;
 }
 
-export function parseDeadLetterId(id: DeadLetterId): { readonly place: DeadLetterPlace; readonly jobId: string } {
+export function parseDeadLetterId(id: DeadLetterId): {
+  readonly place: DeadLetterPlace;
+  readonly jobId: string;
+} {
   const dot = id.indexOf('.');
   return { place: id.slice(0, dot) as DeadLetterPlace, jobId: id.slice(dot + 1) };
 }

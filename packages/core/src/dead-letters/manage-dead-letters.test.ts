@@ -152,7 +152,8 @@ describe('drop', () => {
 
 describe('redrive', () => {
   it('puts it back, and leaves its delivery as it is', async () => {
-    const { redrive, deadLetter, held, deliveryStore, turnStore, signals, delivery } = await arrangeDelivery();
+    const { redrive, deadLetter, held, deliveryStore, turnStore, signals, delivery } =
+      await arrangeDelivery();
     await redrive(deadLetter.id);
     expect(held.size).toBe(0);
     expect((await deliveryStore.find(delivery))?.status).toBe('pending');

@@ -60,7 +60,10 @@ describe('deadLetterIdSchema', () => {
     },
   );
 
-  it.each(['', 'events', 'events.', 'mail.17', '17', 'events-dead.17', '.events.17'])('refuses "%s"', (id) => {
-    expect(deadLetterIdSchema.safeParse(id).success).toBe(false);
-  });
+  it.each(['', 'events', 'events.', 'mail.17', '17', 'events-dead.17', '.events.17'])(
+    'refuses "%s"',
+    (id) => {
+      expect(deadLetterIdSchema.safeParse(id).success).toBe(false);
+    },
+  );
 });

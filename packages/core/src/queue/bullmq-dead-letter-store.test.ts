@@ -45,7 +45,11 @@ async function reject(id: string, at = NOW, job = invalidJob): Promise<DeadLette
 }
 
 /** Lets a job fail as a worker would. */
-async function fail(queue: Queue, jobId: string, data: unknown = { account_id: 'acme' }): Promise<DeadLetterId> {
+async function fail(
+  queue: Queue,
+  jobId: string,
+  data: unknown = { account_id: 'acme' },
+): Promise<DeadLetterId> {
   await queue.add('d', data, { jobId, attempts: 3 });
   const worker = new Worker(queue.name, null, { connection: redis.client });
   const job = await worker.getNextJob('token');
@@ -110,7 +114,12 @@ describe('find', () => {
 
 describe('list', () => {
   it('gives all of them, newest first, page by page, also within one millisecond', async () => {
-    const ids = [await reject('a', NOW), await reject('b', NOW), await reject('c', NOW), await reject('d', NOW + 1)];
+    const ids = [
+      await reject('a', NOW),
+      await reject('b', NOW),
+      await reject('c', NOW),
+      await reject('d', NOW + 1),
+    ];
     const failed = [await fail(deliveries, 'x'), await fail(events, 'y')];
     await redis.client.zadd('bull:deliveries:failed', NOW, 'x');
     await redis.client.zadd('bull:events:failed', NOW + 2, 'y');
@@ -157,7 +166,11 @@ describe('putBack', () => {
     // As if the process had died before it was removed, and the event had been fanned out since.
     await events.drain();
     await reject('17');
-    await redis.client.hset(`bull:events-dead-letters:${NOW - 60_000}-17`, 'redrivenAt', first?.timestamp ?? 0);
+    await redis.client.hset(
+      `bull:events-dead-letters:${NOW - 60_000}-17`,
+      'redrivenAt',
+      first?.timestamp ?? 0,
+    );
     now = NOW + 60_000;
     await store.putBack(id);
     const [second] = await events.getWaiting();

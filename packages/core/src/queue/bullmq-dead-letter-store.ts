@@ -38,7 +38,9 @@ const FIELDS = ['name', 'data', 'failedReason', 'atm'] as const;
 export function createBullmqDeadLetterStore(connection: QueueConnection, clock: Clock) {
   const { redis, prefix } = connection;
   const queueKeys = new QueueKeys(prefix);
-  const queues = new Map(deadLetterPlaces.map((place) => [place, new BullmqOnDemandQueue(place, connection)]));
+  const queues = new Map(
+    deadLetterPlaces.map((place) => [place, new BullmqOnDemandQueue(place, connection)]),
+  );
 
   const setOf = (place: DeadLetterPlace) =>
     place === DEAD_LETTERS_QUEUE ? keys.rejectedJobs : queueKeys.toKey(place, 'failed');
