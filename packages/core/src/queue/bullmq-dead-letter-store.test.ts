@@ -185,7 +185,7 @@ describe('putBack', () => {
     await rejected.keep({ id: job.id, name: job.name, timestamp: job.timestamp, data: job.data }, error);
     const [again] = (await store.list(undefined, 10)).deadLetters;
     expect(again?.id).toBe(`events-dead-letters.${NOW}-17`);
-    now = NOW + 1;
+    // Within the same millisecond.
     await store.putBack(again?.id ?? id);
     expect((await events.getWaiting()).map((each) => each.id)).toContain(`${NOW + 1}-17`);
   });

@@ -19,13 +19,13 @@ import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from './queue-names';
 import { describeRefusal, redrivenJobId, rejectedJobSchema } from './rejected-job';
 
 // So that whoever goes on with it after a crash puts back the same job, of the same time: the same event. KEYS: job.
-// ARGV: now. Gives when it was put back first, and what is kept.
+// ARGV: the time. Gives the one that was set first.
 const BEGIN_REDRIVE = `
   if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
   redis.call('HSETNX', KEYS[1], 'redrivenAt', ARGV[1])
-  return redis.call('HMGET', KEYS[1], 'redrivenAt', 'data')`;
+  return redis.call('HGET', KEYS[1], 'redrivenAt')`;
 
-const redriveSchema = z.tuple([z.coerce.number(), z.string()]).nullable();
+const redrivenAtSchema = z.string().transform(Number).nullable();
 
 // What is read of a job's hash, as BullMQ 6 writes it.
 const FIELDS = ['name', 'data', 'failedReason', 'atm'] as const;
@@ -98,10 +98,13 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
 
   async function putEventBack(jobId: string): Promise<boolean> {
     const key = queueKeys.toKey(DEAD_LETTERS_QUEUE, jobId);
-    const begun = redriveSchema.parse(await redis.eval(BEGIN_REDRIVE, 1, key, String(clock())));
-    if (begun === null) return false;
-    const [timestamp, data] = begun;
+    const data = await redis.hget(key, 'data');
+    if (data === null) return false;
     const { job } = rejectedJobSchema.parse(JSON.parse(data));
+    // Later than the time that it has: also two within a millisecond are to have ids of their own.
+    const time = Math.max(clock(), job.timestamp + 1);
+    const timestamp = redrivenAtSchema.parse(await redis.eval(BEGIN_REDRIVE, 1, key, String(time)));
+    if (timestamp === null) return false;
     const opts = { jobId: redrivenJobId(job, timestamp), timestamp };
     // First there, then not here: what breaks off in between is put back once more, and is the same event.
     await queueOf(EVENTS_QUEUE).add({ name: job.name, data: job.data, opts });

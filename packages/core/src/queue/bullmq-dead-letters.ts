@@ -8,8 +8,8 @@ import { DEAD_LETTERS_QUEUE } from './queue-names';
 import type { EventJob } from './read-event-job';
 import { type RejectedJob, rejectedJobId, rejectedJobOf } from './rejected-job';
 
-/** As many are kept, the newest: a producer that goes wrong must not fill Redis. */
-export const MAX_REJECTED_JOBS = 100_000;
+// As many are kept, the newest: a producer that goes wrong must not fill Redis.
+const MAX_REJECTED_JOBS = 100_000;
 
 // More than one at a time, so that there are fewer again when there came to be too many; a few, as Redis has to look
 // through the queue for each.
