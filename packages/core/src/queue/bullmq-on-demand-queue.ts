@@ -1,13 +1,8 @@
 import { ErrorCode, Job, type Queue } from 'bullmq';
 import { storageUnavailable } from '../redis/redis-errors';
+import { addJobs, type NewJob } from './bullmq-add-jobs';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
-
-export interface NewJob {
-  readonly name: string;
-  readonly data: unknown;
-  readonly opts: { readonly jobId: string; readonly delay?: number; readonly timestamp?: number };
-}
 
 // What BullMQ says of a job that is not there, or not among the failed.
 const NOT_FAILED: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobNotInState];
@@ -33,7 +28,7 @@ export class BullmqOnDemandQueue {
 
   /** Not all or nothing: when it throws, some of them may be on the queue. @throws as `add` does. */
   async addAll(jobs: readonly NewJob[]): Promise<void> {
-    await this.#reach((queue) => queue.addBulk([...jobs]));
+    await this.#reach((queue) => addJobs(queue, jobs));
   }
 
   /** Puts a job that failed for good back, as if it had never run. Whether there is such a one. @throws as `add` does. */
