@@ -35,6 +35,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'process.fault':
       return 'error';
     case 'event.rejected':
+    case 'dead_letter.displaced':
     case 'delivery.blocked':
     case 'delivery.unsent':
     case 'redis.error':
@@ -61,6 +62,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'event.accepted':
     case 'operational_event.raised':
     case 'replay.ended':
+    case 'dead_letter.redriven':
+    case 'dead_letter.dropped':
     case 'process.started':
     case 'process.stopping':
     case 'process.stopped':
