@@ -45,7 +45,7 @@ it('says of a job that is run again that it did not fail for good', async () => 
   const { queue, signals, start } = await startWorker(async () => {
     throw new Error('An unforeseen reply.');
   });
-  await queue.add('d', {}, { attempts: 2, backoff: { type: 'custom' } });
+  await queue.add('d', {}, { attempts: 2, backoff: { type: 'fixed', delay: 60_000 } });
   start();
   expect(await signals.first('job.failed')).toMatchObject({ isForGood: false });
   expect(await queue.getFailedCount()).toBe(0);
