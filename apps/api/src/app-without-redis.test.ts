@@ -6,6 +6,7 @@ import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createExportAttempts } from '@webhooks/core/deliveries/export-attempts';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -207,6 +208,7 @@ describe('when Redis falls silent after a key was found', () => {
         endpoints,
         readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
         deliveries,
+        exportAttempts: createExportAttempts({ endpointStore, eventStore, deliveryStore, parkedStore }),
         events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
         redeliver: createRedeliver({
           deliveries,

@@ -11,6 +11,7 @@ import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createNoteUse } from '@webhooks/core/api-keys/note-use';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createExportAttempts } from '@webhooks/core/deliveries/export-attempts';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -155,6 +156,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       endpoints,
       readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
       deliveries,
+      exportAttempts: createExportAttempts({ endpointStore, eventStore, deliveryStore, parkedStore }),
       events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
       redeliver: createRedeliver({
         deliveries,

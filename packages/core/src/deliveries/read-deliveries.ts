@@ -10,6 +10,7 @@ import { scanPage } from '../runtime/scan-page';
 import { type DeliveryFilter, isOfClass, type ShownStatus } from './delivery-filter';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from './delivery-id';
 import type { DeliveryCursor, DeliveryStore, ListedDelivery } from './redis-delivery-store';
+import { shownStatusOf } from './shown-status';
 
 /** A delivery as clients see it. */
 export interface Delivery extends Omit<ListedDelivery, 'status'> {
@@ -137,16 +138,14 @@ export function createReadDeliveries({
   }
 
   async function withStatus(endpointId: EndpointId, listed: ListedDelivery) {
-    const { eventId, status } = listed;
-    const isHeld = status === 'pending' && (await parkedStore.isParked(endpointId, eventId));
-    const shown: ShownStatus = isHeld ? 'held' : status;
-    return { ...listed, id: deliveryIdOf({ eventId, endpointId }), endpointId, status: shown };
+    const parts = { eventId: listed.eventId, endpointId };
+    const status = await shownStatusOf(parkedStore, parts, listed.status);
+    return { ...listed, id: deliveryIdOf(parts), endpointId, status };
   }
 
   async function statusOf(endpointId: EndpointId, eventId: EventId): Promise<ShownStatus> {
     const { status } = await deliveryStore.readState(endpointId, eventId);
-    if (status !== 'pending') return status;
-    return (await parkedStore.isParked(endpointId, eventId)) ? 'held' : 'pending';
+    return await shownStatusOf(parkedStore, { endpointId, eventId }, status);
   }
 
   return { listOfEndpoint, listOfEvent, countOfEvent, read };
