@@ -1,3 +1,4 @@
+import { databaseUrlSchema } from '@webhooks/core/archive/database-url';
 import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/config/common-settings';
 import { durationOrNeverSchema, durationSchema } from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
@@ -61,6 +62,8 @@ const settings = z.object({
     .min(1_024)
     .max(10 * 1024 * 1024)
     .default(256 * 1024),
+  /** The PostgreSQL database that every attempt is archived in; without one none is. */
+  ARCHIVE_DATABASE_URL: databaseUrlSchema.optional(),
   SIGNATURE_HEADER: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of an HTTP header')

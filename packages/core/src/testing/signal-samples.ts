@@ -89,6 +89,9 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'job.interrupted': { name: 'job.interrupted', queue: 'events', jobId: '17', error: new Error('no luck') },
   'job.failed': { name: 'job.failed', queue: 'events', jobId: '17', error: new Error('no luck') },
   'task.failed': { name: 'task.failed', task: 'record health', error: new Error('no luck') },
+  'attempts.archived': { name: 'attempts.archived', count: 20 },
+  'archive.failed': { name: 'archive.failed', error: new Error('no luck') },
+  'archive.refused': { name: 'archive.refused', entryId: '1795262401000-0', reason: '22P05: no luck' },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
   'secrets.unprotected': {
     name: 'secrets.unprotected',

@@ -1,0 +1,239 @@
+import { keys } from '@webhooks/core/redis/keys';
+import { startHttpServer } from '@webhooks/core/testing/local-server';
+import { hasPostgres, NO_POSTGRES, PostgresServer } from '@webhooks/core/testing/postgres-server';
+import { Client } from 'pg';
+import { Receiver } from './support/receiver';
+import { QUICK_WIN } from './support/samples';
+import { Stack } from './support/stack';
+import { until } from './support/until';
+
+if (!hasPostgres) console.warn(`SKIPPED: the archive of attempts, because ${NO_POSTGRES}.`);
+const describePostgres = hasPostgres ? describe : describe.skip;
+
+interface Line {
+  readonly delivery_id: string;
+  readonly event_id: string;
+  readonly webhook_id: string;
+  readonly type: string;
+  readonly created_at: string;
+  readonly attempt: Readonly<Record<string, unknown>>;
+}
+
+/** An attempt as both the export and the archive have it. */
+interface Archived {
+  readonly delivery: string;
+  readonly number: number;
+  readonly started: number;
+  readonly of: readonly unknown[];
+}
+
+describePostgres('the archive of attempts', () => {
+  let postgres: PostgresServer;
+  let stack: Stack;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    postgres = await PostgresServer.start();
+  });
+  beforeEach(async () => {
+    await postgres.query('DROP TABLE IF EXISTS webhook_attempts');
+    stack = await Stack.start({
+      workers: 0,
+      environment: { ARCHIVE_DATABASE_URL: postgres.url, RETRY_SCHEDULE: '20ms', JOB_LOCK_DURATION: '2s' },
+    });
+    receiver = await Receiver.start((_request, count) => (count % 3 === 0 ? 500 : 204));
+  });
+  afterEach(async () => {
+    await receiver.stop();
+    await stack.stop();
+  });
+  afterAll(() => postgres.close());
+
+  /** Resolves once all of these events are delivered. */
+  async function publish(count: number): Promise<readonly string[]> {
+    const publishing = Array.from({ length: count }, () =>
+      stack.client.publish(QUICK_WIN.type, QUICK_WIN.data),
+    );
+    const ids = await Promise.all(publishing);
+    await until(async () => (ids.every((id) => receivedIds().includes(id)) ? true : undefined));
+    return ids;
+  }
+
+  const receivedIds = () => receiver.requests.map(({ headers }) => headers['webhook-id']);
+
+  async function exported(): Promise<readonly Archived[]> {
+    const response = await stack.client.fetch('/v1/deliveries/export');
+    const lines = (await response.text()).split('\n').filter((line) => line !== '');
+    return sorted(
+      lines.map((line) => {
+        const { attempt, ...rest } = JSON.parse(line) as Line;
+        return {
+          delivery: rest.delivery_id,
+          number: Number(attempt.number),
+          started: Date.parse(String(attempt.started_at)),
+          of: [
+            ...[rest.event_id, rest.webhook_id, rest.type, Date.parse(rest.created_at)],
+            ...[
+              attempt.trigger,
+              attempt.worker,
+              attempt.duration_ms,
+              attempt.outcome,
+              attempt.response_status,
+            ],
+            ...[attempt.response_headers, attempt.response_body, attempt.error],
+          ],
+        };
+      }),
+    );
+  }
+
+  async function archived(): Promise<readonly Archived[]> {
+    const rows = await postgres
+      .query<Record<string, unknown>>('SELECT * FROM webhook_attempts')
+      .catch(() => []);
+    return sorted(
+      rows.map((row) => ({
+        delivery: String(row.delivery_id),
+        number: Number(row.number),
+        started: Number(row.started_at),
+        of: [
+          ...[row.event_id, row.webhook_id, row.type, Number(row.accepted_at)],
+          ...[row.trigger, row.worker, row.duration_ms, row.outcome, row.response_status],
+          ...[row.response_headers, row.response_body, row.error],
+        ],
+      })),
+    );
+  }
+
+  const sorted = (attempts: readonly Archived[]) =>
+    attempts.toSorted((a, b) => a.delivery.localeCompare(b.delivery) || a.started - b.started);
+
+  /** Resolves once the stream is empty: all that was recorded is in the archive, or was put aside. */
+  async function untilArchived(): Promise<void> {
+    await until(async () =>
+      (await stack.redis.client.xlen(keys.attemptsToArchive)) === 0 ? true : undefined,
+    );
+  }
+
+  async function untilDelivered(webhookId: string, eventIds: readonly string[]): Promise<void> {
+    for (const id of eventIds) await stack.client.waitForStatus(webhookId, id, 'delivered');
+  }
+
+  it('has every attempt as it is on record, those of two workers, in the partition of its day', async () => {
+    await Promise.all([stack.startWorker(), stack.startWorker()]);
+    const webhook = await stack.client.register(receiver.url);
+    const ids = await publish(60);
+    await untilDelivered(webhook.id, ids);
+    await untilArchived();
+    const attempts = await exported();
+    expect(attempts.length).toBeGreaterThan(60);
+    expect(await archived()).toEqual(attempts);
+
+    const days = new Set(attempts.map(({ started }) => new Date(started).toISOString().slice(0, 10)));
+    const partitions = await postgres.query<{ name: string }>(
+      `SELECT DISTINCT tableoid::regclass::text AS name FROM webhook_attempts ORDER BY 1`,
+    );
+    expect(partitions.map(({ name }) => name)).toEqual(
+      [...days].toSorted().map((day) => `webhook_attempts_${day.replaceAll('-', '')}`),
+    );
+    expect(await postgres.query('SELECT DISTINCT account_id FROM webhook_attempts')).toEqual([
+      { account_id: 'default' },
+    ]);
+  });
+
+  it('holds up no delivery while it is away, and has everything once it is back', async () => {
+    const worker = await stack.startWorker();
+    const webhook = await stack.client.register(receiver.url);
+    await untilDelivered(webhook.id, await publish(10));
+    await untilArchived();
+    await postgres.kill();
+
+    const ids = await publish(30);
+    await untilDelivered(webhook.id, ids);
+    await worker.waitForLine((line) => line.message === 'archive.failed');
+    expect(await stack.redis.client.xlen(keys.attemptsToArchive)).toBeGreaterThanOrEqual(30);
+
+    await postgres.start();
+    await untilArchived();
+    expect(await archived()).toEqual(await exported());
+  });
+
+  it('has every attempt once though a worker is killed in the middle of a batch', async () => {
+    const doomed = await stack.startWorker();
+    const webhook = await stack.client.register(receiver.url);
+    await untilDelivered(webhook.id, await publish(5));
+    await untilArchived();
+
+    const locking = new Client({ connectionString: postgres.url });
+    await locking.connect();
+    await locking.query('BEGIN');
+    await locking.query('LOCK TABLE webhook_attempts');
+    const ids = await publish(20);
+    await until(async () => {
+      const waiting = await postgres.query(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+      return waiting.length > 0 ? true : undefined;
+    });
+    await doomed.end('SIGKILL');
+    await locking.query('COMMIT');
+    await locking.end();
+
+    await ageWhatIsTaken();
+    await stack.startWorker();
+    await untilDelivered(webhook.id, ids);
+    await untilArchived();
+    const attempts = await exported();
+    expect(await archived()).toEqual(attempts);
+    expect(new Set(attempts.map(({ delivery, started }) => `${delivery} ${started}`)).size).toBe(
+      attempts.length,
+    );
+  });
+
+  // A minute has to pass before it is taken over.
+  async function ageWhatIsTaken(): Promise<void> {
+    const stream = keys.attemptsToArchive;
+    const taken = await stack.redis.client.xpending(stream, 'archivers', '-', '+', 1_000);
+    for (const [id, consumer] of taken as [string, string][]) {
+      await stack.redis.client.xclaim(stream, 'archivers', consumer, 0, id, 'IDLE', 60_000, 'JUSTID');
+    }
+    expect(taken.length).toBeGreaterThan(0);
+  }
+
+  it('goes on after what it can not store: NUL in an answer, and what is no attempt at all', async () => {
+    const odd = await startHttpServer((_request, response) => {
+      response.writeHead(404, { 'content-type': 'text/plain' }).end('a\0b');
+    });
+    await stack.redis.client.xadd(keys.attemptsToArchive, '*', 'hello', 'world');
+    await stack.startWorker();
+    const webhook = await stack.client.register(`http://127.0.0.1:${odd.port}`);
+    const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+    await stack.client.waitForStatus(webhook.id, eventId, 'exhausted');
+    await untilArchived();
+    expect(
+      await postgres.query('SELECT number, response_body FROM webhook_attempts ORDER BY number'),
+    ).toEqual([
+      { number: 1, response_body: 'a\uFFFDb' },
+      { number: 2, response_body: 'a\uFFFDb' },
+    ]);
+    expect(await stack.redis.client.xlen(keys.attemptsNotArchived)).toBe(1);
+    await odd.close();
+  });
+
+  it('costs nothing when there is none: nothing is put into the stream', async () => {
+    await stack.startWorker({ ARCHIVE_DATABASE_URL: '' });
+    const webhook = await stack.client.register(receiver.url);
+    await untilDelivered(webhook.id, await publish(3));
+    expect(await stack.redis.client.exists(keys.attemptsToArchive)).toBe(0);
+  });
+
+  it('ends with its worker at SIGTERM, also while the database is away, and shows no password', async () => {
+    await postgres.kill();
+    const worker = await stack.startWorker({
+      ARCHIVE_DATABASE_URL: postgres.url.replace('postgres@', 'postgres:hunter2@'),
+    });
+    await stack.client.register(receiver.url);
+    await publish(1);
+    await worker.waitForLine((line) => line.message === 'archive.failed');
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(worker.output).not.toContain('hunter2');
+    await postgres.start();
+  });
+});
