@@ -40,7 +40,11 @@ describePostgres('the archive of attempts', () => {
       workers: 0,
       environment: { ARCHIVE_DATABASE_URL: postgres.url, RETRY_SCHEDULE: '20ms', JOB_LOCK_DURATION: '2s' },
     });
-    receiver = await Receiver.start((_request, count) => (count % 3 === 0 ? 500 : 204));
+    const seen = new Set<unknown>();
+    receiver = await Receiver.start(({ headers }) => {
+      const isFirst = seen.size < seen.add(headers['webhook-id']).size;
+      return isFirst && seen.size % 3 === 0 ? 500 : 204;
+    });
   });
   afterEach(async () => {
     await receiver.stop();
@@ -48,17 +52,18 @@ describePostgres('the archive of attempts', () => {
   });
   afterAll(() => postgres.close());
 
-  /** Resolves once all of these events are delivered. */
-  async function publish(count: number): Promise<readonly string[]> {
+  /** Publishes so many events, and resolves once all that the webhook has are delivered. */
+  async function deliver(webhookId: string, count: number): Promise<void> {
     const publishing = Array.from({ length: count }, () =>
       stack.client.publish(QUICK_WIN.type, QUICK_WIN.data),
     );
     const ids = await Promise.all(publishing);
-    await until(async () => (ids.every((id) => receivedIds().includes(id)) ? true : undefined));
-    return ids;
+    await until(async () => {
+      const deliveries = await stack.client.listDeliveries(webhookId);
+      const delivered = deliveries.filter(({ status }) => status === 'delivered');
+      return ids.every((id) => delivered.some(({ event_id }) => event_id === id)) ? true : undefined;
+    });
   }
-
-  const receivedIds = () => receiver.requests.map(({ headers }) => headers['webhook-id']);
 
   async function exported(): Promise<readonly Archived[]> {
     const response = await stack.client.fetch('/v1/deliveries/export');
@@ -114,18 +119,13 @@ describePostgres('the archive of attempts', () => {
     );
   }
 
-  async function untilDelivered(webhookId: string, eventIds: readonly string[]): Promise<void> {
-    for (const id of eventIds) await stack.client.waitForStatus(webhookId, id, 'delivered');
-  }
-
   it('has every attempt as it is on record, those of two workers, in the partition of its day', async () => {
     await Promise.all([stack.startWorker(), stack.startWorker()]);
     const webhook = await stack.client.register(receiver.url);
-    const ids = await publish(60);
-    await untilDelivered(webhook.id, ids);
+    await deliver(webhook.id, 40);
     await untilArchived();
     const attempts = await exported();
-    expect(attempts.length).toBeGreaterThan(60);
+    expect(attempts.length).toBeGreaterThan(40);
     expect(await archived()).toEqual(attempts);
 
     const days = new Set(attempts.map(({ started }) => new Date(started).toISOString().slice(0, 10)));
@@ -143,14 +143,13 @@ describePostgres('the archive of attempts', () => {
   it('holds up no delivery while it is away, and has everything once it is back', async () => {
     const worker = await stack.startWorker();
     const webhook = await stack.client.register(receiver.url);
-    await untilDelivered(webhook.id, await publish(10));
+    await deliver(webhook.id, 5);
     await untilArchived();
     await postgres.kill();
 
-    const ids = await publish(30);
-    await untilDelivered(webhook.id, ids);
+    await deliver(webhook.id, 20);
     await worker.waitForLine((line) => line.message === 'archive.failed');
-    expect(await stack.redis.client.xlen(keys.attemptsToArchive)).toBeGreaterThanOrEqual(30);
+    expect(await stack.redis.client.xlen(keys.attemptsToArchive)).toBeGreaterThanOrEqual(20);
 
     await postgres.start();
     await untilArchived();
@@ -160,14 +159,14 @@ describePostgres('the archive of attempts', () => {
   it('has every attempt once though a worker is killed in the middle of a batch', async () => {
     const doomed = await stack.startWorker();
     const webhook = await stack.client.register(receiver.url);
-    await untilDelivered(webhook.id, await publish(5));
+    await deliver(webhook.id, 5);
     await untilArchived();
 
     const locking = new Client({ connectionString: postgres.url });
     await locking.connect();
     await locking.query('BEGIN');
     await locking.query('LOCK TABLE webhook_attempts');
-    const ids = await publish(20);
+    await deliver(webhook.id, 20);
     await until(async () => {
       const waiting = await postgres.query(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
       return waiting.length > 0 ? true : undefined;
@@ -178,7 +177,6 @@ describePostgres('the archive of attempts', () => {
 
     await ageWhatIsTaken();
     await stack.startWorker();
-    await untilDelivered(webhook.id, ids);
     await untilArchived();
     const attempts = await exported();
     expect(await archived()).toEqual(attempts);
@@ -220,7 +218,7 @@ describePostgres('the archive of attempts', () => {
   it('costs nothing when there is none: nothing is put into the stream', async () => {
     await stack.startWorker({ ARCHIVE_DATABASE_URL: '' });
     const webhook = await stack.client.register(receiver.url);
-    await untilDelivered(webhook.id, await publish(3));
+    await deliver(webhook.id, 3);
     expect(await stack.redis.client.exists(keys.attemptsToArchive)).toBe(0);
   });
 
@@ -229,8 +227,8 @@ describePostgres('the archive of attempts', () => {
     const worker = await stack.startWorker({
       ARCHIVE_DATABASE_URL: postgres.url.replace('postgres@', 'postgres:hunter2@'),
     });
-    await stack.client.register(receiver.url);
-    await publish(1);
+    const webhook = await stack.client.register(receiver.url);
+    await deliver(webhook.id, 1);
     await worker.waitForLine((line) => line.message === 'archive.failed');
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(worker.output).not.toContain('hunter2');
