@@ -229,7 +229,6 @@ export async function composeWorker(
     endpointStore,
     deliveryStore,
     archiveStream,
-    breakerStore,
     windows,
     lanes,
     admit: createAdmit(gate),

@@ -1,5 +1,10 @@
 import { databaseUrlSchema } from '@webhooks/core/archive/database-url';
-import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/config/common-settings';
+import {
+  commonSettings,
+  maxEventBytesSchema,
+  portSchema,
+  retryScheduleSchema,
+} from '@webhooks/core/config/common-settings';
 import { durationOrNeverSchema, durationSchema } from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
@@ -55,13 +60,7 @@ const settings = z.object({
   DISABLE_FAILURE_SPAN: durationSchema.default(12 * HOUR),
   /** For how long a worker owns a job before it has to say that it is still at it. */
   JOB_LOCK_DURATION: durationSchema.default(30_000),
-  /** The longest event taken off the queue, in bytes of the body that is delivered. */
-  MAX_EVENT_BYTES: z.coerce
-    .number()
-    .int()
-    .min(1_024)
-    .max(10 * 1024 * 1024)
-    .default(256 * 1024),
+  MAX_EVENT_BYTES: maxEventBytesSchema,
   /** The PostgreSQL database that every attempt is archived in; without one none is. */
   ARCHIVE_DATABASE_URL: databaseUrlSchema.optional(),
   SIGNATURE_HEADER: z
