@@ -92,13 +92,14 @@ const REPLAY_CONCURRENCY = 8;
 // healthy receiver takes to answer.
 const ENDPOINT_SHARE = 4;
 const PLACE_PATIENCE_MS = 100;
+// Endpoints that nothing is known of yet may hold half of the fast lane's slots together.
+const STRANGERS_SHARE = 2;
+
 // One statement for all of them: more at once would save little, and hold up the process while they are put together.
 const MAX_ARCHIVE_BATCH = 500;
 const ARCHIVE_BATCH_BYTES = 8 * 1024 * 1024;
 // Several times as long as the archiver waits for something to come.
 const ARCHIVE_SILENCE_MS = 10_000;
-// Endpoints that nothing is known of yet may hold half of the fast lane's slots together.
-const STRANGERS_SHARE = 2;
 
 /** Builds and starts the worker: the only place where its parts are made and wired. */
 export async function composeWorker(

@@ -18,7 +18,9 @@ export function statusAfter({ kind }: Decision): DeliveryStatus {
       return 'pending';
     case 'stays_delivered':
       return 'delivered';
-    default:
+    case 'delivered':
+    case 'aborted':
+    case 'exhausted':
       return kind;
   }
 }
