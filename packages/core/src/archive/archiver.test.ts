@@ -38,8 +38,10 @@ function buildTable() {
     rows,
     batches,
     isAway: false,
+    /** It is away once it has stored so many batches. */
+    awayAfter: Number.POSITIVE_INFINITY,
     async insert(given: readonly AttemptRow[]): Promise<InsertResult> {
-      if (table.isAway) throw new Error('no archive');
+      if (table.isAway || batches.length >= table.awayAfter) throw new Error('no archive');
       if (given.some(({ response_body }) => response_body === 'poison')) {
         return { kind: 'refused', reason: '22000: poison' };
       }
@@ -144,6 +146,19 @@ it('puts aside a row that the table does not take, with the reason, and archives
     { reason: '22000: poison' },
     { reason: '22000: poison' },
   ]);
+});
+
+it('puts aside and counts everything once, though the archive went away in the middle of a batch', async () => {
+  const { archiver, table, stream, signals } = buildArchiver();
+  await addAll(['poison', 'a', 'b'].map((body) => buildRecord(body)));
+  table.awayAfter = 1;
+  await expect(archiver.runOnce()).rejects.toThrow('no archive');
+  table.awayAfter = Number.POSITIVE_INFINITY;
+  await archiver.runOnce();
+  expect(await stream.count()).toBe(0);
+  expect(await redis.client.xlen(keys.attemptsNotArchived)).toBe(1);
+  expect(signals.named('archive.refused')).toHaveLength(1);
+  expect(signals.named('attempts.archived').reduce((sum, { count }) => sum + count, 0)).toBe(2);
 });
 
 it('puts aside what is no record of an attempt', async () => {

@@ -120,8 +120,8 @@ export class Archiver {
   async #insert(batch: readonly Batch[]): Promise<void> {
     const result = await this.options.table.insert(batch.map(({ row }) => row));
     if (result.kind === 'stored') {
-      await this.options.stream.forget(batch.map(({ entry }) => entry.id));
-      this.options.emit({ name: 'attempts.archived', count: batch.length });
+      const count = await this.options.stream.forget(batch.map(({ entry }) => entry.id));
+      if (count > 0) this.options.emit({ name: 'attempts.archived', count });
       return;
     }
     const [only] = batch;
@@ -132,7 +132,7 @@ export class Archiver {
   }
 
   async #putAside(entry: StreamEntry, reason: string): Promise<void> {
-    await this.options.stream.putAside(entry, reason);
-    this.options.emit({ name: 'archive.refused', entryId: entry.id, reason });
+    const wasThere = await this.options.stream.putAside(entry, reason);
+    if (wasThere) this.options.emit({ name: 'archive.refused', entryId: entry.id, reason });
   }
 }

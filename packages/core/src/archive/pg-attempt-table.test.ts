@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '../testing/postgres-server';
 import type { AttemptRow } from './attempt-row';
 import { PgAttemptTable } from './pg-attempt-table';
@@ -157,6 +158,14 @@ describePostgres("the archive's table", () => {
     await table.insert([buildRow()]);
     await postgres.query('ALTER TABLE webhook_attempts ADD CONSTRAINT few CHECK (number < 3)');
     expect(await table.insert([buildRow({ number: 3 })])).toMatchObject({ kind: 'refused' });
+    expect(await table.insert([buildRow({ number: 2 })])).toEqual({ kind: 'stored' });
+  });
+
+  it('refuses what is too long for an index that the operator added', async () => {
+    await table.insert([buildRow()]);
+    await postgres.query('CREATE INDEX ON webhook_attempts (response_body)');
+    const response_body = randomBytes(2_000).toString('hex');
+    expect(await table.insert([buildRow({ number: 2, response_body })])).toMatchObject({ kind: 'refused' });
   });
 
   it('throws when the database is away, and goes on once it is back', async () => {

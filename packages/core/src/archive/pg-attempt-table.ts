@@ -91,9 +91,9 @@ export class PgAttemptTable {
       await this.#pool.query(INSERT, [JSON.stringify(rows)]);
       return { kind: 'stored' };
     } catch (error) {
+      if (isRefusal(error)) return { kind: 'refused', reason: `${error.code}: ${error.message}` };
       // Somebody may have taken partitions away, or the table: the next time it is looked after.
       this.#days.clear();
-      if (isRefusal(error)) return { kind: 'refused', reason: `${error.code}: ${error.message}` };
       throw error;
     }
   }
@@ -149,12 +149,15 @@ function dayOf({ started_at }: AttemptRow): string {
   return started_at.slice(0, '2026-11-21'.length);
 }
 
-// Data exceptions and broken constraints; that there is no partition counts as one without a name.
+// Data exceptions, broken constraints, and what is too long for an index, by their classes; that there is no partition
+// counts as a constraint without a name.
+const REFUSALS = ['22', '23', '54'];
+
 function isRefusal(error: unknown): error is DatabaseError {
   if (!(error instanceof DatabaseError)) return false;
   const { code = '', constraint } = error;
   const isPartitionMissing = code === '23514' && constraint === undefined;
-  return (code.startsWith('22') || code.startsWith('23')) && !isPartitionMissing;
+  return REFUSALS.includes(code.slice(0, 2)) && !isPartitionMissing;
 }
 
 function definitionOf(columns: Readonly<Record<string, string>>): string {

@@ -18,13 +18,14 @@ const REASON = 'reason';
 // KEYS: the stream. ARGV: the group, the entries.
 const FORGET = `
   redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 2))
-  redis.call('XDEL', KEYS[1], unpack(ARGV, 2))`;
+  return redis.call('XDEL', KEYS[1], unpack(ARGV, 2))`;
 
 // KEYS: the stream, that of what was refused. ARGV: the group, the entry, its fields.
 const PUT_ASIDE = `
-  redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
   redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
-  redis.call('XDEL', KEYS[1], ARGV[2])`;
+  if redis.call('XDEL', KEYS[1], ARGV[2]) == 0 then return 0 end
+  redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
+  return 1`;
 
 // One that still holds entries must stay: they would be lost to the others with it. KEYS: the stream. ARGV: the group, for
 // how long it has to have been silent, the only one that is meant ('': any).
@@ -68,15 +69,15 @@ export function createRedisArchiveStream(redis: RedisClient) {
       return takenOverSchema.parse(reply)[1].filter((entry) => entry !== undefined);
     },
 
-    /** They are archived. */
-    async forget(ids: readonly string[]): Promise<void> {
-      if (ids.length > 0) await redis.eval(FORGET, 1, stream, GROUP, ...ids);
+    /** They are archived. Gives how many of them were still there: not those that another one was quicker with. */
+    async forget(ids: readonly string[]): Promise<number> {
+      return Number(await redis.eval(FORGET, 1, stream, GROUP, ...ids));
     },
 
-    /** What no archive will have; it is kept, so that somebody can look at it. */
-    async putAside({ id, fields }: StreamEntry, reason: string): Promise<void> {
+    /** What no archive will have; it is kept, so that somebody can look at it. Whether it was still there. */
+    async putAside({ id, fields }: StreamEntry, reason: string): Promise<boolean> {
       const aside = keys.attemptsNotArchived;
-      await redis.eval(PUT_ASIDE, 2, stream, aside, GROUP, id, ...fields, REASON, reason);
+      return (await redis.eval(PUT_ASIDE, 2, stream, aside, GROUP, id, ...fields, REASON, reason)) === 1;
     },
 
     /** Those that hold nothing: this one, or with none named all that have been silent for so long. */
