@@ -29,21 +29,20 @@ export function readAttemptRow(fields: readonly string[]): AttemptRow {
   const { attempts, nextAttemptAt } = readLog(record.attempt);
   const [attempt] = attempts;
   if (!attempt) throw new Error('It holds no attempt.');
-  const row = {
+  return {
     account_id: record.account,
     delivery_id: deliveryIdOf({ eventId: record.event, endpointId: record.endpoint }),
     event_id: record.event,
     webhook_id: record.endpoint,
-    type: record.type,
+    type: storable(record.type),
     accepted_at: record.accepted,
     status: record.status,
     next_attempt_at: nextAttemptAt === undefined ? null : timeSchema.parse(nextAttemptAt),
     ...columnsOf(attempt),
   };
-  return toStorable(row);
 }
 
-function columnsOf({ timings = {}, ...attempt }: Attempt) {
+function columnsOf({ timings = {}, responseHeaders, ...attempt }: Attempt) {
   return {
     number: attempt.number,
     trigger: attempt.trigger ?? 'schedule',
@@ -55,11 +54,11 @@ function columnsOf({ timings = {}, ...attempt }: Attempt) {
     tls_ms: timings.tlsMs ?? null,
     first_byte_ms: timings.firstByteMs ?? null,
     outcome: attempt.outcome,
-    added_headers: attempt.addedHeaders ?? null,
+    added_headers: attempt.addedHeaders?.map(storable) ?? null,
     response_status: attempt.responseStatus ?? null,
-    response_headers: attempt.responseHeaders ?? null,
-    response_body: attempt.responseBody ?? null,
-    error: attempt.error ?? null,
+    response_headers: responseHeaders === undefined ? null : storableValues(responseHeaders),
+    response_body: attempt.responseBody === undefined ? null : storable(attempt.responseBody),
+    error: attempt.error === undefined ? null : storable(attempt.error),
   };
 }
 
@@ -67,10 +66,12 @@ function columnsOf({ timings = {}, ...attempt }: Attempt) {
 const UNSTORABLE = /\p{Surrogate}|\0/gu;
 const REPLACEMENT = '\uFFFD';
 
-function toStorable<Row>(row: Row): Row {
-  const replaced = (_name: string, value: unknown) =>
-    typeof value === 'string' ? value.replace(UNSTORABLE, REPLACEMENT) : value;
-  return JSON.parse(JSON.stringify(row, replaced)) as Row;
+function storable(text: string): string {
+  return text.replace(UNSTORABLE, REPLACEMENT);
+}
+
+function storableValues(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, storable(text)]));
 }
 
 function toObject(fields: readonly string[]): Record<string, string | undefined> {
