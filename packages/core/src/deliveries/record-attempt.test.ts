@@ -49,7 +49,7 @@ function arrange({ isArchived = true } = {}) {
     healthRecorder: { record: () => {} },
     clock: () => NOW,
   });
-  return { recordAttempt, run, event };
+  return { recordAttempt, run, event, client };
 }
 
 it.each<[Decision, object]>([
@@ -80,15 +80,17 @@ it.each<[Decision, object]>([
 );
 
 it('has an attempt on its way to the archive before it is on record', async () => {
-  const { recordAttempt, run, event } = arrange();
+  const { recordAttempt, run, event, client } = arrange();
+  await client.ping();
   const commands: string[] = [];
-  const monitor = await redis.client.monitor();
-  willClose({ close: () => monitor.disconnect() });
-  monitor.on('monitor', (_time: string, [command = '']: string[]) => commands.push(command.toLowerCase()));
+  const { sendCommand } = client;
+  client.sendCommand = function noted(this: typeof client, ...given: Parameters<typeof sendCommand>) {
+    commands.push(given[0].name);
+    return Reflect.apply(sendCommand, this, given) as ReturnType<typeof sendCommand>;
+  };
   for (const number of [1, 2]) {
     await recordAttempt({ run, event }, buildAcceptedAttempt({ number }), { kind: 'delivered' });
   }
-  while (!commands.includes('append')) await redis.client.ping();
   const writes = commands.filter((command) => ['xadd', 'set', 'append'].includes(command));
   expect(writes).toEqual(['xadd', 'set', 'xadd', 'set', 'append']);
 });
