@@ -6,6 +6,8 @@ import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
+import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
 import { createExportAttempts } from '@webhooks/core/deliveries/export-attempts';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
@@ -32,11 +34,13 @@ import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store'
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
+import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
 import { createManageReplays } from '@webhooks/core/replays/manage-replays';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -177,12 +181,15 @@ describe('when Redis falls silent after a key was found', () => {
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
     const resendQueue = willClose(new BullmqResendQueue({ redis, prefix: 'bull' }));
     const replayQueue = willClose(new BullmqReplayQueue({ redis, prefix: 'bull' }));
+    const deadLetterStore = willClose(createBullmqDeadLetterStore({ redis, prefix: 'bull' }, clock));
+    const replayStore = createRedisReplayStore(redis, 60_000);
+    const turnStore = createRedisTurnStore(redis);
     const endpoints = createManageEndpoints({
       endpointStore,
       deliveryStore,
       healthStore,
       breakerStore,
-      turnStore: createRedisTurnStore(redis),
+      turnStore,
       requireKnownFilters: createRequireKnownFilters(eventTypeStore),
       removeGate: createRedisRemoveGate(redis),
       wakeQueue,
@@ -216,7 +223,7 @@ describe('when Redis falls silent after a key was found', () => {
         }),
         replays: createManageReplays({
           endpointStore,
-          replayStore: createRedisReplayStore(redis, 60_000),
+          replayStore,
           replayQueue,
           clock,
           emit,
@@ -227,6 +234,12 @@ describe('when Redis falls silent after a key was found', () => {
         apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
         accounts: createManageAccounts({ accountStore, newId, clock }),
         eventTypes,
+        deadLetters: createManageDeadLetters({
+          deadLetterStore,
+          cancelDelivery: createCancelDelivery({ deliveryStore, turnStore, wakeQueue, clock, emit }),
+          cancelReplay: createCancelReplay({ replayStore, clock, emit }),
+          emit,
+        }),
         clock,
       }),
       probes: { registry: new Registry(), isReady: async () => true },

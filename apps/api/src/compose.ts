@@ -11,6 +11,8 @@ import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createNoteUse } from '@webhooks/core/api-keys/note-use';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
+import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
 import { createExportAttempts } from '@webhooks/core/deliveries/export-attempts';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
@@ -40,6 +42,7 @@ import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
+import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
@@ -48,6 +51,7 @@ import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
+import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
 import { createManageReplays } from '@webhooks/core/replays/manage-replays';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -108,13 +112,16 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const resendQueue = new BullmqResendQueue(queues);
   const replayQueue = new BullmqReplayQueue(queues);
+  const replayStore = createRedisReplayStore(storeRedis, config.RETENTION);
+  const turnStore = createRedisTurnStore(storeRedis);
+  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
 
   const endpoints = createManageEndpoints({
     endpointStore,
     deliveryStore,
     healthStore,
     breakerStore,
-    turnStore: createRedisTurnStore(storeRedis),
+    turnStore,
     requireKnownFilters: createRequireKnownFilters(eventTypeStore),
     removeGate: createRedisRemoveGate(storeRedis),
     wakeQueue,
@@ -164,7 +171,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       }),
       replays: createManageReplays({
         endpointStore,
-        replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
+        replayStore,
         replayQueue,
         clock,
         emit,
@@ -182,6 +189,12 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
       accounts: createManageAccounts({ accountStore, newId, clock }),
       eventTypes,
+      deadLetters: createManageDeadLetters({
+        deadLetterStore,
+        cancelDelivery: createCancelDelivery({ deliveryStore, turnStore, wakeQueue, clock, emit }),
+        cancelReplay: createCancelReplay({ replayStore, clock, emit }),
+        emit,
+      }),
       clock,
     }),
     probes: {
@@ -225,7 +238,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [eventQueue, wakeQueue, resendQueue, replayQueue].map((queue) => queue.close()),
+            [eventQueue, wakeQueue, resendQueue, replayQueue, deadLetterStore].map((queue) => queue.close()),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },

@@ -138,7 +138,7 @@ export async function composeWorker(
   const resendQueue = new BullmqResendQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const eventHorizon = new BullmqEventHorizon(queues);
-  const deadLetters = new BullmqDeadLetters(queues);
+  const deadLetters = new BullmqDeadLetters(queues, clock);
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
   const archive = composeArchive(config, { connection, workerId, clock, emit });

@@ -1,5 +1,6 @@
 import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import type { ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
 import type { ExportAttempts } from '@webhooks/core/deliveries/export-attempts';
 import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import type { Redeliver } from '@webhooks/core/deliveries/redeliver';
@@ -20,10 +21,12 @@ import { createReplay } from './create-replay';
 import { createWebhook } from './create-webhook';
 import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
+import { dropDeadLetter } from './drop-dead-letter';
 import { enableWebhook } from './enable-webhook';
 import { exportDeliveries } from './export-deliveries';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
+import { listDeadLetters } from './list-dead-letters';
 import { listEventDeliveries } from './list-event-deliveries';
 import { listEventTypes } from './list-event-types';
 import { listEvents } from './list-events';
@@ -34,6 +37,7 @@ import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
 import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
+import { readDeadLetter } from './read-dead-letter';
 import { readDelivery } from './read-delivery';
 import { readEvent } from './read-event';
 import { readEventType } from './read-event-type';
@@ -41,6 +45,7 @@ import { readReplay } from './read-replay';
 import { readWebhook } from './read-webhook';
 import { readWebhookSecret } from './read-webhook-secret';
 import { redeliverDelivery } from './redeliver-delivery';
+import { redriveDeadLetter } from './redrive-dead-letter';
 import { revokeApiKey } from './revoke-api-key';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
 import { testWebhook } from './test-webhook';
@@ -60,13 +65,14 @@ export interface RouteDeps {
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
   readonly eventTypes: EventTypes;
+  readonly deadLetters: ManageDeadLetters;
   readonly clock: Clock;
 }
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { endpoints, readHealth, deliveries, redeliver, replays, events, acceptEvents, testEndpoint } = deps;
-  const { urlRules, apiKeys, accounts, eventTypes, exportAttempts, clock } = deps;
+  const { urlRules, apiKeys, accounts, eventTypes, exportAttempts, deadLetters, clock } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -100,5 +106,9 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     createAccount(accounts), //              POST   /v1/accounts
     listAccounts(accounts), //               GET    /v1/accounts
     readAccount(accounts), //                GET    /v1/accounts/:id
+    listDeadLetters(deadLetters), //         GET    /v1/dead-letters
+    readDeadLetter(deadLetters), //          GET    /v1/dead-letters/:id
+    redriveDeadLetter(deadLetters), //       POST   /v1/dead-letters/:id/redrive
+    dropDeadLetter(deadLetters), //          DELETE /v1/dead-letters/:id
   ];
 }

@@ -10,7 +10,7 @@ import { type RequestTrigger, type Trigger, triggerSchema } from './trigger';
  * ```
  *              ┌──────── retry ────────┐
  *   (fan-out) ─▶ pending ──▶ attempt ──┴─▶ delivered | exhausted | aborted
- *                  └── endpoint deleted ─▶ cancelled
+ *                  └── endpoint deleted, dead letter dropped ─▶ cancelled
  * ```
  *
  * Whatever its end was, somebody may request it once more: it is pending again, and its schedule begins anew. One that

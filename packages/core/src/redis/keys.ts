@@ -34,6 +34,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `turn:{endpoint}` | string | the delivery whose turn it is, if they go one at a time | until that has ended |
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
+ * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
  * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
  *
@@ -67,6 +68,7 @@ export const keys = {
   health: (endpoint: EndpointId) => `health:{${endpoint}}`,
   // In the slot of BullMQ's own keys in a Cluster: it is read together with them.
   putBackEvents: 'put-back-events:{bull}',
+  rejectedJobs: 'rejected-jobs:{bull}',
   attemptsToArchive: 'attempts-to-archive:{archive}',
   attemptsNotArchived: 'attempts-not-archived:{archive}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,

@@ -37,6 +37,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'archive.failed':
     case 'archive.refused':
     case 'event.rejected':
+    case 'dead_letter.displaced':
     case 'delivery.blocked':
     case 'delivery.unsent':
     case 'redis.error':
@@ -64,6 +65,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'event.accepted':
     case 'operational_event.raised':
     case 'replay.ended':
+    case 'dead_letter.redriven':
+    case 'dead_letter.dropped':
     case 'process.started':
     case 'process.stopping':
     case 'process.stopped':
