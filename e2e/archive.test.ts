@@ -1,8 +1,10 @@
 import { keys } from '@webhooks/core/redis/keys';
+import { createClosables } from '@webhooks/core/testing/closables';
 import { startHttpServer } from '@webhooks/core/testing/local-server';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@webhooks/core/testing/postgres-server';
 import { Client } from 'pg';
 import { Receiver } from './support/receiver';
+import { RedisCluster } from './support/redis-cluster';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 import { until } from './support/until';
@@ -36,21 +38,31 @@ describePostgres('the archive of attempts', () => {
   });
   beforeEach(async () => {
     await postgres.query('DROP TABLE IF EXISTS webhook_attempts');
-    stack = await Stack.start({
-      workers: 0,
-      environment: { ARCHIVE_DATABASE_URL: postgres.url, RETRY_SCHEDULE: '20ms', JOB_LOCK_DURATION: '2s' },
-    });
+    stack = await startStack();
     const seen = new Set<unknown>();
     receiver = await Receiver.start(({ headers }) => {
       const isFirst = seen.size < seen.add(headers['webhook-id']).size;
       return isFirst && seen.size % 3 === 0 ? 500 : 204;
     });
   });
+  const { willClose, closeAll } = createClosables();
   afterEach(async () => {
     await receiver.stop();
     await stack.stop();
+    await closeAll();
   });
   afterAll(() => postgres.close());
+
+  const startStack = (environment: Readonly<Record<string, string>> = {}, workers = 0) =>
+    Stack.start({
+      workers,
+      environment: {
+        ARCHIVE_DATABASE_URL: postgres.url,
+        RETRY_SCHEDULE: '20ms',
+        JOB_LOCK_DURATION: '2s',
+        ...environment,
+      },
+    });
 
   /** Publishes so many events, and resolves once all that the webhook has are delivered. */
   async function deliver(webhookId: string, count: number): Promise<void> {
@@ -196,9 +208,11 @@ describePostgres('the archive of attempts', () => {
   }
 
   it('goes on after what it can not store: NUL in an answer, and what is no attempt at all', async () => {
-    const odd = await startHttpServer((_request, response) => {
-      response.writeHead(404, { 'content-type': 'text/plain' }).end('a\0b');
-    });
+    const odd = willClose(
+      await startHttpServer((_request, response) => {
+        response.writeHead(404, { 'content-type': 'text/plain' }).end('a\0b');
+      }),
+    );
     await stack.redis.client.xadd(keys.attemptsToArchive, '*', 'hello', 'world');
     await stack.startWorker();
     const webhook = await stack.client.register(`http://127.0.0.1:${odd.port}`);
@@ -212,7 +226,18 @@ describePostgres('the archive of attempts', () => {
       { number: 2, response_body: 'a\uFFFDb' },
     ]);
     expect(await stack.redis.client.xlen(keys.attemptsNotArchived)).toBe(1);
-    await odd.close();
+  });
+
+  it('is filled from a Redis Cluster, where the stream and the logs are on several nodes', async () => {
+    const cluster = await RedisCluster.start();
+    willClose({ close: () => cluster.remove() });
+    await stack.stop();
+    stack = await startStack({ REDIS_URL: cluster.url }, 2);
+    const webhook = await stack.client.register(receiver.url);
+    await deliver(webhook.id, 20);
+    const attempts = await exported();
+    await until(async () => ((await archived()).length >= attempts.length ? true : undefined));
+    expect(await archived()).toEqual(attempts);
   });
 
   it('costs nothing when there is none: nothing is put into the stream', async () => {
