@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
 import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
 import { createPromApiMetrics, createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { collectDefaultMetrics, Registry as PromRegistry, type Registry } from 'prom-client';
@@ -75,6 +76,7 @@ function workerRegistry(): Registry {
   collectDefaultMetrics({ register: registry });
   createPromWorkerMetrics(registry);
   registerPromQueueDepth(registry, { read: async () => [] });
+  registerPromArchiveBacklog(registry, { count: async () => 0 });
   return registry;
 }
 

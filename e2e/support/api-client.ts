@@ -35,6 +35,11 @@ export class ApiClient {
     private readonly apiKey: string,
   ) {}
 
+  /** An answer as it comes, for what is not JSON. */
+  async fetch(path: string): Promise<Response> {
+    return await fetch(this.baseUrl + path, { headers: { authorization: `Bearer ${this.apiKey}` } });
+  }
+
   /** @param body sent as it is if it is a text, else as JSON. */
   async request<Body>(
     method: string,

@@ -14,6 +14,7 @@ import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-st
 import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
 import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
 import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
+import { createExportAttempts } from '@webhooks/core/deliveries/export-attempts';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -163,6 +164,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       endpoints,
       readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
       deliveries,
+      exportAttempts: createExportAttempts({ endpointStore, eventStore, deliveryStore, parkedStore }),
       events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
       redeliver: createRedeliver({
         deliveries,

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { Archiver } from '@webhooks/core/archive/archiver';
+import { PgAttemptTable } from '@webhooks/core/archive/pg-attempt-table';
+import { createRedisArchiveStream } from '@webhooks/core/archive/redis-archive-stream';
 import { createDeliver } from '@webhooks/core/deliveries/deliver';
 import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { GotTransport } from '@webhooks/core/deliveries/got-transport';
@@ -46,14 +49,15 @@ import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
-import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
+import { type ConnectOptions, connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { createChooseEvents } from '@webhooks/core/replays/choose-events';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { createStepReplay } from '@webhooks/core/replays/step-replay';
-import { systemClock } from '@webhooks/core/runtime/clock';
+import { type Clock, systemClock } from '@webhooks/core/runtime/clock';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
 import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
+import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
 import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
 import { createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
@@ -90,6 +94,12 @@ const ENDPOINT_SHARE = 4;
 const PLACE_PATIENCE_MS = 100;
 // Endpoints that nothing is known of yet may hold half of the fast lane's slots together.
 const STRANGERS_SHARE = 2;
+
+// One statement for all of them: more at once would save little, and hold up the process while they are put together.
+const MAX_ARCHIVE_BATCH = 500;
+const ARCHIVE_BATCH_BYTES = 8 * 1024 * 1024;
+// Several times as long as the archiver waits for something to come.
+const ARCHIVE_SILENCE_MS = 10_000;
 
 /** Builds and starts the worker: the only place where its parts are made and wired. */
 export async function composeWorker(
@@ -131,6 +141,9 @@ export async function composeWorker(
   const deadLetters = new BullmqDeadLetters(queues, clock);
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
+  const archive = composeArchive(config, { connection, workerId, clock, emit });
+  const archiveStream = archive && createRedisArchiveStream(storeRedis);
+  if (archiveStream) registerPromArchiveBacklog(registry, archiveStream);
 
   const classifyAddress = createClassifyAddress({
     allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
@@ -216,6 +229,7 @@ export async function composeWorker(
     eventStore,
     endpointStore,
     deliveryStore,
+    archiveStream,
     windows,
     lanes,
     admit: createAdmit(gate),
@@ -273,7 +287,7 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  const consumers = [fanOut, fastLane, slowLane, gates, replays];
+  const consumers = [fanOut, fastLane, slowLane, gates, replays, ...(archive ? [archive.archiver] : [])];
   for (const one of consumers) one.start();
 
   return {
@@ -285,6 +299,7 @@ export async function composeWorker(
         name: 'consumers',
         stop: async () => void (await Promise.all(consumers.map((one) => one.stop()))),
       },
+      ...(archive?.parts ?? []),
       { name: 'operational events', stop: () => operationalEvents.stop() },
       { name: 'health recorder', stop: () => healthRecorder.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
@@ -302,6 +317,42 @@ export async function composeWorker(
       { name: 'store connection', stop: async () => storeRedis.disconnect() },
     ],
   };
+}
+
+interface ArchiveDeps {
+  readonly connection: Omit<ConnectOptions, 'name'>;
+  readonly workerId: string;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** What takes attempts to the archive, if there is one. */
+function composeArchive(config: WorkerConfig, { connection, workerId, clock, emit }: ArchiveDeps) {
+  if (config.ARCHIVE_DATABASE_URL === undefined) return undefined;
+  const redis = connectRedis({ ...connection, name: 'worker-archive', silenceMs: ARCHIVE_SILENCE_MS });
+  const table = new PgAttemptTable({
+    url: config.ARCHIVE_DATABASE_URL,
+    onIdleError: (error) => emit({ name: 'archive.failed', error }),
+  });
+  const archiver = new Archiver({
+    stream: createRedisArchiveStream(redis),
+    table,
+    consumer: workerId,
+    batchSize: archiveBatchOf(config),
+    clock,
+    emit,
+  });
+  const parts: Stoppable[] = [
+    { name: 'archive table', stop: () => table.close() },
+    { name: 'archive connection', stop: async () => redis.disconnect() },
+  ];
+  return { archiver, parts };
+}
+
+// An attempt takes as much memory as the answer that is kept of it.
+function archiveBatchOf({ RESPONSE_BYTES_KEPT }: WorkerConfig): number {
+  const fitting = Math.floor(ARCHIVE_BATCH_BYTES / Math.max(RESPONSE_BYTES_KEPT, 1));
+  return Math.min(MAX_ARCHIVE_BATCH, Math.max(fitting, 1));
 }
 
 function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig): DisablePolicy | 'never' {

@@ -1,3 +1,4 @@
+import { databaseUrlSchema } from '@webhooks/core/archive/database-url';
 import {
   commonSettings,
   maxEventBytesSchema,
@@ -60,6 +61,8 @@ const settings = z.object({
   /** For how long a worker owns a job before it has to say that it is still at it. */
   JOB_LOCK_DURATION: durationSchema.default(30_000),
   MAX_EVENT_BYTES: maxEventBytesSchema,
+  /** The PostgreSQL database that every attempt is archived in; without one none is. */
+  ARCHIVE_DATABASE_URL: databaseUrlSchema.optional(),
   SIGNATURE_HEADER: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of an HTTP header')

@@ -9,6 +9,7 @@ import { parseRequest } from './parse-request';
 import { bodyTextOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import type { Route, RouteReply, RouteRequest } from './route';
+import { sendLines } from './send-lines';
 
 export interface MountOptions extends AuthenticateOptions {
   readonly answerOnce: AnswerOnce;
@@ -61,13 +62,17 @@ function handleWith(route: Route, { answerOnce, newId, clock }: MountOptions): R
     const reply = isKeyed
       ? await answerOnce(request, response, answer)
       : await answer({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
-    send(response, reply);
+    await send(response, reply);
   };
 }
 
-function send(response: Response, { status, headers = {}, body, bodyText }: RouteReply): void {
+async function send(
+  response: Response,
+  { status, headers = {}, body, bodyText, lines }: RouteReply,
+): Promise<void> {
   response.status(status).set(headers);
-  if (bodyText !== undefined) response.type('json').send(bodyText);
+  if (lines !== undefined) await sendLines(response, lines);
+  else if (bodyText !== undefined) response.type('json').send(bodyText);
   else if (body === undefined) response.end();
   else response.json(body);
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { cursorOf, encodeCursor } from './cursor';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 
-/** The query parameters of every list. The cursor is opaque to clients; inside it is what `cursor` describes. */
+/** The query parameters of every list. */
 export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
   return z.strictObject({
     limit: z.coerce
@@ -12,15 +13,7 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
       .min(1, 'must be at least 1')
       .max(MAX_LIMIT, `must be at most ${MAX_LIMIT}`)
       .default(DEFAULT_LIMIT),
-    cursor: z
-      .string()
-      .transform((text, context) => {
-        const parsed = cursor.safeParse(decode(text));
-        if (parsed.success) return parsed.data;
-        context.addIssue({ code: 'custom', message: 'must be the next_cursor of a page before' });
-        return z.NEVER;
-      })
-      .optional(),
+    cursor: cursorOf(cursor, 'must be the next_cursor of a page before').optional(),
   });
 }
 
@@ -33,19 +26,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
 export function presentPage(data: readonly unknown[], nextCursor: unknown) {
   return {
     data,
-    next_cursor: nextCursor === undefined ? null : encode(nextCursor),
+    next_cursor: nextCursor === undefined ? null : encodeCursor(nextCursor),
     has_more: nextCursor !== undefined,
   };
-}
-
-function encode(cursor: unknown): string {
-  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
-}
-
-function decode(text: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
 }

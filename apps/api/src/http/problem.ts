@@ -63,9 +63,14 @@ const RETRY_AFTER_SECONDS = '1';
 /** Answers every error as `application/problem+json` (RFC 9457). */
 export function answerProblems(emit: Emit): ErrorRequestHandler {
   // Express knows an error handler by its four parameters.
-  return (error: unknown, _request, response, next) => {
-    if (response.headersSent) return next(error);
+  return (error: unknown, _request, response, _next) => {
     const requestId = requestIdOf(response);
+    if (response.headersSent) {
+      // What is missing of an answer can only be told by breaking it off.
+      emit({ name: 'request.failed', requestId, error });
+      response.destroy();
+      return;
+    }
     const known = toAppError(error);
     const { status, body } = presentProblem(known, requestId);
     if (status >= 500) emit({ name: 'request.failed', requestId, error });

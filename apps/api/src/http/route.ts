@@ -39,6 +39,8 @@ type SuccessStatus = 200 | 201 | 202 | 204;
 export interface DeclaredResponse {
   readonly description: string;
   readonly schema?: z.ZodType;
+  /** Whether the schema is that of each line, of which there are as many as there are. */
+  readonly isLines?: true;
 }
 
 export interface RouteReply {
@@ -47,6 +49,8 @@ export interface RouteReply {
   readonly body?: unknown;
   /** Instead of `body`: what is JSON already, and is to stay as it is. */
   readonly bodyText?: string;
+  /** Instead of `body`: lines of JSON, some at a time. */
+  readonly lines?: AsyncIterable<string>;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {

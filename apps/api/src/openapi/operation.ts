@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DeclaredResponse, Route } from '../http/route';
+import { NDJSON_TYPE } from '../http/send-lines';
 import type { Components, Json } from './components';
 import { problemResponses } from './problem-responses';
 
@@ -91,7 +92,8 @@ function bodyOf(schema: z.ZodType, { method }: Route, components: Components): J
   return { required: true, content: { [type]: content } };
 }
 
-function responseOf({ description, schema }: DeclaredResponse, components: Components): Json {
+function responseOf({ description, schema, isLines }: DeclaredResponse, components: Components): Json {
   if (schema === undefined) return { description };
-  return { description, content: { 'application/json': { schema: components.ofResponse(schema) } } };
+  const type = isLines ? NDJSON_TYPE : 'application/json';
+  return { description, content: { [type]: { schema: components.ofResponse(schema) } } };
 }

@@ -1,6 +1,7 @@
 import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import type { ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
+import type { ExportAttempts } from '@webhooks/core/deliveries/export-attempts';
 import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import type { Redeliver } from '@webhooks/core/deliveries/redeliver';
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
@@ -22,6 +23,7 @@ import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
 import { dropDeadLetter } from './drop-dead-letter';
 import { enableWebhook } from './enable-webhook';
+import { exportDeliveries } from './export-deliveries';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
 import { listDeadLetters } from './list-dead-letters';
@@ -53,6 +55,7 @@ export interface RouteDeps {
   readonly endpoints: ManageEndpoints;
   readonly readHealth: ReadHealth;
   readonly deliveries: ReadDeliveries;
+  readonly exportAttempts: ExportAttempts;
   readonly redeliver: Redeliver;
   readonly replays: ManageReplays;
   readonly events: ReadEvents;
@@ -69,7 +72,7 @@ export interface RouteDeps {
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { endpoints, readHealth, deliveries, redeliver, replays, events, acceptEvents, testEndpoint } = deps;
-  const { urlRules, apiKeys, accounts, eventTypes, deadLetters, clock } = deps;
+  const { urlRules, apiKeys, accounts, eventTypes, exportAttempts, deadLetters, clock } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -82,6 +85,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     testWebhook(testEndpoint), //            POST   /v1/webhooks/:id/test
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
+    exportDeliveries(exportAttempts), //     GET    /v1/deliveries/export
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
     redeliverDelivery(redeliver), //         POST   /v1/deliveries/:id/redeliver
     createReplay(replays), //                POST   /v1/webhooks/:id/replays

@@ -22,7 +22,7 @@ export const deliverySchema = z
 const phaseSchema = z.number().nullable();
 const headersSchema = z.record(z.string(), z.string());
 
-const attemptSchema = z
+export const attemptSchema = z
   .object({
     number: z.int(),
     trigger: triggerSchema,
@@ -73,7 +73,10 @@ export function presentDeliveryWithAttempts(
   };
 }
 
-function presentAttempt(delivery: Delivery, attempt: Attempt): z.infer<typeof attemptSchema> {
+export function presentAttempt(
+  delivery: Pick<Delivery, 'eventId'>,
+  attempt: Attempt,
+): z.infer<typeof attemptSchema> {
   return {
     number: attempt.number,
     trigger: attempt.trigger ?? 'schedule',
@@ -92,7 +95,10 @@ function presentAttempt(delivery: Delivery, attempt: Attempt): z.infer<typeof at
 
 // What can be told from the rest of the record is not kept beside it; signatures and values of the endpoint's own are
 // nobody's to read here.
-function presentRequestHeaders({ eventId }: Delivery, { number, startedAt, addedHeaders = [] }: Attempt) {
+function presentRequestHeaders(
+  { eventId }: Pick<Delivery, 'eventId'>,
+  { number, startedAt, addedHeaders = [] }: Attempt,
+) {
   return {
     ...Object.fromEntries(addedHeaders.map((name) => [name, MASKED_VALUE])),
     'content-type': 'application/json',

@@ -25,12 +25,20 @@ export function checkAnswers(): { stop(): void } {
 }
 
 function onEnd(response: ServerResponse, notice: (body: string) => void): void {
-  const end = response.end;
+  const { end, write } = response;
+  let written = '';
+  response.write = function writeNoticed(this: ServerResponse, ...sent: unknown[]) {
+    written += textOf(sent);
+    return Reflect.apply(write, this, sent) as boolean;
+  } as ServerResponse['write'];
   response.end = function endNoticed(this: ServerResponse, ...sent: unknown[]) {
-    const [body] = sent;
-    notice(typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : '');
+    notice(written + textOf(sent));
     return Reflect.apply(end, this, sent) as ServerResponse;
   } as ServerResponse['end'];
+}
+
+function textOf([chunk]: readonly unknown[]): string {
+  return typeof chunk === 'string' || Buffer.isBuffer(chunk) ? chunk.toString() : '';
 }
 
 function answerIn(response: Response, body: string) {

@@ -1,4 +1,5 @@
 import type { Ajv2020 } from 'ajv/dist/2020';
+import { NDJSON_TYPE } from '../http/send-lines';
 import type { Json } from '../openapi/components';
 import { describeApi } from '../openapi/document';
 import { templateOf } from '../openapi/operation';
@@ -37,7 +38,8 @@ export function createResponseCheck() {
       return body === '' ? [] : [`${name} has a body: ${body}`];
     const schema = [...place, 'content', contentType ?? 'none', 'schema'];
     if (memberAt(description, schema) === undefined) return [`${name} is not described as ${contentType}`];
-    return faultsIn(ajv, schema, body).map((fault) => `${name}: ${fault}`);
+    const texts = contentType === NDJSON_TYPE ? body.split('\n').slice(0, -1) : [body];
+    return texts.flatMap((text) => faultsIn(ajv, schema, text)).map((fault) => `${name}: ${fault}`);
   };
 }
 

@@ -40,6 +40,8 @@ export interface RouteCase {
   /** The answer to a request without a fault. */
   readonly status: number;
   readonly isList?: true;
+  /** Beside those that are lists: whether it takes query parameters. */
+  readonly takesQuery?: true;
   /** Only for keys of the operator's account. */
   readonly operatorOnly?: true;
   /** Whether it takes an Idempotency-Key. */
@@ -107,6 +109,7 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     isList: true,
   },
+  { method: 'get', path: '/v1/deliveries/export', scope: 'deliveries:read', status: 200, takesQuery: true },
   { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
   {
     method: 'post',

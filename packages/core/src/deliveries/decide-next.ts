@@ -1,3 +1,4 @@
+import type { DeliveryStatus } from './delivery-log';
 import { parseRetryAfter } from './retry-after';
 import { decideRetry, type RetryDecision, type RetrySchedule } from './retry-policy';
 import type { SentAttempt } from './send-attempt';
@@ -9,6 +10,20 @@ export type Decision =
   | { readonly kind: 'aborted' }
   /** It was requested once more and failed; it had been delivered before. */
   | { readonly kind: 'stays_delivered' };
+
+/** The delivery's status that follows from it. */
+export function statusAfter({ kind }: Decision): DeliveryStatus {
+  switch (kind) {
+    case 'retry':
+      return 'pending';
+    case 'stays_delivered':
+      return 'delivered';
+    case 'delivered':
+    case 'aborted':
+    case 'exhausted':
+      return kind;
+  }
+}
 
 export interface DecideNextInput {
   readonly sent: SentAttempt;

@@ -85,7 +85,7 @@ export function createDeliver(deps: DeliverDeps) {
     const { attempt } = sent;
     const schedule = ready.endpoint.retrySchedule ?? deps.retrySchedule;
     const decision = decideNext({ ...ready, sent, schedule, now: deps.clock(), random: deps.random() });
-    const nextAttemptAt = await record(run, attempt, decision);
+    const nextAttemptAt = await record(ready, attempt, decision);
     const settled = await followUp({ ready, ticket, sent, decision }, signal);
     announce(ready, attempt, decision);
     tellAccount(ready, attempt, decision, settled);

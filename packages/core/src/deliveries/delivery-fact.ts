@@ -3,15 +3,17 @@ import type { RequestTrigger } from './trigger';
 
 /** What can happen to a delivery. */
 export type DeliveryFact =
-  | {
-      readonly kind: 'attempted';
-      readonly attempt: Attempt;
-      readonly nextAttemptAt: number | undefined;
-      /** Whether the receiver asked not to be sent it again. */
-      readonly isAborted?: boolean;
-    }
+  | AttemptedFact
   | { readonly kind: 'cancelled'; readonly reason: string }
   | RequestedFact;
+
+export interface AttemptedFact {
+  readonly kind: 'attempted';
+  readonly attempt: Attempt;
+  readonly nextAttemptAt: number | undefined;
+  /** Whether the receiver asked not to be sent it again. */
+  readonly isAborted?: boolean;
+}
 
 /** Somebody asked for it to be sent, apart from its schedule. */
 export interface RequestedFact {

@@ -10,8 +10,8 @@ import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../runtime/scan-
 import type { Attempt } from './attempt';
 import { type DeliveryFilter, matchesFilter, type ShownStatus } from './delivery-filter';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from './delivery-id';
-import type { DeliveryStatus } from './delivery-log';
 import type { DeliveryCursor, DeliveryStore, ListedDelivery } from './redis-delivery-store';
+import { shownStatusOf } from './shown-status';
 
 /** A delivery as clients see it. */
 export interface Delivery {
@@ -106,7 +106,7 @@ export function createReadDeliveries({
       cursorOf: (endpointId) => endpointId,
       show: async (endpointId) => {
         const summary = await deliveryStore.readSummary(endpointId, eventId);
-        const status = await shownStatus(endpointId, eventId, summary.status);
+        const status = await shownStatusOf(parkedStore, { endpointId, eventId }, summary.status);
         const standing = { ...summary, status, eventId, createdAt: head.acceptedAt };
         return matchesFilter(standing, filter) ? deliveryOf(endpointId, standing, head.type) : undefined;
       },
@@ -134,9 +134,8 @@ export function createReadDeliveries({
     const endpoint = parts && (await endpointStore.find(accountId, parts.endpointId));
     const recorded = endpoint && (await deliveryStore.find(parts));
     if (!recorded) throw deliveryNotFound();
-    const { endpointId, eventId } = parts;
-    const status = await shownStatus(endpointId, eventId, recorded.status);
-    const delivery = await show(accountId, endpointId, { ...recorded, status }, {});
+    const status = await shownStatusOf(parkedStore, parts, recorded.status);
+    const delivery = await show(accountId, parts.endpointId, { ...recorded, status }, {});
     if (!delivery) throw deliveryNotFound();
     return { ...delivery, attempts: recorded.attempts };
   }
@@ -163,18 +162,9 @@ export function createReadDeliveries({
     return listed.map((one) => (held.has(one.eventId) ? { ...one, status: 'held' } : one));
   }
 
-  async function shownStatus(
-    endpointId: EndpointId,
-    eventId: EventId,
-    status: DeliveryStatus,
-  ): Promise<ShownStatus> {
-    const isHeld = status === 'pending' && (await parkedStore.isParked(endpointId, eventId));
-    return isHeld ? 'held' : status;
-  }
-
   async function statusOf(endpointId: EndpointId, eventId: EventId): Promise<ShownStatus> {
     const { status } = await deliveryStore.readSummary(endpointId, eventId);
-    return await shownStatus(endpointId, eventId, status);
+    return await shownStatusOf(parkedStore, { endpointId, eventId }, status);
   }
 
   return { listOfEndpoint, listOfEvent, countOfEvent, read };

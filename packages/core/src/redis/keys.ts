@@ -35,6 +35,8 @@ import type { AccountId, EventId } from '../events/event';
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
+ * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
+ * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
  *
  * BullMQ owns the keys below its prefix.
  */
@@ -67,6 +69,8 @@ export const keys = {
   // In the slot of BullMQ's own keys in a Cluster: it is read together with them.
   putBackEvents: 'put-back-events:{bull}',
   rejectedJobs: 'rejected-jobs:{bull}',
+  attemptsToArchive: 'attempts-to-archive:{archive}',
+  attemptsNotArchived: 'attempts-not-archived:{archive}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
   /** What the keys of an endpoint's deliveries begin with. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,

@@ -1,6 +1,7 @@
 import { createClosables } from '../testing/closables';
 import { findClosedPort } from '../testing/local-server';
 import { recordSignals } from '../testing/record-signals';
+import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis } from '../testing/test-redis';
 import { type ConnectOptions, connectRedis, queuePrefix, type RedisClient } from './redis-connect';
 
@@ -35,6 +36,17 @@ describe('connectRedis', () => {
       error: { code: 'ECONNREFUSED' },
     });
     expect(['reconnecting', 'connecting']).toContain(redis.status);
+  });
+
+  it('connects anew when a command is answered by nothing for longer than it is told to wait', async () => {
+    const test = willClose(await openTestRedis());
+    const proxy = willClose(await startRedisProxy(test.url));
+    const redis = connect({ url: proxy.url, role: 'working', name: 'probe', emit: () => {}, silenceMs: 100 });
+    await redis.ping();
+    const held = proxy.hold('some-key');
+    const reply = redis.get('some-key');
+    await held;
+    expect(await reply).toBeNull();
   });
 });
 

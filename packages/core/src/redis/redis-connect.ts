@@ -19,6 +19,11 @@ export interface ConnectOptions {
   readonly emit: Emit;
   /** Sends what is asked for within one turn of the event loop as one batch. Not for BullMQ: slower there. */
   readonly batched?: boolean;
+  /**
+   * When a command is answered by nothing for so long, the connection is taken for dead and made anew. For commands that
+   * wait on purpose: nobody else would ever notice.
+   */
+  readonly silenceMs?: number;
 }
 
 const COMMAND_TIMEOUT_MS = 1_500;
@@ -59,12 +64,13 @@ function createClient(target: RedisTarget, roleOptions: ClientOptions): RedisCli
   }
 }
 
-function optionsFor({ role, name, batched = false }: ConnectOptions): ClientOptions {
+function optionsFor({ role, name, batched = false, silenceMs }: ConnectOptions): ClientOptions {
   const common: ClientOptions = {
     connectionName: name,
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     enableAutoPipelining: batched,
+    socketTimeout: silenceMs,
     retryStrategy: reconnectDelay,
     // After a fail-over the old master answers READONLY: connect anew, to the new one, and repeat.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),

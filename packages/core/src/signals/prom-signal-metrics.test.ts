@@ -76,6 +76,9 @@ describe('createPromWorkerMetrics', () => {
     'webhooks_delivery_attempt_duration_seconds_count 0',
     'webhooks_deliveries_unsent_total 0',
     'webhooks_breakers_opened_total 0',
+    'webhooks_attempts_archived_total 0',
+    'webhooks_archive_failures_total 0',
+    'webhooks_archive_refused_total 0',
     'webhooks_delivery_lag_seconds_sum 0',
     'webhooks_delivery_lag_seconds_count 0',
   ];
@@ -90,6 +93,9 @@ describe('createPromWorkerMetrics', () => {
       'webhooks_delivery_attempt_duration_seconds_count 2',
       'webhooks_deliveries_unsent_total 0',
       'webhooks_breakers_opened_total 0',
+      'webhooks_attempts_archived_total 0',
+      'webhooks_archive_failures_total 0',
+      'webhooks_archive_refused_total 0',
       'webhooks_delivery_lag_seconds_sum 0',
       'webhooks_delivery_lag_seconds_count 0',
     ]);
@@ -105,6 +111,18 @@ describe('createPromWorkerMetrics', () => {
         'webhooks_deliveries_ended_total{status="exhausted"} 1',
         'webhooks_delivery_lag_seconds_sum 0.07',
         'webhooks_delivery_lag_seconds_count 1',
+      ]),
+    );
+  });
+
+  it('counts what is archived, what the archive refused, and how often it could not be written to', async () => {
+    const archived = signalSamples['attempts.archived'];
+    const signals = [archived, archived, signalSamples['archive.failed'], signalSamples['archive.refused']];
+    expect(await scrape(createPromWorkerMetrics, signals)).toEqual(
+      expect.arrayContaining([
+        'webhooks_attempts_archived_total 40',
+        'webhooks_archive_failures_total 1',
+        'webhooks_archive_refused_total 1',
       ]),
     );
   });

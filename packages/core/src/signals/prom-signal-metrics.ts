@@ -112,6 +112,21 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['mode', 'status'] as const,
     registers,
   });
+  const archived = new Counter({
+    name: 'webhooks_attempts_archived_total',
+    help: 'Attempts that were put into the archive.',
+    registers,
+  });
+  const archiveFailures = new Counter({
+    name: 'webhooks_archive_failures_total',
+    help: 'Times that the archive could not be written to; it is tried again.',
+    registers,
+  });
+  const archiveRefused = new Counter({
+    name: 'webhooks_archive_refused_total',
+    help: "Attempts that the archive's table did not take and that were put aside.",
+    registers,
+  });
   const lagSeconds = new Histogram({
     name: 'webhooks_delivery_lag_seconds',
     help: 'Time from the acceptance of an event to its delivery.',
@@ -141,6 +156,12 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       requested.inc({ trigger: signal.trigger });
     } else if (signal.name === 'replay.ended') {
       replays.inc({ mode: signal.mode, status: signal.status });
+    } else if (signal.name === 'attempts.archived') {
+      archived.inc(signal.count);
+    } else if (signal.name === 'archive.failed') {
+      archiveFailures.inc();
+    } else if (signal.name === 'archive.refused') {
+      archiveRefused.inc();
     } else if (signal.name === 'event.rejected') {
       rejected.inc({ code: signal.code });
     } else if (signal.name === 'job.failed' && signal.isForGood) {

@@ -169,6 +169,15 @@ export type Signal =
       readonly task: 'record health' | 'raise operational event';
       readonly error: unknown;
     }
+  | { readonly name: 'attempts.archived'; readonly count: number }
+  /** The archive, or the stream before it, can't be reached or can't serve. It is tried again; deliveries go on. */
+  | { readonly name: 'archive.failed'; readonly error: unknown }
+  | {
+      /** An attempt that the archive's table does not take was put aside. */
+      readonly name: 'archive.refused';
+      readonly entryId: string;
+      readonly reason: string;
+    }
   | { readonly name: 'redis.error'; readonly connection: string; readonly error: unknown }
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }

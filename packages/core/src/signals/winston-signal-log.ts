@@ -34,6 +34,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'job.failed':
     case 'process.fault':
       return 'error';
+    case 'archive.failed':
+    case 'archive.refused':
     case 'event.rejected':
     case 'dead_letter.displaced':
     case 'delivery.blocked':
@@ -52,6 +54,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return signal.status === 'delivered' ? 'debug' : 'warn';
     // At a higher level strangers could fill the log; a metric counts them.
     case 'connection.refused':
+    case 'attempts.archived':
     case 'event.fanned_out':
     case 'delivery.held':
     case 'delivery.moved':

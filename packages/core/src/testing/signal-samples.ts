@@ -98,6 +98,9 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'dead_letter.dropped': { name: 'dead_letter.dropped', queue: 'events', jobId: '17' },
   'dead_letter.displaced': { name: 'dead_letter.displaced', queue: 'events', jobId: '17' },
   'task.failed': { name: 'task.failed', task: 'record health', error: new Error('no luck') },
+  'attempts.archived': { name: 'attempts.archived', count: 20 },
+  'archive.failed': { name: 'archive.failed', error: new Error('no luck') },
+  'archive.refused': { name: 'archive.refused', entryId: '1795262401000-0', reason: '22P05: no luck' },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
   'secrets.unprotected': {
     name: 'secrets.unprotected',

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+/** A place in a list as clients hand it back: opaque to them; inside it is what `schema` describes. */
+export function cursorOf<Cursor extends z.ZodType>(schema: Cursor, message: string) {
+  return z.string().transform((text, context) => {
+    const parsed = schema.safeParse(decode(text));
+    if (parsed.success) return parsed.data;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+}
+
+export function encodeCursor(cursor: unknown): string {
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
+}
+
+function decode(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}

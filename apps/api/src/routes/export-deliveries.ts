@@ -1,0 +1,64 @@
+import type { ExportAttempts, ExportedAttempt } from '@webhooks/core/deliveries/export-attempts';
+import { endpointIdSchema, endpointRefSchema } from '@webhooks/core/endpoints/endpoint';
+import { eventIdSchema } from '@webhooks/core/events/event';
+import { z } from 'zod';
+import { cursorOf } from '../http/cursor';
+import { defineRoute } from '../http/route';
+import { timeRangeQuery } from '../http/time-range';
+import { exportedAttemptSchema, presentExportedAttempt } from './present-exported-attempt';
+
+const MAX_LIMIT = 1_000_000;
+
+// By clocks that are further ahead of ours than this nothing is accepted. An export has an end for all that is published
+// meanwhile, and still leaves out nothing that was there at its beginning.
+const CLOCK_SKEW_MS = 60_000;
+
+const markSchema = z.strictObject({
+  createdAt: z.number(),
+  eventId: eventIdSchema,
+  endpointId: endpointIdSchema,
+  attempts: z.int().min(1),
+});
+
+const querySchema = z.strictObject({
+  ...timeRangeQuery,
+  webhook_id: endpointRefSchema.optional(),
+  /** Of lines; without it there are as many as there are attempts. */
+  limit: z.coerce
+    .number()
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(MAX_LIMIT, `must be at most ${MAX_LIMIT}`)
+    .optional(),
+  cursor: cursorOf(markSchema, 'must be the cursor of a line before').optional(),
+});
+
+export function exportDeliveries(exportAttempts: ExportAttempts) {
+  return defineRoute({
+    operationId: 'exportDeliveries',
+    summary: 'Export every attempt, a line each',
+    method: 'get',
+    path: '/v1/deliveries/export',
+    scope: 'deliveries:read',
+    request: { query: querySchema },
+    responses: {
+      200: {
+        description: 'JSON texts, each with a line feed after it; the schema is that of a line.',
+        schema: exportedAttemptSchema,
+        isLines: true,
+      },
+    },
+    async handle({ apiKey, query, receivedAt }) {
+      const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
+      const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
+      const scope = { range: { since, until: end }, endpoint, limit };
+      return { status: 200, lines: linesOf(exportAttempts(apiKey.accountId, scope, cursor)) };
+    },
+  });
+}
+
+async function* linesOf(pages: AsyncIterable<readonly ExportedAttempt[]>) {
+  for await (const page of pages) {
+    yield page.map((exported) => `${JSON.stringify(presentExportedAttempt(exported))}\n`).join('');
+  }
+}

@@ -1,0 +1,88 @@
+import { readAttemptRow } from '@webhooks/core/archive/attempt-row';
+import { PgAttemptTable } from '@webhooks/core/archive/pg-attempt-table';
+import { createRedisArchiveStream } from '@webhooks/core/archive/redis-archive-stream';
+import { keys } from '@webhooks/core/redis/keys';
+import { buildAttempt } from '@webhooks/core/testing/build-attempt';
+import { hasPostgres, NO_POSTGRES, PostgresServer } from '@webhooks/core/testing/postgres-server';
+import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import { blocksOf, readPage } from './read-page';
+
+if (!hasPostgres) console.warn(`SKIPPED: the SQL of the page about the archive, because ${NO_POSTGRES}.`);
+const describePostgres = hasPostgres ? describe : describe.skip;
+
+const record = {
+  accountId: uniqueAccountId(),
+  eventId: uniqueEventId(),
+  endpointId: uniqueEndpointId(),
+  type: 'keyword.quick_win',
+  acceptedAt: Date.parse('2026-11-21T12:00:00Z'),
+  status: 'pending',
+  fact: {
+    kind: 'attempted',
+    attempt: buildAttempt({ startedAt: Date.parse('2026-11-21T12:00:01Z') }),
+    nextAttemptAt: undefined,
+  },
+} as const;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+async function takeOne() {
+  const stream = createRedisArchiveStream(redis.client);
+  await stream.createGroup();
+  const [entry] = await stream.takeNew('reader', 1, 1_000);
+  if (!entry) throw new Error('There is nothing in the stream.');
+  return { stream, entry };
+}
+
+describePostgres("the archive's page", () => {
+  let postgres: PostgresServer;
+  beforeAll(async () => {
+    postgres = await PostgresServer.start();
+  });
+  afterAll(() => postgres.close());
+
+  const columnsOf = (schema: string) =>
+    postgres.query(
+      `SELECT column_name, data_type, is_nullable FROM information_schema.columns
+       WHERE table_schema = $1 AND table_name = 'webhook_attempts' ORDER BY ordinal_position`,
+      [schema],
+    );
+
+  it('shows the table that the archiver makes, queries that it answers, and how a day is dropped', async () => {
+    await createRedisArchiveStream(redis.client).add(record);
+    const { entry } = await takeOne();
+    const [definition = '', queries = '', dropping = ''] = blocksOf(await readPage('export.md'), 'sql');
+    const table = new PgAttemptTable({ url: postgres.url, onIdleError: () => {} });
+    await table.insert([readAttemptRow(entry.fields)]);
+    await table.close();
+
+    await postgres.query(`CREATE SCHEMA by_hand; SET search_path TO by_hand; ${definition}`);
+    expect(await columnsOf('by_hand')).toEqual(await columnsOf('public'));
+    expect(await columnsOf('public')).not.toEqual([]);
+
+    const each = queries.split(';').filter((query) => query.trim() !== '');
+    expect(each).toHaveLength(3);
+    for (const query of each) await postgres.query(query);
+    await postgres.query(dropping);
+    expect(await postgres.query('SELECT FROM webhook_attempts')).toEqual([]);
+  });
+});
+
+it('has what was put aside archived after all by the command of the page', async () => {
+  const added = createRedisArchiveStream(redis.client);
+  await added.add(record);
+  const { stream, entry } = await takeOne();
+  await stream.putAside(entry, '23514: no luck');
+  expect(await redis.client.xlen(keys.attemptsNotArchived)).toBe(1);
+
+  const [, script = '', names = ''] = /EVAL "([^"]+)" 2 (.+)$/m.exec(await readPage('export.md')) ?? [];
+  await redis.client.eval(script, 2, ...names.replaceAll("'", '').split(' '));
+  expect(await redis.client.xlen(keys.attemptsNotArchived)).toBe(0);
+  const again = await takeOne();
+  expect(readAttemptRow(again.entry.fields)).toEqual(readAttemptRow(entry.fields));
+});

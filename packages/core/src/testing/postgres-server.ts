@@ -1,0 +1,106 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { findClosedPort } from './local-server';
+
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+// PostgreSQL refuses to be run by root. This is `nobody`, here as on every Linux.
+const NOBODY = 65_534;
+const LOOK_EVERY_MS = 50;
+
+/** Where PostgreSQL's programs are: in Debian's folder, the newest of them, or on the PATH. */
+const binaries = findBinaries();
+export const hasPostgres = binaries !== undefined;
+export const NO_POSTGRES = `there is no PostgreSQL in ${DEBIAN_FOLDER} or on the PATH`;
+
+/** A PostgreSQL of a test's own, to be stopped and started again: in a folder of its own, on the loopback interface. */
+export class PostgresServer {
+  #child: ChildProcess | undefined;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly port: number,
+  ) {}
+
+  static async start(): Promise<PostgresServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'webhooks-postgres-'));
+    if (identity.uid !== undefined) await chown(folder, NOBODY, NOBODY);
+    const options = ['-D', folder, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+    await promisify(execFile)(programIn('initdb'), options, { ...identity, cwd: folder });
+    const server = new PostgresServer(folder, await findClosedPort());
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `postgresql://postgres@127.0.0.1:${this.port}/postgres`;
+  }
+
+  async start(): Promise<void> {
+    const own = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off'];
+    this.#child = spawn(programIn('postgres'), ['-D', this.folder, '-p', String(this.port), ...own], {
+      ...identity,
+      cwd: this.folder,
+      stdio: 'ignore',
+    });
+    while (!(await this.#answers())) await wait(LOOK_EVERY_MS);
+  }
+
+  /** Ends it as a power cut would. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    // Its immediate shutdown: it takes its own processes along, which SIGKILL would leave behind.
+    child.kill('SIGQUIT');
+    await exited;
+  }
+
+  async query<Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const client = new Client({ connectionString: this.url });
+    await client.connect();
+    try {
+      return (await client.query(sql, [...values])).rows as Row[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Stops it and removes what it held. */
+  async close(): Promise<void> {
+    await this.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      await this.query('SELECT 1');
+      return true;
+    } catch {
+      if (this.#child?.exitCode != null) throw new Error('PostgreSQL does not start.');
+      return false;
+    }
+  }
+}
+
+const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+
+function programIn(name: string): string {
+  return join(binaries ?? '', name);
+}
+
+function findBinaries(): string | undefined {
+  const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER) : [];
+  const newestFirst = versions.toSorted((a, b) => Number(b) - Number(a));
+  const folders = [
+    ...newestFirst.map((version) => join(DEBIAN_FOLDER, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ];
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
+}
