@@ -20,6 +20,7 @@ import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoin
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createErasePayload } from '@webhooks/core/events/erase-payload';
 import { createEventTypes } from '@webhooks/core/events/event-types';
 import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
@@ -32,6 +33,7 @@ import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
@@ -210,6 +212,7 @@ describe('when Redis falls silent after a key was found', () => {
         events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
         redeliver: createRedeliver({
           deliveries,
+          eventStore,
           resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
         }),
         replays: createManageReplays({
@@ -220,6 +223,14 @@ describe('when Redis falls silent after a key was found', () => {
           emit,
         }),
         acceptEvents,
+        erasePayload: createErasePayload({
+          eventStore,
+          deliveryStore,
+          queuedEvents: new BullmqQueuedEvents({ redis, prefix: 'bull' }),
+          wait: async () => {},
+          clock,
+          emit,
+        }),
         testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
         urlRules: buildTargetUrlRules(),
         apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),

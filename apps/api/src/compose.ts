@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import { createActFor } from '@webhooks/core/accounts/act-for';
 import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
 import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
@@ -27,6 +28,7 @@ import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createErasePayload } from '@webhooks/core/events/erase-payload';
 import { createEventTypes } from '@webhooks/core/events/event-types';
 import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
@@ -40,6 +42,7 @@ import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
@@ -158,6 +161,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
       redeliver: createRedeliver({
         deliveries,
+        eventStore,
         resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
       }),
       replays: createManageReplays({
@@ -168,6 +172,14 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         emit,
       }),
       acceptEvents,
+      erasePayload: createErasePayload({
+        eventStore,
+        deliveryStore,
+        queuedEvents: new BullmqQueuedEvents(queues),
+        wait,
+        clock,
+        emit,
+      }),
       testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,

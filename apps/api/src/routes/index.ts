@@ -7,6 +7,7 @@ import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints'
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import type { TestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
+import type { ErasePayload } from '@webhooks/core/events/erase-payload';
 import type { EventTypes } from '@webhooks/core/events/event-types';
 import type { ReadEvents } from '@webhooks/core/events/read-events';
 import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
@@ -20,6 +21,7 @@ import { createWebhook } from './create-webhook';
 import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
 import { enableWebhook } from './enable-webhook';
+import { erasePayload } from './erase-payload';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
 import { listEventDeliveries } from './list-event-deliveries';
@@ -52,6 +54,7 @@ export interface RouteDeps {
   readonly replays: ManageReplays;
   readonly events: ReadEvents;
   readonly acceptEvents: AcceptEvents;
+  readonly erasePayload: ErasePayload;
   readonly testEndpoint: TestEndpoint;
   readonly urlRules: TargetUrlRules;
   readonly apiKeys: ManageApiKeys;
@@ -86,6 +89,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     publishEvent(acceptEvents), //           POST   /v1/events
     publishBatch(acceptEvents), //           POST   /v1/events/batch
     readEvent(events), //                    GET    /v1/events/:id
+    erasePayload(deps.erasePayload), //      DELETE /v1/events/:id/payload
     listEventDeliveries(deliveries), //      GET    /v1/events/:id/deliveries
     listEventTypes(eventTypes), //           GET    /v1/event-types
     readEventType(eventTypes), //            GET    /v1/event-types/:name

@@ -148,6 +148,7 @@ export const routeCases: readonly RouteCase[] = [
     maxBodyBytes: 5 * 1024 * 1024,
   },
   { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
+  { method: 'delete', path: '/v1/events/:id/payload', scope: 'events:write', of: 'event', status: 204 },
   {
     method: 'get',
     path: '/v1/events/:id/deliveries',

@@ -13,6 +13,8 @@ import { type RequestTrigger, type Trigger, triggerSchema } from './trigger';
  *                  └── endpoint deleted ─▶ cancelled
  * ```
  *
+ * The one exception: when an event's payload is erased, its deliveries' logs lose the answers of their receivers.
+ *
  * Whatever its end was, somebody may request it once more: it is pending again, and its schedule begins anew. One that
  * was delivered stays delivered, since its receiver did accept it: it gets one more attempt, whatever comes of that.
  */
@@ -36,7 +38,12 @@ const attemptLine = z.object({
 const cancelledLine = z.object({ c: z.string() }); // why
 // Id, what for, when: it stays the last member, as above.
 const requestedLine = z.object({ q: z.string(), g: triggerSchema.exclude(['schedule']), t: z.number() });
-const lineSchema = z.union([attemptLine, cancelledLine, requestedLine]);
+// When the payload was erased: the first line, so that Redis finds it there, and the only one put before others. What
+// receivers have answered may repeat the payload, so from then on no line has an answer.
+const erasedLine = z.object({ z: z.number() });
+/** What such a log begins with. */
+export const ERASED_LOG_START = '{"z":';
+const lineSchema = z.union([attemptLine, cancelledLine, requestedLine, erasedLine]);
 type Line = z.infer<typeof lineSchema>;
 type LineToWrite = z.input<typeof lineSchema>;
 
@@ -101,12 +108,31 @@ export function encodeFact(fact: DeliveryFact): string {
   return `${JSON.stringify(toLine(fact))}\n`;
 }
 
+/** The same fact without what the receiver has answered. */
+export function withoutAnswer(fact: DeliveryFact): DeliveryFact {
+  if (fact.kind !== 'attempted') return fact;
+  const { responseBody: _body, responseHeaders: _headers, ...attempt } = fact.attempt;
+  return { ...fact, attempt };
+}
+
+/** The log of a delivery whose event's payload is erased. */
+export function eraseAnswers(log: string, erasedAt: number): string {
+  if (log.startsWith(ERASED_LOG_START)) return log;
+  const lines = linesOf(log).map((line) => {
+    const { b: _body, h: _headers, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    return JSON.stringify(rest);
+  });
+  return [JSON.stringify({ z: erasedAt } satisfies z.input<typeof erasedLine>), ...lines, ''].join('\n');
+}
+
 export function readLog(log: string): DeliveryState {
-  return log
-    .split('\n')
-    .filter((line) => line !== '')
+  return linesOf(log)
     .map((line) => lineSchema.parse(JSON.parse(line)))
     .reduce(apply, NOTHING_HAPPENED);
+}
+
+function linesOf(log: string): string[] {
+  return log.split('\n').filter((line) => line !== '');
 }
 
 function toLine(fact: DeliveryFact): LineToWrite {
@@ -132,6 +158,7 @@ function toLine(fact: DeliveryFact): LineToWrite {
 }
 
 function apply(state: DeliveryState, line: Line): DeliveryState {
+  if ('z' in line) return state;
   const status = statusAfter(state, line);
   if ('q' in line) {
     return {
@@ -155,7 +182,7 @@ function apply(state: DeliveryState, line: Line): DeliveryState {
 
 // Once delivered, always delivered: what a second worker writes afterwards does not take it back, nor does an attempt
 // that somebody asked for.
-function statusAfter(state: DeliveryState, line: Line): DeliveryStatus {
+function statusAfter(state: DeliveryState, line: Exclude<Line, { z: number }>): DeliveryStatus {
   if (state.status === 'delivered') return 'delivered';
   if ('c' in line) return 'cancelled';
   if ('q' in line) return 'pending';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endpointIdsSchema, endpointRefsSchema } from '../endpoints/endpoint';
+import { endpointIdSchema, endpointRefsSchema } from '../endpoints/endpoint';
 import { accountIdSchema, eventIdSchema } from '../events/event';
 
 /** What a producer pushes onto the events queue; the job's name is the event's type. Public contract. */
@@ -21,7 +21,8 @@ export const acceptedEventSchema = z.strictObject({
   body: z.string(),
   /** Milliseconds since the Unix epoch. */
   accepted_at: z.number(),
-  webhook_ids: endpointIdsSchema.optional(),
+  /** None at all: its payload was erased, so nobody gets it. */
+  webhook_ids: z.array(endpointIdSchema).readonly().optional(),
 });
 export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;
 

@@ -54,8 +54,8 @@ export function createChooseEvents({ eventStore, deliveryStore }: ChooseEventsDe
       deliveryStore.readWithLength(delivery.endpointId, delivery.eventId),
       deliveryStore.isListed(delivery),
     ]);
-    // Its retention is over.
-    if (!head) return false;
+    // Its retention is over, or its payload was erased: there is nothing to send.
+    if (head?.erasedAt !== undefined || !head) return false;
     return isToBeSent(replay, endpoint, { head, state, hasDelivery: isListed || length > 0 });
   }
 }

@@ -67,6 +67,9 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
     endpoint,
     endpointStore,
     eventIds: events.map(({ id }) => id),
+    async eraseEvent(index: number) {
+      await eventStore.erasePayload(accountId, events[index]?.id ?? buildEvent().id, 0);
+    },
     replay,
     replayStore,
     replays: createManageReplays({
@@ -116,6 +119,17 @@ it('sends nothing twice when a step is done again that broke off before it was s
   await finish();
   expect(new Set(sent)).toEqual(new Set(eventIds));
   expect(await read()).toMatchObject({ status: 'done', enqueued: 20 });
+});
+
+it('leaves out what has no payload any more, be it erased before or after it was counted', async () => {
+  const { step, finish, read, sent, eventIds, eraseEvent } = await arrange({}, 3);
+  await eraseEvent(0);
+  await step();
+  expect(await read()).toMatchObject({ found: 2 });
+  await eraseEvent(1);
+  await finish();
+  expect(sent).toEqual([eventIds[2]]);
+  expect(await read()).toMatchObject({ status: 'done', found: 2, enqueued: 1 });
 });
 
 it('only counts when it is a dry run', async () => {

@@ -43,6 +43,7 @@ export type Signal =
       readonly bytes: number;
       readonly requestId?: string;
     }
+  | { readonly name: 'event.payload_erased'; readonly accountId: AccountId; readonly eventId: EventId }
   | {
       readonly name: 'event.rejected';
       readonly jobId: string;

@@ -59,6 +59,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'request.completed':
     case 'breaker.closed':
     case 'event.accepted':
+    case 'event.payload_erased':
     case 'operational_event.raised':
     case 'replay.ended':
     case 'process.started':
