@@ -216,7 +216,6 @@ export async function composeWorker(
     eventStore,
     endpointStore,
     deliveryStore,
-    breakerStore,
     windows,
     lanes,
     admit: createAdmit(gate),

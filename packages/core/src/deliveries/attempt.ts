@@ -41,21 +41,21 @@ export interface Attempt {
   /** 1, 2, … */
   readonly number: number;
   /** Absent: `schedule`. */
-  readonly trigger?: Trigger;
+  readonly trigger?: Trigger | undefined;
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
   readonly durationMs: number;
-  readonly timings?: AttemptTimings;
+  readonly timings?: AttemptTimings | undefined;
   readonly outcome: AttemptOutcome;
-  readonly responseStatus?: number;
+  readonly responseStatus?: number | undefined;
   /** What went wrong, for people; decide by `outcome`. */
-  readonly error?: string;
+  readonly error?: string | undefined;
   /** The beginning of the response's body. */
-  readonly responseBody?: string;
+  readonly responseBody?: string | undefined;
   /** Those worth keeping, of an attempt that failed. */
-  readonly responseHeaders?: Readonly<Record<string, string>>;
+  readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
   /** Names of the headers that the endpoint added to the request. */
-  readonly addedHeaders?: readonly string[];
+  readonly addedHeaders?: readonly string[] | undefined;
   /** Which process made it. */
-  readonly worker?: string;
+  readonly worker?: string | undefined;
 }

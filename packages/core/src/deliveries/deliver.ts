@@ -67,10 +67,10 @@ export function createDeliver(deps: DeliverDeps) {
     if (ready.kind === 'over') return DONE;
     if (ready.kind === 'not_due') return retryAt(ready.dueAt, 'not_due');
 
-    const admission = await deps.admit({ ...run, ...ready });
+    const { event, endpoint, breaker } = ready;
+    const admission = await deps.admit({ ...run, endpoint, breaker });
     if (admission.kind === 'wait') {
-      const { acceptedAt } = ready.event;
-      await deps.hold({ ...run, acceptedAt, side: otherSide(run.side) }, admission);
+      await deps.hold({ ...run, acceptedAt: event.acceptedAt, side: otherSide(run.side) }, admission);
       return DONE;
     }
     if (admission.kind === 'move') {

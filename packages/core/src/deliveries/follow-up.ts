@@ -36,13 +36,14 @@ const EVERY_MS = 1_000;
 export function createFollowUp({ handBack, settle, passTurn, emit }: FollowUpDeps) {
   return async function followUp(input: FollowUpInput, signal: AbortSignal): Promise<Settled> {
     const { ready, ticket, decision } = input;
+    const { endpoint, breaker } = ready;
     const deliveryId = deliveryIdOf(ready.run);
     const onFailure = (error: unknown) => emit({ name: 'delivery.follow_up_failed', deliveryId, error });
     const options = { everyMs: EVERY_MS, signal, onFailure, isFinal: isUnreadableSecret };
 
-    await persist(() => handBack({ ...ready, ticket, wasInterrupted: false }), options);
+    await persist(() => handBack({ endpoint, breaker, ticket, wasInterrupted: false }), options);
     const settled = await persist(() => settleAttempt(input), options);
-    if (decision.kind !== 'retry') await persist(() => passTurn(ready.endpoint, ready.run.eventId), options);
+    if (decision.kind !== 'retry') await persist(() => passTurn(endpoint, ready.run.eventId), options);
     return settled;
   };
 

@@ -4,7 +4,6 @@ import type { AcceptedEvent, StoredEvent } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
 import type { BreakerState } from '../gates/breaker';
 import type { PassTurn } from '../gates/pass-turn';
-import type { BreakerStore } from '../gates/redis-breaker-store';
 import type { Clock } from '../runtime/clock';
 import type { AnnounceEnd } from './announce-end';
 import type { DeliveryState } from './delivery-log';
@@ -15,8 +14,7 @@ import type { Trigger } from './trigger';
 export interface LoadDeliveryDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readState' | 'append'>;
-  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithBreaker' | 'append'>;
   readonly passTurn: PassTurn;
   readonly announceEnd: AnnounceEnd;
   readonly clock: Clock;
@@ -48,11 +46,10 @@ export type LoadedDelivery =
 /** Reads what an attempt needs, and ends the delivery if there is no more to be sent, or nowhere to send it. */
 export function createLoadDelivery(deps: LoadDeliveryDeps) {
   return async function loadDelivery(run: DeliveryRun): Promise<LoadedDelivery> {
-    const [state, endpoint, event, breaker] = await Promise.all([
-      deps.deliveryStore.readState(run.endpointId, run.eventId),
+    const [{ state, breaker }, endpoint, event] = await Promise.all([
+      deps.deliveryStore.readWithBreaker(run),
       deps.endpointStore.find(run.accountId, run.endpointId),
       deps.eventStore.find(run.accountId, run.eventId),
-      deps.breakerStore.readBreaker(run.endpointId),
     ]);
     if (state.isOpen && endpoint && event?.body !== undefined) {
       // It ran before its time, after a crash or an error: the record knows when it is due.

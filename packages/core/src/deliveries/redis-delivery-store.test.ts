@@ -1,5 +1,7 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
+import { CLOSED } from '../gates/breaker';
+import { createRedisBreakerStore } from '../gates/redis-breaker-store';
 import { keys } from '../redis/keys';
 import { createNewId } from '../runtime/ids';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -136,6 +138,7 @@ describe('append and find', () => {
     const afterFirst = { status: 'pending', attempts: [first], nextAttemptAt: NOW + 5_000 };
     expect(await store.find(parts)).toMatchObject({ eventId: parts.eventId, createdAt: NOW, ...afterFirst });
     expect(await store.readState(endpointId, parts.eventId)).toMatchObject(afterFirst);
+    expect(await store.readWithBreaker(parts)).toMatchObject({ state: afterFirst, breaker: CLOSED });
 
     await store.append(parts, { kind: 'attempted', attempt: second, nextAttemptAt: undefined });
     const afterSecond = { status: 'delivered', attempts: [first, second], nextAttemptAt: undefined };
@@ -155,6 +158,15 @@ describe('append and find', () => {
     expect(await store.find({ endpointId, eventId: tried })).toMatchObject({ status: 'cancelled' });
     expect(await store.find({ endpointId, eventId: untried })).toMatchObject({ status: 'pending' });
     expect(await store.find({ endpointId: other, eventId: tried })).toMatchObject({ status: 'pending' });
+  });
+
+  it("reads a delivery together with its endpoint's breaker", async () => {
+    const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
+    await createRedisBreakerStore(redis.client).recordFailure(parts.endpointId, CLOSED, NOW);
+    expect(await openStore().readWithBreaker(parts)).toEqual({
+      state: NOTHING_HAPPENED,
+      breaker: { failures: 1, openUntil: 0 },
+    });
   });
 
   it('does not find what was never enlisted, whose state is that nothing has happened', async () => {

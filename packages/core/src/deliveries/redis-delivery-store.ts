@@ -7,6 +7,8 @@ import {
   readIndex,
   type TimeRange,
 } from '../events/redis-event-index';
+import type { BreakerState } from '../gates/breaker';
+import { decodeBreaker } from '../gates/redis-breaker-store';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -65,6 +67,15 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   async function readState(endpointId: EndpointId, eventId: EventId): Promise<DeliveryState> {
     const log = await redis.get(keys.delivery(endpointId, eventId));
     return log === null ? NOTHING_HAPPENED : readLog(log);
+  }
+
+  /** What an attempt has to know, in one command: the breaker of its endpoint has the same hash tag. */
+  async function readWithBreaker({
+    endpointId,
+    eventId,
+  }: DeliveryParts): Promise<{ readonly state: DeliveryState; readonly breaker: BreakerState }> {
+    const [log, breaker] = await redis.mget(keys.delivery(endpointId, eventId), keys.breaker(endpointId));
+    return { state: log == null ? NOTHING_HAPPENED : readLog(log), breaker: decodeBreaker(breaker) };
   }
 
   async function readWithLength(
@@ -157,6 +168,7 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
 
   return withStorageErrors({
     readState,
+    readWithBreaker,
     readWithLength,
     enlist,
     isListed,

@@ -26,8 +26,6 @@ export type SendOutcome =
   /** This process had to let go of it before there was an answer. */
   | { readonly kind: 'interrupted' };
 
-type Answered = Extract<SentResult, { kind: 'answered' }>;
-
 /** A request that was sent, and what came of it. */
 export interface SentAttempt {
   readonly kind: 'sent';
@@ -61,7 +59,8 @@ export function createSendAttempt(deps: SendAttemptDeps) {
 
   async function send(ready: ReadyDelivery, signal: AbortSignal): Promise<SendOutcome> {
     const startedAt = clock();
-    const request = prepareRequest({ ...ready, attempt: ready.attemptNumber, now: startedAt }, requestStyle);
+    const { event, endpoint, attemptNumber: attempt } = ready;
+    const request = prepareRequest({ event, endpoint, attempt, now: startedAt }, requestStyle);
     const result = await transport(request, signal);
     if (signal.aborted && result.kind !== 'answered') return { kind: 'interrupted' };
     if (result.kind === 'unsent') return result;
@@ -80,25 +79,23 @@ export function createSendAttempt(deps: SendAttemptDeps) {
     outcome: AttemptOutcome,
     result: SentResult,
   ): Attempt {
+    const answer = result.kind === 'answered' ? result : undefined;
     return {
       number,
-      ...(trigger === 'schedule' ? {} : { trigger }),
+      trigger: trigger === 'schedule' ? undefined : trigger,
       startedAt,
       durationMs: clock() - startedAt,
       timings: result.timings,
       outcome,
-      ...(result.kind === 'failed' ? { error: result.error } : { responseStatus: result.status }),
-      ...(result.kind === 'answered' && result.body !== '' ? { responseBody: result.body } : {}),
-      ...(result.kind === 'answered' ? headersOf(outcome, result) : {}),
-      ...(endpoint.headers === undefined ? {} : { addedHeaders: Object.keys(endpoint.headers) }),
+      responseStatus: answer?.status,
+      error: result.kind === 'failed' ? result.error : undefined,
+      responseBody: answer?.body === '' ? undefined : answer?.body,
+      // Of a success nobody asks for them, and there are many more of those.
+      responseHeaders: outcome === 'delivered' ? undefined : answer?.headers,
+      addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
       worker: workerId,
     };
   }
-}
-
-// Of a success nobody asks for them, and there are many more of those.
-function headersOf(outcome: AttemptOutcome, { headers }: Answered): Pick<Attempt, 'responseHeaders'> {
-  return outcome === 'delivered' || headers === undefined ? {} : { responseHeaders: headers };
 }
 
 function useOf(outcome: SendOutcome): PlaceUse {

@@ -66,8 +66,7 @@ const GIVE_PROBE_BACK = `
 export function createRedisBreakerStore(redis: RedisClient) {
   return withStorageErrors({
     async readBreaker(endpointId: EndpointId): Promise<BreakerState> {
-      const stored = await redis.get(keys.breaker(endpointId));
-      return stored === null ? CLOSED : decodeBreaker(stored);
+      return decodeBreaker(await redis.get(keys.breaker(endpointId)));
     },
 
     /**
@@ -114,7 +113,8 @@ export function createRedisBreakerStore(redis: RedisClient) {
 
 export type BreakerStore = ReturnType<typeof createRedisBreakerStore>;
 
-function decodeBreaker(stored: string): BreakerState {
+export function decodeBreaker(stored: string | null | undefined): BreakerState {
+  if (stored == null) return CLOSED;
   const [failures, openUntil] = stored.split(' ');
   return { failures: Number(failures), openUntil: Number(openUntil) };
 }

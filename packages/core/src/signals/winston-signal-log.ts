@@ -1,4 +1,4 @@
-import { createLogger, format, type Logger, transports } from 'winston';
+import { createLogger, format, type LogEntry, type Logger, transports } from 'winston';
 import type { Signal } from './signal';
 import type { SignalListener } from './signals';
 
@@ -14,7 +14,7 @@ export function createWinstonSignalLog(options: LogOptions): SignalListener {
   const logger = createWinstonLogger(options);
   return (signal) => {
     const level = levelOf(signal);
-    if (logger.isLevelEnabled(level)) logger.log(level, signal.name, fieldsOf(signal));
+    if (logger.isLevelEnabled(level)) logger.log(entryOf(signal, level));
   };
 }
 
@@ -70,14 +70,12 @@ function levelOf(signal: Signal): LogOptions['level'] {
 }
 
 /** camelCase inside, snake_case in the log, as in the API; errors as text, with their causes. */
-function fieldsOf(signal: Signal): Record<string, unknown> {
-  const { name: _name, ...fields } = signal;
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      toSnakeCase(name),
-      name === 'error' ? describe(value) : value,
-    ]),
-  );
+function entryOf({ name: message, ...fields }: Signal, level: LogOptions['level']): LogEntry {
+  const entry: LogEntry = { level, message };
+  for (const [name, value] of Object.entries(fields)) {
+    entry[toSnakeCase(name)] = name === 'error' ? describe(value) : value;
+  }
+  return entry;
 }
 
 const snakeCased = new Map<string, string>();
