@@ -15,10 +15,13 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
 import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import { createEraseAccount } from '@webhooks/core/erasure/erase-account';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createErasePayload } from '@webhooks/core/events/erase-payload';
 import { createEventTypes } from '@webhooks/core/events/event-types';
@@ -32,6 +35,7 @@ import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store'
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
+import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
@@ -178,6 +182,8 @@ describe('when Redis falls silent after a key was found', () => {
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
     const resendQueue = willClose(new BullmqResendQueue({ redis, prefix: 'bull' }));
     const replayQueue = willClose(new BullmqReplayQueue({ redis, prefix: 'bull' }));
+    const erasureQueue = willClose(new BullmqErasureQueue({ redis, prefix: 'bull' }));
+    const remainsStore = createRedisRemainsStore(redis);
     const endpoints = createManageEndpoints({
       endpointStore,
       deliveryStore,
@@ -233,8 +239,16 @@ describe('when Redis falls silent after a key was found', () => {
         }),
         testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
         urlRules: buildTargetUrlRules(),
-        apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
-        accounts: createManageAccounts({ accountStore, newId, clock }),
+        apiKeys: createManageApiKeys({ apiKeyStore, accountStore, newKey: () => newApiKey(newId), clock }),
+        accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
+        eraseAccount: createEraseAccount({
+          accountStore,
+          removeEndpoints: createRedisRemoveEndpoints(redis),
+          remainsStore,
+          erasureQueue,
+          clock,
+          emit,
+        }),
         eventTypes,
         clock,
       }),

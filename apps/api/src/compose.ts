@@ -22,11 +22,14 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
 import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import { createEraseAccount } from '@webhooks/core/erasure/erase-account';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createErasePayload } from '@webhooks/core/events/erase-payload';
 import { createEventTypes } from '@webhooks/core/events/event-types';
@@ -41,6 +44,7 @@ import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
+import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
@@ -110,6 +114,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const resendQueue = new BullmqResendQueue(queues);
   const replayQueue = new BullmqReplayQueue(queues);
+  const erasureQueue = new BullmqErasureQueue(queues);
+  const remainsStore = createRedisRemainsStore(storeRedis);
 
   const endpoints = createManageEndpoints({
     endpointStore,
@@ -189,8 +195,16 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
           deniedCidrs: config.DELIVERY_DENIED_CIDRS,
         }),
       },
-      apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
-      accounts: createManageAccounts({ accountStore, newId, clock }),
+      apiKeys: createManageApiKeys({ apiKeyStore, accountStore, newKey: () => newApiKey(newId), clock }),
+      accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
+      eraseAccount: createEraseAccount({
+        accountStore,
+        removeEndpoints: createRedisRemoveEndpoints(storeRedis),
+        remainsStore,
+        erasureQueue,
+        clock,
+        emit,
+      }),
       eventTypes,
       clock,
     }),
@@ -235,7 +249,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [eventQueue, wakeQueue, resendQueue, replayQueue].map((queue) => queue.close()),
+            [eventQueue, wakeQueue, resendQueue, replayQueue, erasureQueue].map((queue) => queue.close()),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },

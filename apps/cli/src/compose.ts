@@ -5,7 +5,11 @@ import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-s
 import { createManageApiKeys, type ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
+import { createEraseAccount, type EraseAccount } from '@webhooks/core/erasure/erase-account';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
+import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
+import { connectRedis, queuePrefix, type RedisClient } from '@webhooks/core/redis/redis-connect';
 import { storageUnavailable } from '@webhooks/core/redis/redis-errors';
 import { type Clock, systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
@@ -15,8 +19,9 @@ import type { CliConfig } from './config';
 export interface Service {
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
+  readonly eraseAccount: EraseAccount;
   readonly clock: Clock;
-  close(): void;
+  close(): Promise<void>;
 }
 
 const CONNECT_PATIENCE_MS = 5_000;
@@ -26,27 +31,41 @@ export async function openService({ REDIS_URL }: CliConfig): Promise<Service> {
   const redis = connectRedis({ url: REDIS_URL, role: 'answering', name: 'cli', emit: () => {} });
   try {
     await untilReady(redis);
-    return await composeService(redis);
+    return await composeService(redis, queuePrefix(REDIS_URL));
   } catch (error) {
     redis.disconnect();
     throw error;
   }
 }
 
-async function composeService(redis: RedisClient): Promise<Service> {
+async function composeService(redis: RedisClient, prefix: string): Promise<Service> {
   const clock = systemClock;
   const newId = createNewId(clock);
   const accountStore = createRedisAccountStore(redis);
+  const remainsStore = createRedisRemainsStore(redis);
+  const erasureQueue = new BullmqErasureQueue({ redis, prefix });
   await ensureDefaultAccount(accountStore, clock);
   return {
     apiKeys: createManageApiKeys({
       apiKeyStore: createRedisApiKeyStore(redis),
+      accountStore,
       newKey: () => newApiKey(newId),
       clock,
     }),
-    accounts: createManageAccounts({ accountStore, newId, clock }),
+    accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
+    eraseAccount: createEraseAccount({
+      accountStore,
+      removeEndpoints: createRedisRemoveEndpoints(redis),
+      remainsStore,
+      erasureQueue,
+      clock,
+      emit: () => {},
+    }),
     clock,
-    close: () => redis.disconnect(),
+    async close() {
+      await erasureQueue.close();
+      redis.disconnect();
+    },
   };
 }
 

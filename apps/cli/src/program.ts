@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Cli } from './cli';
 import { addCreateAccount } from './commands/create-account';
 import { addCreateKey } from './commands/create-key';
+import { addDeleteAccount } from './commands/delete-account';
 import { addListAccounts } from './commands/list-accounts';
 import { addListKeys } from './commands/list-keys';
 import { addRevokeKey } from './commands/revoke-key';
@@ -29,5 +30,6 @@ export function createProgram(cli: Cli): Command {
     .description('accounts, each of which sees its own things only');
   addCreateAccount(accounts, cli);
   addListAccounts(accounts, cli);
+  addDeleteAccount(accounts, cli);
   return program;
 }

@@ -33,7 +33,7 @@ function createCli(environment: Environment, output: Output): Cli {
       try {
         await action(service);
       } finally {
-        service.close();
+        await service.close();
       }
     },
   };

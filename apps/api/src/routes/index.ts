@@ -6,6 +6,7 @@ import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import type { TestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import type { EraseAccount } from '@webhooks/core/erasure/erase-account';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
 import type { ErasePayload } from '@webhooks/core/events/erase-payload';
 import type { EventTypes } from '@webhooks/core/events/event-types';
@@ -21,6 +22,7 @@ import { createWebhook } from './create-webhook';
 import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
 import { enableWebhook } from './enable-webhook';
+import { eraseAccount } from './erase-account';
 import { erasePayload } from './erase-payload';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
@@ -59,6 +61,7 @@ export interface RouteDeps {
   readonly urlRules: TargetUrlRules;
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
+  readonly eraseAccount: EraseAccount;
   readonly eventTypes: EventTypes;
   readonly clock: Clock;
 }
@@ -100,5 +103,6 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     createAccount(accounts), //              POST   /v1/accounts
     listAccounts(accounts), //               GET    /v1/accounts
     readAccount(accounts), //                GET    /v1/accounts/:id
+    eraseAccount(deps.eraseAccount), //      DELETE /v1/accounts/:id
   ];
 }

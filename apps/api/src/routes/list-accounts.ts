@@ -18,7 +18,10 @@ export function listAccounts(accounts: ManageAccounts) {
     },
     async handle({ query }) {
       const page = await accounts.list(query.limit, query.cursor);
-      return { status: 200, body: presentPage(page.accounts.map(presentAccount), page.nextCursor) };
+      return {
+        status: 200,
+        body: presentPage(page.accounts.map(presentAccount), page.nextCursor),
+      };
     },
   });
 }

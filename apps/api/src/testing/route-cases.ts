@@ -203,6 +203,14 @@ export const routeCases: readonly RouteCase[] = [
     of: 'account',
     status: 200,
   },
+  {
+    method: 'delete',
+    path: '/v1/accounts/:id',
+    scope: 'admin',
+    operatorOnly: true,
+    of: 'account',
+    status: 202,
+  },
 ];
 
 /** The ids of what an account has. */

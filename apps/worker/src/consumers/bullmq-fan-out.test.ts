@@ -37,6 +37,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     emit: () => {},
     eventHorizon,
     deadLetters: { keep: async () => {} },
+    takesEvents: async () => true,
     readEventJob: async () => ({ event, source: 'http' }),
     async fanOutEvent() {
       runs += 1;

@@ -1,3 +1,4 @@
+import { createRedisRemainsStore } from '../erasure/redis-remains-store';
 import type { AccountId } from '../events/event';
 import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -17,7 +18,12 @@ function create() {
   let now = 1_700_000_000_000;
   const clock = () => (now += 1);
   const accountStore = createRedisAccountStore(redis.client);
-  const accounts = createManageAccounts({ accountStore, newId: createNewId(clock), clock });
+  const accounts = createManageAccounts({
+    accountStore,
+    remainsStore: createRedisRemainsStore(redis.client),
+    newId: createNewId(clock),
+    clock,
+  });
   return { accountStore, accounts, clock };
 }
 

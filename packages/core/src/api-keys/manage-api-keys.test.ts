@@ -1,3 +1,4 @@
+import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
@@ -16,7 +17,12 @@ let apiKeys: ManageApiKeys;
 beforeAll(async () => {
   redis = await openTestRedis();
   apiKeyStore = createRedisApiKeyStore(redis.client);
-  apiKeys = createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock });
+  apiKeys = createManageApiKeys({
+    apiKeyStore,
+    accountStore: createRedisAccountStore(redis.client),
+    newKey: () => newApiKey(newId),
+    clock,
+  });
 });
 afterAll(() => redis.close());
 

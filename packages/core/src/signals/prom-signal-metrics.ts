@@ -55,6 +55,11 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['code'] as const,
     registers,
   });
+  const dropped = new Counter({
+    name: 'webhooks_events_dropped_total',
+    help: 'Events that were taken off the queue and dropped, because their account is being erased or was.',
+    registers,
+  });
   const attempts = new Counter({
     name: 'webhooks_delivery_attempts_total',
     help: 'Delivery attempts, by outcome.',
@@ -138,6 +143,8 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       replays.inc({ mode: signal.mode, status: signal.status });
     } else if (signal.name === 'event.rejected') {
       rejected.inc({ code: signal.code });
+    } else if (signal.name === 'event.dropped') {
+      dropped.inc();
     }
   };
 }

@@ -35,6 +35,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'process.fault':
       return 'error';
     case 'event.rejected':
+    case 'event.dropped':
     case 'delivery.blocked':
     case 'delivery.unsent':
     case 'redis.error':
@@ -60,6 +61,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'breaker.closed':
     case 'event.accepted':
     case 'event.payload_erased':
+    case 'account.erasing':
+    case 'account.erased':
     case 'operational_event.raised':
     case 'replay.ended':
     case 'process.started':
