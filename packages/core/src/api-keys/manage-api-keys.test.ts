@@ -90,3 +90,13 @@ describe('revoke', () => {
     expect((await apiKeys.list(accountId, 10)).apiKeys).toEqual([]);
   });
 });
+
+it('issues none for an account that is being erased, and leaves none behind', async () => {
+  const accountId = uniqueAccountId();
+  const accountStore = createRedisAccountStore(redis.client);
+  await accountStore.create({ id: accountId, createdAt: NOW });
+  await accountStore.markErasing(accountId, NOW);
+  const issued = apiKeys.issue(accountId, { name: 'ci', scopes: ['admin'] });
+  await expect(issued).rejects.toMatchObject({ code: 'not_found' });
+  expect(await apiKeys.list(accountId, 10)).toEqual({ apiKeys: [], nextCursor: undefined });
+});

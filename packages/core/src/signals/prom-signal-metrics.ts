@@ -55,11 +55,6 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     labelNames: ['code'] as const,
     registers,
   });
-  const dropped = new Counter({
-    name: 'webhooks_events_dropped_total',
-    help: 'Events that were taken off the queue and dropped, because their account is being erased or was.',
-    registers,
-  });
   const attempts = new Counter({
     name: 'webhooks_delivery_attempts_total',
     help: 'Delivery attempts, by outcome.',
@@ -116,6 +111,11 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     name: 'webhooks_delivery_lag_seconds',
     help: 'Time from the acceptance of an event to its delivery.',
     buckets: LAG_SECONDS,
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'webhooks_events_dropped_total',
+    help: 'Events that were taken off the queue and dropped, because their account is being erased or was.',
     registers,
   });
   return (signal: Signal) => {
