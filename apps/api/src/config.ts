@@ -1,6 +1,11 @@
 import { idOfKey } from '@webhooks/core/api-keys/api-key';
 import { allowanceSchema } from '@webhooks/core/config/allowance';
-import { commonSettings, flagSchema, portSchema } from '@webhooks/core/config/common-settings';
+import {
+  commonSettings,
+  flagSchema,
+  maxEventBytesSchema,
+  portSchema,
+} from '@webhooks/core/config/common-settings';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
 import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
@@ -24,13 +29,7 @@ const schema = z
     /** Webhooks that one account may have. */
     MAX_WEBHOOKS: z.coerce.number().int().min(1).max(100_000).default(500),
     ALLOW_HTTP_URLS: flagSchema.default(false),
-    /** The longest event taken in, in bytes of the body that is delivered. */
-    MAX_EVENT_BYTES: z.coerce
-      .number()
-      .int()
-      .min(1_024)
-      .max(10 * 1024 * 1024)
-      .default(256 * 1024),
+    MAX_EVENT_BYTES: maxEventBytesSchema,
     /** Requests of one API key, in all processes together. */
     RATE_LIMIT: allowanceSchema.prefault('1000/1s'),
     /** Failed authentications of one client address, in each process. */

@@ -1,4 +1,9 @@
-import { commonSettings, portSchema, retryScheduleSchema } from '@webhooks/core/config/common-settings';
+import {
+  commonSettings,
+  maxEventBytesSchema,
+  portSchema,
+  retryScheduleSchema,
+} from '@webhooks/core/config/common-settings';
 import { durationOrNeverSchema, durationSchema } from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
@@ -54,13 +59,7 @@ const settings = z.object({
   DISABLE_FAILURE_SPAN: durationSchema.default(12 * HOUR),
   /** For how long a worker owns a job before it has to say that it is still at it. */
   JOB_LOCK_DURATION: durationSchema.default(30_000),
-  /** The longest event taken off the queue, in bytes of the body that is delivered. */
-  MAX_EVENT_BYTES: z.coerce
-    .number()
-    .int()
-    .min(1_024)
-    .max(10 * 1024 * 1024)
-    .default(256 * 1024),
+  MAX_EVENT_BYTES: maxEventBytesSchema,
   SIGNATURE_HEADER: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of an HTTP header')

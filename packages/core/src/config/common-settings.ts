@@ -22,6 +22,14 @@ export const commonSettings = {
   SHUTDOWN_TIMEOUT: durationSchema.default(20_000),
 };
 
+/** The longest event that is taken in, in bytes of the body that is delivered. */
+export const maxEventBytesSchema = z.coerce
+  .number()
+  .int()
+  .min(1_024)
+  .max(10 * 1024 * 1024)
+  .default(256 * 1024);
+
 export const portSchema = z.coerce.number().int().min(0).max(65_535);
 
 /** `true` or `false`, spelled out: anything else is a fault rather than a guess. */

@@ -6,6 +6,7 @@ import type { AccountId, EventId } from '../events/event';
 import type { MoveInput, SlowLaneQueue } from '../gates/move';
 import type { ReleaseQueue } from '../gates/open-gate';
 import type { Parked } from '../gates/parked';
+import { addJobs } from './bullmq-add-jobs';
 import { openQueue } from './bullmq-open-queue';
 import { type DeliveryJob, deliveryJobId } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
@@ -38,10 +39,11 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue, SlowLan
   }
 
   async release(accountId: AccountId, endpointId: EndpointId, parked: readonly Parked[]): Promise<void> {
-    await this.#queue.addBulk(
+    await addJobs(
+      this.#queue,
       parked.map(({ eventId, side }) => ({
         name: JOB_NAME,
-        data: { account_id: accountId, released: true },
+        data: { account_id: accountId, released: true } satisfies DeliveryJob,
         opts: { ...JOB_OPTIONS, jobId: deliveryJobId({ eventId, endpointId }, side) },
       })),
     );
@@ -65,7 +67,8 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue, SlowLan
 
   // A chunk can fail in the middle; whoever called adds the whole chunk again, under the same ids.
   async addAll(accountId: AccountId, eventId: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
-    await this.#queue.addBulk(
+    await addJobs(
+      this.#queue,
       endpointIds.map((endpointId) => newDeliveryJob(accountId, { eventId, endpointId })),
     );
   }

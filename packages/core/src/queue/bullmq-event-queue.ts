@@ -1,6 +1,7 @@
 import type { EventQueue } from '../events/accept-events';
 import type { AcceptedEvent } from '../events/event';
-import { BullmqOnDemandQueue, type NewJob } from './bullmq-on-demand-queue';
+import type { NewJob } from './bullmq-add-jobs';
+import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import { type AcceptedEventJob, eventJobId } from './event-job';
 import type { QueueConnection } from './queue-connection';
 import { EVENTS_QUEUE } from './queue-names';

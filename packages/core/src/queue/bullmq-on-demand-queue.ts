@@ -1,13 +1,8 @@
 import type { Queue } from 'bullmq';
 import { storageUnavailable } from '../redis/redis-errors';
+import { addJobs, type NewJob } from './bullmq-add-jobs';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
-
-export interface NewJob {
-  readonly name: string;
-  readonly data: object;
-  readonly opts: { readonly jobId: string; readonly delay?: number };
-}
 
 /**
  * A queue for whoever answers a client and can't wait: adding fails at once while Redis is away.
@@ -30,7 +25,7 @@ export class BullmqOnDemandQueue {
 
   /** Not all or nothing: when it throws, some of them may be on the queue. @throws as `add` does. */
   async addAll(jobs: readonly NewJob[]): Promise<void> {
-    await this.#reach((queue) => queue.addBulk([...jobs]));
+    await this.#reach((queue) => addJobs(queue, jobs));
   }
 
   async #reach(work: (queue: Queue) => Promise<unknown>): Promise<void> {
