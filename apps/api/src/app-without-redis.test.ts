@@ -53,6 +53,7 @@ import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-ser
 import { type RedisProxy, startRedisProxy } from '@webhooks/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
+import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import { Registry } from 'prom-client';
 import request from 'supertest';
 import { createApp } from './app';
@@ -277,7 +278,8 @@ describe('when Redis falls silent after a key was found', () => {
       const proxy = await startProxy(redis);
       const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
       await createRedisApiKeyStore(redis.client).save(record);
-      const ids = await saveBelongings(redis, record.accountId);
+      // The operator's own account is refused to be erased without asking anybody.
+      const ids = { ...(await saveBelongings(redis, record.accountId)), account: uniqueAccountId() };
       const client = connectRedis({ url: proxy.url, role: 'answering', name: 'test', emit: () => {} });
       willClose({ close: () => client.disconnect() });
       await new Promise((resolve) => client.once('ready', resolve));
