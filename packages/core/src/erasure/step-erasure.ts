@@ -10,7 +10,7 @@ import type { Lead, RemainsStore } from './redis-remains-store';
 
 /** The jobs of deliveries to endpoints that are gone. */
 export interface DeliveryJobs {
-  /** Takes those away that wait for their time; gives the deliveries that are being attempted. */
+  /** Takes those away that wait for their time, or for nothing; gives the deliveries that are being attempted. */
   removeDelayed(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]>;
 }
 

@@ -11,7 +11,7 @@ type Lane = typeof DELIVERIES_QUEUE | typeof SLOW_DELIVERIES_QUEUE;
 
 /*
  * Relies on where BullMQ 6 has a job: a worker that is at it holds `<job>:lock`, and one that waits for its time is in
- * `delayed`. One that is to be taken next is left alone: to look for it in a long list takes long, and it ends by itself.
+ * `delayed`, one that failed for good in `failed`. One that is to be taken next is left alone: to look for it in a long list takes long, and it ends by itself.
  */
 /** Finds the jobs of deliveries by their ids, in both lanes. */
 export class BullmqDeliveryJobs implements DeliveryJobs {
@@ -48,7 +48,8 @@ export class BullmqDeliveryJobs implements DeliveryJobs {
   async #removeJob(lane: Lane, jobId: string): Promise<boolean> {
     const { redis } = this.connection;
     if ((await redis.exists(this.#key(lane, `${jobId}:lock`))) > 0) return true;
-    if ((await redis.zscore(this.#key(lane, 'delayed'), jobId)) === null) return false;
+    const places = ['delayed', 'failed'].map((state) => redis.zscore(this.#key(lane, state), jobId));
+    if ((await Promise.all(places)).every((place) => place === null)) return false;
     // It may be taken at this very moment: then it stays.
     return (await this.#queues[lane].remove(jobId)) === 0;
   }

@@ -67,8 +67,8 @@ export function createManageReplays(deps: ManageReplaysDeps) {
     async cancel(accountId: AccountId, id: ReplayId): Promise<void> {
       const replay = await read(accountId, id);
       if (hasEnded(replay)) return;
-      const { found, enqueued } = replay;
-      const ended: ReplayProgress = { status: 'cancelled', found, enqueued, finishedAt: clock() };
+      const { found, enqueued, erased } = replay;
+      const ended: ReplayProgress = { status: 'cancelled', found, enqueued, erased, finishedAt: clock() };
       if (await replayStore.save(id, ended)) announceReplayEnd(emit, { ...replay, ...ended });
     },
   };
