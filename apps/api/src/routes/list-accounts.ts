@@ -18,10 +18,7 @@ export function listAccounts(accounts: ManageAccounts) {
     },
     async handle({ query }) {
       const page = await accounts.list(query.limit, query.cursor);
-      return {
-        status: 200,
-        body: presentPage(page.accounts.map(presentAccount), page.nextCursor),
-      };
+      return { status: 200, body: presentPage(page.accounts.map(presentAccount), page.nextCursor) };
     },
   });
 }

@@ -18,10 +18,8 @@ export function readAccount(accounts: ManageAccounts) {
     },
     async handle({ params }) {
       const account = await accounts.read(params.id);
-      return {
-        status: 200,
-        body: presentAccount({ ...account, remains: await accounts.readRemains(account) }),
-      };
+      const remains = await accounts.readRemains(account);
+      return { status: 200, body: presentAccount({ ...account, remains }) };
     },
   });
 }
