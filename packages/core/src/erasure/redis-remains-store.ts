@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import { decodeParked } from '../gates/parked';
@@ -18,6 +19,22 @@ export interface Lead {
   /** As it stands in the list. */
   readonly member: string;
 }
+
+/** How far a search through all keys is. */
+export interface SearchPlace {
+  /** Of a Redis Cluster: which of its masters. */
+  readonly node: number;
+  readonly cursor: string;
+}
+
+export interface Found {
+  readonly leads: readonly Lead[];
+  /** Where to go on; `undefined` at the end. */
+  readonly next: SearchPlace | undefined;
+}
+
+// Redis looks at so many keys in a millisecond or less.
+const LOOKED_AT = 1_000;
 
 /**
  * What is left of an account that is being erased. One list leads to the next: the account's to its endpoints, events and
@@ -110,6 +127,25 @@ export function createRedisRemainsStore(redis: RedisClient) {
       return members.length;
     },
 
+    /**
+     * Looks at some of all keys there are, whoever's, for what no list leads to: events that are older than the last ones
+     * that lists keep. Answers to requests are removed on the way.
+     */
+    async findStrays(accountId: AccountId, { node, cursor }: SearchPlace): Promise<Found> {
+      const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+      const searched = nodes[node];
+      if (!searched) return { leads: [], next: undefined };
+      const pattern = keys.ofAnyEvent(accountId);
+      const [next, found] = await searched.scan(cursor, 'MATCH', pattern, 'COUNT', LOOKED_AT);
+      const ids = found.map((key) => EVENT_KEY.exec(key)?.[1]);
+      const answers = found.filter((_key, index) => ids[index] === undefined);
+      await Promise.all(answers.map((key) => redis.unlink(key)));
+      return {
+        leads: [...new Set(ids)].filter((id) => id !== undefined).map(toLead),
+        next: next === '0' ? { node: node + 1, cursor: '0' } : { node, cursor: next },
+      };
+    },
+
     /** What is left of an endpoint once its lists are empty. */
     async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
       const { deliveries, replays, parked, claims, permits, turn, breaker, health } = keys;
@@ -124,6 +160,8 @@ export function createRedisRemainsStore(redis: RedisClient) {
     },
   });
 }
+
+const EVENT_KEY = /^event[a-z-]*:\{[^/]+\/(.+)\}$/;
 
 export type RemainsStore = ReturnType<typeof createRedisRemainsStore>;
 

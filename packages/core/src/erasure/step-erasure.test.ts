@@ -11,6 +11,7 @@ import { createRedisEventStore } from '../events/redis-event-store';
 import { CLOSED } from '../gates/breaker';
 import { createRedisBreakerStore } from '../gates/redis-breaker-store';
 import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createRedisIdempotencyStore } from '../idempotency/redis-idempotency-store';
 import { createRedisReplayStore } from '../replays/redis-replay-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildAttempt } from '../testing/build-attempt';
@@ -23,7 +24,12 @@ import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { createEraseAccount } from './erase-account';
 import { createRedisRemainsStore } from './redis-remains-store';
-import { createStepErasure, type ErasureStepResult, type QueuePlace } from './step-erasure';
+import {
+  createStepErasure,
+  type ErasurePlace,
+  type ErasureStepResult,
+  type QueuePlace,
+} from './step-erasure';
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -76,11 +82,15 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
     }
   }
   const [endpointId] = ids;
-  const unlisted = [buildEvent({ accountId }), buildEvent({ accountId })] as const;
+  const unlisted = [buildEvent({ accountId }), buildEvent({ accountId }), buildEvent({ accountId })] as const;
   for (const event of unlisted) {
     await eventStore.save(event);
     await client.zrem(`events:{${accountId}}`, event.id);
   }
+  // What no list leads to at all.
+  await createRedisEventClaimStore(client, DAY).claim(accountId, unlisted[2].id, 'digest', NOW);
+  await eventStore.addReceivers(accountId, unlisted[2].id, ids);
+  await createRedisIdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW);
   if (endpointId) {
     await deliveryStore.enlist(unlisted[0].id, [endpointId], NOW);
     const parkedStore = createRedisParkedStore(client, { retentionMs: DAY, clock });
@@ -126,7 +136,7 @@ function createErasure() {
     /** As the queue does it: each step when it is due. Gives what the steps said. */
     async finish(accountId: AccountId, steps = Number.POSITIVE_INFINITY) {
       const results: ErasureStepResult[] = [];
-      let place: QueuePlace | undefined;
+      let place: ErasurePlace | undefined;
       while (results.at(-1)?.kind !== 'done' && results.length < steps) {
         const result = await step(accountId, place);
         results.push(result);
@@ -201,7 +211,7 @@ it('takes keys, endpoints and payloads at once, before the rest', async () => {
   await erase(accountId);
   expect(await redis.client.exists(`api-key:{${apiKeyId}}`, `endpoints:{${accountId}}`)).toBe(0);
   await step(accountId);
-  expect(await redis.client.keys(`event:{${accountId}/*`)).toHaveLength(2);
+  expect(await redis.client.keys(`event:{${accountId}/*`)).toHaveLength(3);
   expect(await redis.client.zcard(`endpoint-ids:{${accountId}}`)).toBe(ids.length);
 });
 

@@ -6,7 +6,7 @@ import type { RemoveEndpoints } from '../endpoints/redis-remove-endpoints';
 import type { AccountId, EventId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
-import type { Lead, RemainsStore } from './redis-remains-store';
+import type { Lead, RemainsStore, SearchPlace } from './redis-remains-store';
 
 /** The jobs of deliveries to endpoints that are gone. */
 export interface DeliveryJobs {
@@ -26,6 +26,11 @@ export interface AccountJobs {
   removeSome(accountId: AccountId, place: QueuePlace): Promise<QueuePlace | undefined>;
 }
 
+/** How far the searches are for what no list leads to: first through the queues, then through all keys. */
+export interface ErasurePlace extends QueuePlace {
+  readonly search?: SearchPlace | undefined;
+}
+
 export interface StepErasureDeps {
   readonly accountStore: Pick<AccountStore, 'find' | 'remove'>;
   readonly removeEndpoints: RemoveEndpoints;
@@ -41,7 +46,7 @@ export interface StepErasureDeps {
 /** What is to become of the erasure's job. */
 export type ErasureStepResult =
   | { readonly kind: 'done' }
-  | { readonly kind: 'again'; readonly delayMs: number; readonly place?: QueuePlace };
+  | { readonly kind: 'again'; readonly delayMs: number; readonly place?: ErasurePlace };
 
 const DONE = { kind: 'done' } as const;
 const AT_ONCE = { kind: 'again', delayMs: 0 } as const;
@@ -65,7 +70,7 @@ export function createStepErasure(deps: StepErasureDeps) {
 
   return async function stepErasure(
     accountId: AccountId,
-    place: QueuePlace = { queue: 0, offset: 0 },
+    place: ErasurePlace = { queue: 0, offset: 0 },
   ): Promise<ErasureStepResult> {
     const account = await accountStore.find(accountId);
     if (account?.erasingSince === undefined) return DONE;
@@ -78,9 +83,23 @@ export function createStepErasure(deps: StepErasureDeps) {
     if (unsettledMs > 0) return { kind: 'again', delayMs: unsettledMs };
     const endpoint = await removeSomeOfEndpoint(accountId);
     if (endpoint) return endpoint;
-    const next = await accountJobs.removeSome(accountId, place);
-    return next ? { ...AT_ONCE, place: next } : await finish(account, account.erasingSince);
+    const next = place.search ? undefined : await accountJobs.removeSome(accountId, place);
+    if (next) return { ...AT_ONCE, place: next };
+    const stray = await removeStrays(accountId, place);
+    return stray ?? (await finish(account, account.erasingSince));
   };
+
+  async function removeStrays(
+    accountId: AccountId,
+    place: ErasurePlace,
+  ): Promise<ErasureStepResult | undefined> {
+    const { search = { node: 0, cursor: '0' } } = place;
+    const { leads, next } = await remainsStore.findStrays(accountId, search);
+    if (!next) return undefined;
+    const { gone, isBusy } = await removeEvents(accountId, leads);
+    const isDone = gone.length === leads.length;
+    return { ...again(isBusy && !isDone), place: { ...place, search: isDone ? next : search } };
+  }
 
   async function removeSomeEvents(accountId: AccountId): Promise<ErasureStepResult | undefined> {
     const leads = await remainsStore.eventsOf(accountId, EVENTS_AT_ONCE);
@@ -142,6 +161,6 @@ export function createStepErasure(deps: StepErasureDeps) {
 
 export type StepErasure = ReturnType<typeof createStepErasure>;
 
-function again(isBusy: boolean): ErasureStepResult {
-  return { kind: 'again', delayMs: isBusy ? BUSY_DELAY_MS : 0 };
+function again(isBusy: boolean) {
+  return { kind: 'again', delayMs: isBusy ? BUSY_DELAY_MS : 0 } as const;
 }

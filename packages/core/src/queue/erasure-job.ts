@@ -4,8 +4,14 @@ import { type AccountId, accountIdSchema } from '../events/event';
 /** Erases an account. */
 export const erasureJobSchema = z.object({
   account_id: accountIdSchema,
-  /** Where in the queues the search for its jobs has come to. */
-  place: z.object({ queue: z.number(), offset: z.number() }).optional(),
+  /** How far it is with what no list leads to. */
+  place: z
+    .object({
+      queue: z.number(),
+      offset: z.number(),
+      search: z.object({ node: z.number(), cursor: z.string() }).optional(),
+    })
+    .optional(),
 });
 export type ErasureJob = z.input<typeof erasureJobSchema>;
 

@@ -56,6 +56,8 @@ export const keys = {
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
+  /** A pattern for what there is of an account's events, answers to requests included. */
+  ofAnyEvent: (account: AccountId) => `*:{${account}/*`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   replay: (replay: string) => `replay:{${replay}}`,
   replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,
