@@ -63,6 +63,25 @@ it('has a type that an operator adds at one API process in force in all processe
   expect(letter.data.errors).toMatchObject([{ pointer: '/data/id' }]);
 });
 
+it('sends the example of such a type as a test: when it is told to, or to a webhook that asked for nothing else', async () => {
+  await stack.client.expect(200, 'PUT', path, paid);
+  const own = await Receiver.start();
+  const webhook = await third.register(own.url, ['invoice.*']);
+  for (const body of [{ type: 'invoice.paid' }, {}]) {
+    const sent = await third.expect<{ event_id: string }>(
+      202,
+      'POST',
+      `/v1/webhooks/${webhook.id}/test`,
+      body,
+    );
+    const delivery = await third.waitForStatus(webhook.id, sent.body.event_id, 'delivered');
+    expect(delivery.attempts).toMatchObject([{ trigger: 'test' }]);
+  }
+  const seen = own.requests.map(({ body }) => JSON.parse(body.toString()));
+  expect(seen).toEqual([0, 1].map(() => ({ type: 'invoice.paid', data: paid.example })));
+  await own.stop();
+});
+
 it('checks by a replacement at once, whichever process took the last event', async () => {
   const event = { type: 'invoice.paid', data: { amount: 1 } };
   const statuses = async () => {

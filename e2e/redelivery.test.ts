@@ -91,9 +91,7 @@ it('sends it once when it is asked for many times at once, and once for the same
   expect(same).toMatchObject({ status: 202, body: first.body });
 
   const others = await Promise.all(Array.from({ length: 10 }, () => redeliver(delivery.id)));
-  for (const { status, body } of others) {
-    expect([status, body.code]).toEqual([409, 'conflict']);
-  }
+  for (const { status, body } of others) expect([status, body.status]).toEqual([202, 'pending']);
   await receiver.waitFor(3);
   expect(receiver.requests).toHaveLength(3);
   await receiver.stop();
@@ -105,10 +103,79 @@ it('holds what is sent again to a disabled webhook, until that is enabled', asyn
   await stack.client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
   await redeliver(delivery.id);
   await stack.client.waitForStatus(webhook.id, eventId, 'held');
-  expect((await redeliver(delivery.id)).status).toBe(409);
+  expect(await redeliver(delivery.id)).toMatchObject({ status: 202, body: { status: 'held' } });
 
   await stack.client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/enable`);
   await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  await receiver.stop();
+});
+
+/** A webhook whose deliveries are tried again only after an hour, and one that has failed once. */
+async function waiting(receiver: Receiver) {
+  const { body: webhook } = await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', {
+    url: receiver.url,
+    events: ['*'],
+    retry_schedule: ['1h', '1h'],
+  });
+  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const delivery = await until(async () => {
+    const { body } = await stack.client.request<{ data: DeliveryView[] }>(
+      'GET',
+      `/v1/webhooks/${webhook.id}/deliveries`,
+    );
+    return body.data.find((found) => found.next_attempt_at !== null);
+  });
+  return { webhook, eventId, id: delivery.id };
+}
+
+async function redeliverSoon(id: string) {
+  return await until(async () => {
+    const answer = await redeliver(id);
+    return answer.status === 202 ? answer : undefined;
+  });
+}
+
+it('sends one now that would be tried again in an hour', async () => {
+  const receiver = await Receiver.start((_request, count) => (count === 1 ? 500 : 204));
+  const { webhook, eventId, id } = await waiting(receiver);
+  expect(await redeliverSoon(id)).toMatchObject({ body: { status: 'pending' } });
+  const delivered = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  expect(delivered.attempts.map(({ trigger }) => trigger)).toEqual(['schedule', 'manual']);
+  expect(attemptsSeenBy(receiver)).toEqual([
+    [eventId, '1'],
+    [eventId, '2'],
+  ]);
+  await receiver.stop();
+});
+
+it('goes on with the schedule when one that was brought forward fails, however often it is asked for', async () => {
+  const receiver = await Receiver.start(() => 500);
+  const { webhook, eventId, id } = await waiting(receiver);
+  await redeliverSoon(id);
+  await receiver.waitFor(2);
+  const again = await until(async () => {
+    const delivery = await stack.client.readDelivery(id);
+    return delivery.attempt_count === 2 ? delivery : undefined;
+  });
+  expect(again.status).toBe('pending');
+  expect(Date.parse(String(again.next_attempt_at))).toBeGreaterThan(Date.now() + 3_000_000);
+  // The second retry is the schedule's last one.
+  await redeliverSoon(id);
+  expect(await stack.client.waitForStatus(webhook.id, eventId, 'exhausted')).toMatchObject({
+    attempt_count: 3,
+  });
+  expect(receiver.requests).toHaveLength(3);
+  await receiver.stop();
+});
+
+it('makes one attempt of many requests at once for one that waits for its next', async () => {
+  const receiver = await Receiver.start((_request, count) => (count === 1 ? 500 : 'never'));
+  const { id } = await waiting(receiver);
+  await redeliverSoon(id);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => redeliver(id)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+  await receiver.waitFor(2);
+  expect(receiver.requests).toHaveLength(2);
   await receiver.stop();
 });
 

@@ -14,11 +14,13 @@ export class RedisServer {
   private constructor(
     private readonly folder: string,
     readonly port: number,
+    private readonly options: readonly string[],
   ) {}
 
-  static async start(): Promise<RedisServer> {
+  /** @param options more of the command line. */
+  static async start(options: readonly string[] = []): Promise<RedisServer> {
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-redis-'));
-    const server = new RedisServer(folder, await freePort());
+    const server = new RedisServer(folder, await freePort(), options);
     await server.start();
     return server;
   }
@@ -40,6 +42,7 @@ export class RedisServer {
       'yes',
       '--save',
       '',
+      ...this.options,
     ];
     this.#child = spawn(program, [...givenArguments, ...ownArguments], {
       env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },

@@ -6,6 +6,9 @@ import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
+import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
+import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -35,6 +38,7 @@ import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store'
 import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
+import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
@@ -42,6 +46,7 @@ import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
 import { createManageReplays } from '@webhooks/core/replays/manage-replays';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -185,12 +190,15 @@ describe('when Redis falls silent after a key was found', () => {
     const replayQueue = willClose(new BullmqReplayQueue({ redis, prefix: 'bull' }));
     const erasureQueue = willClose(new BullmqErasureQueue({ redis, prefix: 'bull' }));
     const remainsStore = createRedisRemainsStore(redis);
+    const deadLetterStore = willClose(createBullmqDeadLetterStore({ redis, prefix: 'bull' }, clock));
+    const replayStore = createRedisReplayStore(redis, 60_000);
+    const turnStore = createRedisTurnStore(redis);
     const endpoints = createManageEndpoints({
       endpointStore,
       deliveryStore,
       healthStore,
       breakerStore,
-      turnStore: createRedisTurnStore(redis),
+      turnStore,
       requireKnownFilters: createRequireKnownFilters(eventTypeStore),
       removeGate: createRedisRemoveGate(redis),
       wakeQueue,
@@ -220,11 +228,12 @@ describe('when Redis falls silent after a key was found', () => {
         redeliver: createRedeliver({
           deliveries,
           eventStore,
-          resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+          ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+          bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
         }),
         replays: createManageReplays({
           endpointStore,
-          replayStore: createRedisReplayStore(redis, 60_000),
+          replayStore,
           replayQueue,
           clock,
           emit,
@@ -251,6 +260,12 @@ describe('when Redis falls silent after a key was found', () => {
           emit,
         }),
         eventTypes,
+        deadLetters: createManageDeadLetters({
+          deadLetterStore,
+          cancelDelivery: createCancelDelivery({ deliveryStore, turnStore, wakeQueue, clock, emit }),
+          cancelReplay: createCancelReplay({ replayStore, clock, emit }),
+          emit,
+        }),
         clock,
       }),
       probes: { registry: new Registry(), isReady: async () => true },

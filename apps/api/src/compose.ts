@@ -12,6 +12,9 @@ import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createNoteUse } from '@webhooks/core/api-keys/note-use';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
+import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
+import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -44,6 +47,7 @@ import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
+import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
@@ -54,6 +58,7 @@ import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
+import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
 import { createManageReplays } from '@webhooks/core/replays/manage-replays';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { systemClock } from '@webhooks/core/runtime/clock';
@@ -116,13 +121,16 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const replayQueue = new BullmqReplayQueue(queues);
   const erasureQueue = new BullmqErasureQueue(queues);
   const remainsStore = createRedisRemainsStore(storeRedis);
+  const replayStore = createRedisReplayStore(storeRedis, config.RETENTION);
+  const turnStore = createRedisTurnStore(storeRedis);
+  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
 
   const endpoints = createManageEndpoints({
     endpointStore,
     deliveryStore,
     healthStore,
     breakerStore,
-    turnStore: createRedisTurnStore(storeRedis),
+    turnStore,
     requireKnownFilters: createRequireKnownFilters(eventTypeStore),
     removeGate: createRedisRemoveGate(storeRedis),
     wakeQueue,
@@ -168,11 +176,12 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       redeliver: createRedeliver({
         deliveries,
         eventStore,
-        resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+        ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+        bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
       }),
       replays: createManageReplays({
         endpointStore,
-        replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
+        replayStore,
         replayQueue,
         clock,
         emit,
@@ -206,6 +215,12 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         emit,
       }),
       eventTypes,
+      deadLetters: createManageDeadLetters({
+        deadLetterStore,
+        cancelDelivery: createCancelDelivery({ deliveryStore, turnStore, wakeQueue, clock, emit }),
+        cancelReplay: createCancelReplay({ replayStore, clock, emit }),
+        emit,
+      }),
       clock,
     }),
     probes: {
@@ -249,7 +264,9 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [eventQueue, wakeQueue, resendQueue, replayQueue, erasureQueue].map((queue) => queue.close()),
+            [eventQueue, wakeQueue, resendQueue, replayQueue, erasureQueue, deadLetterStore].map((queue) =>
+              queue.close(),
+            ),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },

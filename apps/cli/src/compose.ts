@@ -5,12 +5,23 @@ import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-s
 import { createManageApiKeys, type ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import {
+  createManageDeadLetters,
+  type ManageDeadLetters,
+} from '@webhooks/core/dead-letters/manage-dead-letters';
+import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
 import { createEraseAccount, type EraseAccount } from '@webhooks/core/erasure/erase-account';
 import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
+import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
+import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix, type RedisClient } from '@webhooks/core/redis/redis-connect';
 import { storageUnavailable } from '@webhooks/core/redis/redis-errors';
+import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { type Clock, systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import type { CliConfig } from './config';
@@ -20,31 +31,39 @@ export interface Service {
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
+  readonly deadLetters: ManageDeadLetters;
   readonly clock: Clock;
   close(): Promise<void>;
 }
 
 const CONNECT_PATIENCE_MS = 5_000;
 
+// A command says itself what it does.
+const emit = () => {};
+
 /** @throws AppError `storage_unavailable`. */
-export async function openService({ REDIS_URL }: CliConfig): Promise<Service> {
-  const redis = connectRedis({ url: REDIS_URL, role: 'answering', name: 'cli', emit: () => {} });
+export async function openService(config: CliConfig): Promise<Service> {
+  const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'cli', emit });
   try {
     await untilReady(redis);
-    return await composeService(redis, queuePrefix(REDIS_URL));
+    return await composeService(redis, config);
   } catch (error) {
     redis.disconnect();
     throw error;
   }
 }
 
-async function composeService(redis: RedisClient, prefix: string): Promise<Service> {
+async function composeService(redis: RedisClient, config: CliConfig): Promise<Service> {
   const clock = systemClock;
   const newId = createNewId(clock);
   const accountStore = createRedisAccountStore(redis);
   const remainsStore = createRedisRemainsStore(redis);
-  const erasureQueue = new BullmqErasureQueue({ redis, prefix });
   await ensureDefaultAccount(accountStore, clock);
+  const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
+  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
+  const wakeQueue = new BullmqWakeQueue(queues, clock);
+  const erasureQueue = new BullmqErasureQueue(queues);
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   return {
     apiKeys: createManageApiKeys({
       apiKeyStore: createRedisApiKeyStore(redis),
@@ -59,11 +78,27 @@ async function composeService(redis: RedisClient, prefix: string): Promise<Servi
       remainsStore,
       erasureQueue,
       clock,
-      emit: () => {},
+      emit,
+    }),
+    deadLetters: createManageDeadLetters({
+      deadLetterStore,
+      cancelDelivery: createCancelDelivery({
+        deliveryStore: createRedisDeliveryStore(redis, retention),
+        turnStore: createRedisTurnStore(redis),
+        wakeQueue,
+        clock,
+        emit,
+      }),
+      cancelReplay: createCancelReplay({
+        replayStore: createRedisReplayStore(redis, config.RETENTION),
+        clock,
+        emit,
+      }),
+      emit,
     }),
     clock,
     async close() {
-      await erasureQueue.close();
+      await Promise.all([deadLetterStore, wakeQueue, erasureQueue].map((queue) => queue.close()));
       redis.disconnect();
     },
   };

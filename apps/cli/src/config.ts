@@ -2,7 +2,9 @@ import { commonSettings } from '@webhooks/core/config/common-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
 import { z } from 'zod';
 
-const schema = z.object({ REDIS_URL: commonSettings.REDIS_URL });
+const { REDIS_URL, RETENTION, RETENTION_COUNT } = commonSettings;
+
+const schema = z.object({ REDIS_URL, RETENTION, RETENTION_COUNT });
 
 export type CliConfig = z.infer<typeof schema>;
 

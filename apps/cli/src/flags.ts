@@ -1,4 +1,5 @@
 import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { deadLetterQueues } from '@webhooks/core/dead-letters/dead-letter';
 import { accountIdSchema } from '@webhooks/core/events/event';
 import { Option } from 'commander';
 import { z } from 'zod';
@@ -9,6 +10,12 @@ export const jsonSchema = z.boolean().default(false);
 
 export const accountOption = () => new Option('--account <id>', 'whose keys').default(DEFAULT_ACCOUNT);
 export const accountSchema = accountIdSchema;
+
+export const queueOption = () =>
+  new Option('--queue <name>', `only those of: ${deadLetterQueues.join(', ')}`);
+export const queueSchema = z
+  .enum(deadLetterQueues, `must be one of ${deadLetterQueues.join(', ')}`)
+  .optional();
 
 /** @throws UsageError with one line for each wrong flag. */
 export function parseFlags<Flags>(schema: z.ZodType<Flags>, given: unknown): Flags {

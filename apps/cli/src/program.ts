@@ -3,9 +3,13 @@ import type { Cli } from './cli';
 import { addCreateAccount } from './commands/create-account';
 import { addCreateKey } from './commands/create-key';
 import { addDeleteAccount } from './commands/delete-account';
+import { addDropDeadLetters } from './commands/drop-dead-letters';
 import { addListAccounts } from './commands/list-accounts';
+import { addListDeadLetters } from './commands/list-dead-letters';
 import { addListKeys } from './commands/list-keys';
+import { addRedriveDeadLetters } from './commands/redrive-dead-letters';
 import { addRevokeKey } from './commands/revoke-key';
+import { addShowDeadLetter } from './commands/show-dead-letter';
 
 const NOTES = `
 It talks to Redis itself, as REDIS_URL or REDIS_URL_FILE say (default: redis://127.0.0.1:6379): the Redis of the API.
@@ -15,7 +19,7 @@ Exit codes: 0 done · 1 not possible · 2 the command line or REDIS_URL is wrong
 export function createProgram(cli: Cli): Command {
   const { output } = cli;
   const program = new Command('webhooks')
-    .description('Accounts and API keys of the webhook delivery service.')
+    .description('Accounts, API keys and dead letters of the webhook delivery service.')
     .addHelpText('after', NOTES)
     .configureOutput({ writeOut: (text) => output.out(text), writeErr: (text) => output.error(text) })
     .exitOverride();
@@ -31,5 +35,13 @@ export function createProgram(cli: Cli): Command {
   addCreateAccount(accounts, cli);
   addListAccounts(accounts, cli);
   addDeleteAccount(accounts, cli);
+
+  const deadLetters = program
+    .command('dead-letters')
+    .description('jobs that no worker will take any more: invalid events, and what failed for good');
+  addListDeadLetters(deadLetters, cli);
+  addShowDeadLetter(deadLetters, cli);
+  addRedriveDeadLetters(deadLetters, cli);
+  addDropDeadLetters(deadLetters, cli);
   return program;
 }

@@ -2,7 +2,9 @@ import type { Account } from '@webhooks/core/accounts/account';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { AppError } from '@webhooks/core/errors/app-error';
 import type { AccountId } from '@webhooks/core/events/event';
+import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
 import { runCli } from './run-cli';
@@ -240,8 +242,112 @@ describe('accounts delete', () => {
   });
 });
 
+describe('dead-letters', () => {
+  const LIST = 'See: webhooks dead-letters list';
+
+  /** Keeps so many invalid events, the later ones newer. */
+  async function reject(count: number): Promise<void> {
+    let now = Date.parse('2026-01-01T00:00:00Z');
+    const rejected = new BullmqDeadLetters({ redis: redis.client, prefix: 'bull' }, () => now++);
+    const error = new AppError('invalid_request', 'The event is not valid.');
+    for (let n = 1; n <= count; n += 1) {
+      const job = { id: String(n), name: `no.such\u001b[2J`, timestamp: 7, data: { account_id: 'acme', n } };
+      await rejected.keep(job, error);
+    }
+    await rejected.close();
+  }
+
+  const listed = async () => (await runJson('dead-letters list')).map(({ id }: { id: string }) => id);
+
+  it('are listed, newest first, with nothing in them that a terminal would obey', async () => {
+    await reject(2);
+    const { out } = await run('dead-letters list');
+    const [titles = '', row = '', ...rest] = out.trimEnd().split('\n');
+    expect(titles.split(/ {2,}/)).toEqual(['ID', 'NAME', 'ACCOUNT', 'FAILED', 'REASON']);
+    expect(row.split(/ {2,}/)).toEqual([
+      'events-dead-letters.7-2',
+      'no.such [2J',
+      'acme',
+      '2026-01-01T00:00:00.001Z',
+      'The event is not valid.',
+    ]);
+    expect(rest).toHaveLength(1);
+  });
+
+  it('are listed as many as are asked for, and those of a queue', async () => {
+    await reject(3);
+    const { exitCode, out, error } = await run('dead-letters list --limit 2 --json');
+    expect([exitCode, JSON.parse(out).length]).toEqual([0, 2]);
+    expect(error).toContain('--limit');
+    expect(await runJson('dead-letters list --queue events')).toHaveLength(3);
+    expect(await runJson('dead-letters list --queue gates')).toEqual([]);
+  });
+
+  it('are shown with what was pushed', async () => {
+    await reject(1);
+    const { out } = await run('dead-letters show events-dead-letters.7-1');
+    expect(JSON.parse(out)).toEqual({
+      id: 'events-dead-letters.7-1',
+      queue: 'events',
+      name: 'no.such\u001b[2J',
+      account_id: 'acme',
+      reason: 'The event is not valid.',
+      failed_at: '2026-01-01T00:00:00.000Z',
+      attempts_made: 1,
+      data: { account_id: 'acme', n: 1 },
+    });
+  });
+
+  it('are put back, those that are named', async () => {
+    await reject(3);
+    const { exitCode, out } = await run(
+      'dead-letters redrive events-dead-letters.7-1 events-dead-letters.7-3',
+    );
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Put back 2 dead letters.\n' });
+    expect(await listed()).toEqual(['events-dead-letters.7-2']);
+    expect(await redis.client.llen('bull:events:wait')).toBe(2);
+  });
+
+  it('are dropped, every one of them, and it says how far it is', async () => {
+    await reject(201);
+    const { exitCode, out, error } = await run('dead-letters drop --all');
+    expect({ exitCode, out, error }).toEqual({
+      exitCode: 0,
+      out: 'Dropped 201 dead letters.\n',
+      error: 'Dropped 200 dead letters so far.\n',
+    });
+    expect(await listed()).toEqual([]);
+    expect(await runJson('dead-letters drop --all')).toEqual({ dropped: 0 });
+  });
+
+  it('are dropped, every one of a queue', async () => {
+    await reject(1);
+    expect(await runJson('dead-letters redrive --all --queue deliveries')).toEqual({ redriven: 0 });
+    expect(await listed()).toHaveLength(1);
+  });
+
+  it.each(['show', 'redrive', 'drop'])('are not found by the id of none: %s', async (command) => {
+    const { exitCode, error } = await run(`dead-letters ${command} deliveries.none`);
+    expect(exitCode).toBe(1);
+    expect(error).toContain(LIST);
+  });
+
+  it.each([
+    ['show 17', '<id>: must be as it stands in'],
+    ['redrive', '<id>…, or --all'],
+    ['drop deliveries.none --all', 'not both'],
+    ['drop deliveries.none --queue deliveries', '--queue: goes with --all only'],
+    ['drop --all --queue mail', '--queue: must be one of events, deliveries'],
+    ['list --limit 0', '--limit: must be at least 1'],
+  ])('refuses "%s"', async (command, message) => {
+    const { exitCode, out, error } = await run(`dead-letters ${command}`);
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
+    expect(error).toContain(message);
+  });
+});
+
 describe('webhooks', () => {
-  it.each(['--help', 'keys --help', 'keys create --help', 'help accounts'])(
+  it.each(['--help', 'keys --help', 'keys create --help', 'help accounts', 'dead-letters redrive --help'])(
     'explains itself: %s',
     async (line) => {
       const { exitCode, out, error } = await run(line, {});

@@ -138,7 +138,7 @@ export async function composeWorker(
   const resendQueue = new BullmqResendQueue(queues);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const eventHorizon = new BullmqEventHorizon(queues);
-  const deadLetters = new BullmqDeadLetters(queues);
+  const deadLetters = new BullmqDeadLetters(queues, clock);
   const deliveryJobs = new BullmqDeliveryJobs(queues);
   const accountJobs = new BullmqAccountJobs(queues);
   const queueDepth = new BullmqQueueDepth(queues);
@@ -273,7 +273,7 @@ export async function composeWorker(
       replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
       endpointStore,
       chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
-      resend: createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+      ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
       clock,
       emit,
     }),

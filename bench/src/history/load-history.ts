@@ -17,15 +17,23 @@ export interface LoadOptions {
   readonly deliveries: number;
 }
 
+export interface Sample extends DeliveryParts {
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+}
+
 export interface History {
   readonly endpointIds: readonly string[];
   /** Some of the deliveries and their events, from all of the time. */
-  readonly samples: readonly DeliveryParts[];
+  readonly samples: readonly Sample[];
 }
 
 const DAY_MS = 86_400_000;
 const ENDPOINTS = 10;
-const AT_ONCE = 2_000;
+// So few that what is under way is soon gone from memory, and more than one, so that neither side waits for the other.
+const TOGETHER = 100;
+const LOADERS = 4;
+const TOLD_EVERY = 50_000;
 const SAMPLES = 500;
 // One delivery in so many never arrives, after three attempts that were answered with an error page.
 const FAILING_SHARE = 50;
@@ -42,7 +50,7 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
   const start = Date.now() - DAY_MS / 2;
   let now = start;
   const newId = createNewId(() => now);
-  const samples: DeliveryParts[] = [];
+  const samples: Sample[] = [];
 
   async function put(i: number): Promise<void> {
     now = start + Math.floor((i / deliveries) * (DAY_MS / 2));
@@ -51,7 +59,7 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
     if (endpoint === undefined) return;
     const acceptedAt = now;
     const parts = { eventId: id, endpointId: endpoint.id };
-    if (i % Math.ceil(deliveries / SAMPLES) === 0) samples.push(parts);
+    if (i % Math.ceil(deliveries / SAMPLES) === 0) samples.push({ ...parts, createdAt: acceptedAt });
     const [first, ...rest] = attemptsOf(i, acceptedAt);
     await Promise.all([
       events.save(buildEvent({ id, accountId, acceptedAt })),
@@ -62,12 +70,19 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
     for (const fact of rest) await log.append(parts, fact);
   }
 
-  for (let first = 0; first < deliveries; first += AT_ONCE) {
-    const numbers = Array.from({ length: Math.min(AT_ONCE, deliveries - first) }, (_, i) => first + i);
-    await Promise.all(numbers.map(put));
-    if ((first / AT_ONCE) % 10 === 9)
-      process.stderr.write(`  ${first + AT_ONCE} of ${deliveries} on record\n`);
+  let next = 0;
+  let done = 0;
+  async function putRest(): Promise<void> {
+    while (next < deliveries) {
+      const first = next;
+      const count = Math.min(TOGETHER, deliveries - first);
+      next += count;
+      await Promise.all(Array.from({ length: count }, (_, i) => put(first + i)));
+      done += count;
+      if (done % TOLD_EVERY === 0) process.stderr.write(`  ${done} of ${deliveries} on record\n`);
+    }
   }
+  await Promise.all(Array.from({ length: LOADERS }, putRest));
   return { endpointIds: endpoints.map(({ id }) => id), samples };
 }
 

@@ -13,6 +13,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'event-types': 'The catalogue of what can be published.',
   'api-keys': 'Who may use the API.',
   accounts: 'Whose webhooks and events are kept apart.',
+  'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
 };
 
 /** The OpenAPI document of the API. It is the same for every deployment. */

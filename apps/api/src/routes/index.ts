@@ -1,5 +1,6 @@
 import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import type { ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
 import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import type { Redeliver } from '@webhooks/core/deliveries/redeliver';
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
@@ -21,11 +22,13 @@ import { createReplay } from './create-replay';
 import { createWebhook } from './create-webhook';
 import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
+import { dropDeadLetter } from './drop-dead-letter';
 import { enableWebhook } from './enable-webhook';
 import { eraseAccount } from './erase-account';
 import { erasePayload } from './erase-payload';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
+import { listDeadLetters } from './list-dead-letters';
 import { listEventDeliveries } from './list-event-deliveries';
 import { listEventTypes } from './list-event-types';
 import { listEvents } from './list-events';
@@ -36,6 +39,7 @@ import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
 import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
+import { readDeadLetter } from './read-dead-letter';
 import { readDelivery } from './read-delivery';
 import { readEvent } from './read-event';
 import { readEventType } from './read-event-type';
@@ -43,6 +47,7 @@ import { readReplay } from './read-replay';
 import { readWebhook } from './read-webhook';
 import { readWebhookSecret } from './read-webhook-secret';
 import { redeliverDelivery } from './redeliver-delivery';
+import { redriveDeadLetter } from './redrive-dead-letter';
 import { revokeApiKey } from './revoke-api-key';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
 import { testWebhook } from './test-webhook';
@@ -63,13 +68,14 @@ export interface RouteDeps {
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
   readonly eventTypes: EventTypes;
+  readonly deadLetters: ManageDeadLetters;
   readonly clock: Clock;
 }
 
 /** Everything under /v1. Each route's file says its method, path, scope and shape. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { endpoints, readHealth, deliveries, redeliver, replays, events, acceptEvents, testEndpoint } = deps;
-  const { urlRules, apiKeys, accounts, eventTypes, clock } = deps;
+  const { urlRules, apiKeys, accounts, eventTypes, deadLetters, clock } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -104,5 +110,9 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     listAccounts(accounts), //               GET    /v1/accounts
     readAccount(accounts), //                GET    /v1/accounts/:id
     eraseAccount(deps.eraseAccount), //      DELETE /v1/accounts/:id
+    listDeadLetters(deadLetters), //         GET    /v1/dead-letters
+    readDeadLetter(deadLetters), //          GET    /v1/dead-letters/:id
+    redriveDeadLetter(deadLetters), //       POST   /v1/dead-letters/:id/redrive
+    dropDeadLetter(deadLetters), //          DELETE /v1/dead-letters/:id
   ];
 }

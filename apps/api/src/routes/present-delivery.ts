@@ -1,6 +1,6 @@
 import { type Attempt, attemptOutcomeSchema } from '@webhooks/core/deliveries/attempt';
 import { shownStatuses } from '@webhooks/core/deliveries/delivery-filter';
-import type { Delivery } from '@webhooks/core/deliveries/read-deliveries';
+import type { Delivery, DeliveryWithAttempts } from '@webhooks/core/deliveries/read-deliveries';
 import { triggerSchema } from '@webhooks/core/deliveries/trigger';
 import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
 import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
@@ -57,14 +57,16 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
     webhook_id: delivery.endpointId,
     type: delivery.type,
     status: delivery.status,
-    attempt_count: delivery.attempts.length,
+    attempt_count: delivery.attemptCount,
     next_attempt_at: delivery.nextAttemptAt === undefined ? null : formatTime(delivery.nextAttemptAt),
     created_at: formatTime(delivery.createdAt),
   };
 }
 
 /** A delivery read alone: with each of its attempts. */
-export function presentDeliveryWithAttempts(delivery: Delivery): z.infer<typeof deliveryWithAttemptsSchema> {
+export function presentDeliveryWithAttempts(
+  delivery: DeliveryWithAttempts,
+): z.infer<typeof deliveryWithAttemptsSchema> {
   return {
     ...presentDelivery(delivery),
     attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),

@@ -83,7 +83,16 @@ describe('POST /v1/webhooks', () => {
     expect(patched).not.toHaveProperty('rate_limit');
   });
 
+  it('registers one that is disabled at first', async () => {
+    const { status, headers, body } = await call('post', '/v1/webhooks', { ...minimal, status: 'disabled' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ status: 'disabled', disabled_reason: 'client' });
+    const { body: enabled } = await call('post', `${headers.location}/enable`);
+    expect(enabled).toMatchObject({ id: body.id, status: 'enabled' });
+  });
+
   it.each([
+    [{ status: 'paused' }, '/status'],
     [{ rate_limit: 0 }, '/rate_limit'],
     [{ ordering: 'fifo' }, '/ordering'],
     [{ timeout_ms: 999 }, '/timeout_ms'],

@@ -1,12 +1,18 @@
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { type DeadLetterId, deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
 import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { AppError } from '@webhooks/core/errors/app-error';
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
+import { DEAD_LETTERS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { rejectedJobId } from '@webhooks/core/queue/rejected-job';
+import { QUEUE_PREFIX } from '@webhooks/core/redis/keys';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
@@ -18,7 +24,7 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@webhooks/core
 import type { Route } from '../http/route';
 
 /** What an id in a route's path can belong to. */
-export type Resource = 'webhook' | 'delivery' | 'replay' | 'event' | 'apiKey' | 'account';
+export type Resource = 'webhook' | 'delivery' | 'replay' | 'event' | 'apiKey' | 'account' | 'deadLetter';
 
 /** A route, and what tests of every route need to know of it. */
 export interface RouteCase {
@@ -211,6 +217,38 @@ export const routeCases: readonly RouteCase[] = [
     of: 'account',
     status: 202,
   },
+  {
+    method: 'get',
+    path: '/v1/dead-letters',
+    scope: 'admin',
+    operatorOnly: true,
+    status: 200,
+    isList: true,
+  },
+  {
+    method: 'get',
+    path: '/v1/dead-letters/:id',
+    scope: 'admin',
+    operatorOnly: true,
+    of: 'deadLetter',
+    status: 200,
+  },
+  {
+    method: 'post',
+    path: '/v1/dead-letters/:id/redrive',
+    scope: 'admin',
+    operatorOnly: true,
+    of: 'deadLetter',
+    status: 202,
+  },
+  {
+    method: 'delete',
+    path: '/v1/dead-letters/:id',
+    scope: 'admin',
+    operatorOnly: true,
+    of: 'deadLetter',
+    status: 204,
+  },
 ];
 
 /** The ids of what an account has. */
@@ -232,6 +270,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   await createRedisEventTypeStore(client).replace(CUSTOM_TYPE);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
   await createRedisReplayStore(client, 60_000).create(replay);
+  const deadLetter = await keepDeadLetter(client, accountId);
   return {
     webhook: endpoint.id,
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
@@ -239,7 +278,16 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     event: event.id,
     apiKey: apiKey.id,
     account: accountId,
+    deadLetter,
   };
+}
+
+async function keepDeadLetter(redis: TestRedis['client'], accountId: AccountId): Promise<DeadLetterId> {
+  const deadLetters = new BullmqDeadLetters({ redis, prefix: QUEUE_PREFIX }, Date.now);
+  const job = { id: accountId, name: 'no.such', timestamp: 0, data: { account_id: accountId } };
+  await deadLetters.keep(job, new AppError('invalid_request', 'The event is not valid.'));
+  await deadLetters.close();
+  return deadLetterIdOf(DEAD_LETTERS_QUEUE, rejectedJobId(job));
 }
 
 /** Ids that are well formed, of what nobody has. */
@@ -252,12 +300,13 @@ export function unknownIds(): Belongings {
     event: uniqueEventId(),
     apiKey: buildApiKey().record.id,
     account: uniqueAccountId(),
+    deadLetter: deadLetterIdOf(DEAD_LETTERS_QUEUE, uniqueEventId()),
   };
 }
 
 /** The same text in the place of every id. */
 export function sameIds(id: string): Belongings {
-  return { webhook: id, delivery: id, replay: id, event: id, apiKey: id, account: id };
+  return { webhook: id, delivery: id, replay: id, event: id, apiKey: id, account: id, deadLetter: id };
 }
 
 export function pathTo({ path, at, of }: RouteCase, belongings: Belongings): string {

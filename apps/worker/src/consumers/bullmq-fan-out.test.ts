@@ -1,4 +1,7 @@
 import { EventEmitter, once } from 'node:events';
+import { AppError } from '@webhooks/core/errors/app-error';
+import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
+import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
@@ -75,7 +78,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     lockDurationMs: 30_000,
     emit: () => {},
     eventHorizon,
-    deadLetters: { keep: async () => {} },
+    deadLetters: { keep: async () => [] },
     takesEvents: async () => true,
     readEventJob: async () => ({ event, source: 'http' }),
     async fanOutEvent() {
@@ -93,4 +96,38 @@ it('lets those who deliver in order know of an event that is put back, until it 
   test.emit('looked');
   await completed;
   expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([0, false]);
+});
+
+it('keeps an invalid event that is nested too deeply to be written again, and holds nobody up for it', async () => {
+  const { url, client } = willClose(await openTestRedis());
+  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  willClose({ close: () => redis.disconnect() });
+  const queues = { redis, prefix: 'bull' };
+  const signals = recordSignals();
+  const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
+  const consumer = new BullmqFanOutConsumer({
+    ...queues,
+    concurrency: 1,
+    lockDurationMs: 30_000,
+    emit: signals.listen,
+    takesEvents: async () => true,
+    eventHorizon: new BullmqEventHorizon(queues),
+    deadLetters: willClose(new BullmqDeadLetters(queues, Date.now)),
+    readEventJob: async () => {
+      throw new AppError('invalid_request', 'The event is nested too deeply.');
+    },
+    fanOutEvent: async () => {},
+  });
+  willClose({ close: () => consumer.stop() });
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const { id = '' } = await events.add('keyword.lost', {});
+  await client.hset(`bull:events:${id}`, 'data', deep);
+
+  consumer.start();
+  expect(await signals.first('job.failed')).toMatchObject({ jobId: id, isForGood: true });
+  const deadLetterStore = willClose(createBullmqDeadLetterStore({ redis: client, prefix: 'bull' }, Date.now));
+  const [deadLetter] = (await deadLetterStore.list(undefined, 10)).deadLetters;
+  expect(deadLetter).toMatchObject({ id: `events.${id}`, reason: 'The event is nested too deeply.' });
+  expect(deadLetter?.dataText).toBe(deep);
+  expect(await client.zcard(keys.putBackEvents)).toBe(0);
 });

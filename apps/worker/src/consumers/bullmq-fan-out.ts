@@ -6,7 +6,8 @@ import type { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horiz
 import { accountOfEventJob } from '@webhooks/core/queue/event-job';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import type { EventJob, ReadEvent, ReadEventJob } from '@webhooks/core/queue/read-event-job';
-import type { Job, Worker } from 'bullmq';
+import { describeRefusal } from '@webhooks/core/queue/rejected-job';
+import { type Job, UnrecoverableError, type Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 
@@ -55,7 +56,7 @@ export class BullmqFanOutConsumer {
     try {
       await work();
     } catch (error) {
-      await eventHorizon.notePutBack(id, timestamp);
+      if (!(error instanceof UnrecoverableError)) await eventHorizon.notePutBack(id, timestamp);
       throw error;
     }
     if (attemptsStarted > 1) await eventHorizon.forgetPutBack(id);
@@ -83,8 +84,20 @@ export class BullmqFanOutConsumer {
   }
 
   async #reject(job: EventJob, fault: AppError): Promise<void> {
-    await this.options.deadLetters.keep(job, fault);
-    this.options.emit({ name: 'event.rejected', jobId: job.id, code: fault.code, reason: describe(fault) });
+    const { emit } = this.options;
+    const reason = describeRefusal(fault.message, fault.faults);
+    const displaced = await this.#keep(job, fault, reason);
+    emit({ name: 'event.rejected', jobId: job.id, code: fault.code, reason });
+    for (const jobId of displaced) emit({ name: 'dead_letter.displaced', queue: EVENTS_QUEUE, jobId });
+  }
+
+  // What is nested too deeply to be written again stays where it is written already, among the failed.
+  async #keep(job: EventJob, fault: AppError, reason: string): Promise<readonly string[]> {
+    try {
+      return await this.options.deadLetters.keep(job, fault);
+    } catch (error) {
+      throw error instanceof RangeError ? new UnrecoverableError(reason) : error;
+    }
   }
 
   // The API has announced its own.
@@ -99,8 +112,4 @@ export class BullmqFanOutConsumer {
       bytes: Buffer.byteLength(event.body),
     });
   }
-}
-
-function describe({ message, faults }: AppError): string {
-  return [message, ...faults.map(({ pointer, detail }) => `${pointer} ${detail}`)].join('; ');
 }

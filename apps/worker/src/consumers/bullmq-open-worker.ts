@@ -1,7 +1,6 @@
 import type { RedisClient } from '@webhooks/core/redis/redis-connect';
 import type { Emit } from '@webhooks/core/signals/signals';
-import { type Processor, Worker } from 'bullmq';
-import { RetryLater } from './retry-later';
+import { type Job, type JobJson, type Processor, Worker } from 'bullmq';
 
 export interface ConsumerOptions {
   readonly redis: RedisClient;
@@ -25,7 +24,7 @@ export function openWorker<Data>(
   process: Processor<Data>,
   { redis, prefix, concurrency, lockDurationMs, emit }: ConsumerOptions,
 ): Worker<Data> {
-  const worker = new Worker<Data>(queue, process, {
+  const worker = new KeepingWorker<Data>(queue, process, {
     connection: redis,
     prefix,
     concurrency,
@@ -36,12 +35,38 @@ export function openWorker<Data>(
     maxStartedAttempts: MAX_STARTS,
     // What became of a job is on our own record; a job that failed nonetheless is kept, to be looked into.
     removeOnComplete: { count: 0 },
-    settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
   });
   worker.on('error', (error) => emit({ name: 'redis.error', connection: queue, error }));
   worker.on('failed', (job, error) => {
-    if (error instanceof RetryLater) return;
-    emit({ name: 'job.failed', queue, jobId: job?.id ?? '', error });
+    // BullMQ knows by then when it finished, unless it runs it again.
+    emit({
+      name: 'job.failed',
+      queue,
+      jobId: job?.id ?? '',
+      error,
+      isForGood: job?.finishedOn !== undefined,
+    });
   });
   return worker;
+}
+
+/** Sees to it that a job that fails for good is kept, whatever it is like. */
+class KeepingWorker<Data> extends Worker<Data> {
+  protected override createJob(json: JobJson, jobId: string): Job<Data> {
+    const job = this.#read(json, jobId);
+    // Producers set this for queues of their own; here it would take away what nobody has seen.
+    if (job.opts.removeOnFail !== undefined) delete job.opts.removeOnFail;
+    return job;
+  }
+
+  // By itself BullMQ would drop such a job, find it again when its lock has expired, and go on like that for ever.
+  #read(json: JobJson, jobId: string): Job<Data> {
+    try {
+      return super.createJob(json, jobId);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      const deferredFailure = `Its data is not JSON: ${error.message}`;
+      return super.createJob({ ...json, data: '{}', deferredFailure }, jobId);
+    }
+  }
 }

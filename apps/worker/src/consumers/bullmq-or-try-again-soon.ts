@@ -1,6 +1,6 @@
 import { isUnreadableSecret } from '@webhooks/core/secrets/seal';
 import type { Emit } from '@webhooks/core/signals/signals';
-import { DelayedError, type Job } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
 import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 const SOON_MS = 1_000;
@@ -8,6 +8,8 @@ const SOON_MS = 1_000;
 /**
  * Does a job's work; when that breaks off, for Redis could not take all of it, puts the job back for a second,
  * whatever the job's own options say about attempts.
+ *
+ * @throws UnrecoverableError when the work does: no later run would go better.
  */
 export async function orTryAgainSoon(
   work: () => Promise<void>,
@@ -18,6 +20,7 @@ export async function orTryAgainSoon(
   try {
     await work();
   } catch (error) {
+    if (error instanceof UnrecoverableError) throw error;
     emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
     const delayMs = isUnreadableSecret(error) ? UNREADABLE_SECRET_DELAY_MS : SOON_MS;
     await job.moveToDelayed(Date.now() + delayMs, token);

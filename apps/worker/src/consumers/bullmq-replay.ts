@@ -1,5 +1,5 @@
 import { REPLAYS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { replayIdSchema } from '@webhooks/core/replays/replay';
+import { replayOrderSchema } from '@webhooks/core/replays/replay';
 import type { StepReplay, StepResult } from '@webhooks/core/replays/step-replay';
 import { DelayedError, type Job, UnrecoverableError, type Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
@@ -27,11 +27,11 @@ export class BullmqReplayConsumer {
   }
 
   async #process(job: Job, token: string | undefined): Promise<void> {
-    const id = replayIdSchema.safeParse(job.id);
-    if (!id.success) throw new UnrecoverableError('Not a replay job.');
+    const order = replayOrderSchema.safeParse(job.data);
+    if (!order.success) throw new UnrecoverableError('Not a replay job.');
     let result: StepResult = { kind: 'done' };
     const step = async () => {
-      result = await this.options.stepReplay(id.data);
+      result = await this.options.stepReplay(order.data);
     };
     await orTryAgainSoon(step, job, token, this.options.emit);
     await this.#heed(result, job, token);

@@ -1,5 +1,4 @@
-import type { TimeRange } from '../events/redis-event-index';
-import type { Attempt } from './attempt';
+import type { TimeRange } from '../redis/redis-timeline';
 import { endStatuses } from './delivery-log';
 
 /** A delivery's status as clients see it. `held`: pending, and waiting at its endpoint's gate. */
@@ -17,7 +16,15 @@ export interface DeliveryFilter extends TimeRange {
   readonly statusClass?: StatusClass | undefined;
 }
 
-export function isOfClass(attempts: readonly Attempt[], statusClass: StatusClass): boolean {
-  const status = attempts.at(-1)?.responseStatus;
-  return status === undefined ? statusClass === 'none' : `${Math.floor(status / 100)}xx` === statusClass;
+/** Whether a delivery is what a filter says, as far as its own record tells. */
+export function matchesFilter(
+  { status, lastResponseStatus }: { status: ShownStatus; lastResponseStatus: number | undefined },
+  filter: Pick<DeliveryFilter, 'status' | 'statusClass'>,
+): boolean {
+  if (filter.status !== undefined && filter.status !== status) return false;
+  return filter.statusClass === undefined || filter.statusClass === classOf(lastResponseStatus);
+}
+
+function classOf(responseStatus: number | undefined): string {
+  return responseStatus === undefined ? 'none' : `${Math.floor(responseStatus / 100)}xx`;
 }

@@ -1,5 +1,7 @@
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
-import { type DeliveryFact, encodeFact, NOTHING_HAPPENED, readLog } from './delivery-log';
+import type { DeliveryFact } from './delivery-fact';
+import { encodeFact } from './delivery-line';
+import { NOTHING_HAPPENED, readLog, readSummary } from './delivery-log';
 
 const RETRY_AT = 1_700_000_005_000;
 
@@ -123,12 +125,30 @@ describe('readLog', () => {
     expect(readLog(encodeFact({ kind: 'attempted', attempt, nextAttemptAt: 3 })).attempts).toEqual([attempt]);
   });
 
-  it.each(['{', '{"n":1}\n', '{"n":1,"t":1,"d":1,"o":"no_such_outcome"}\n'])(
-    'rejects %j, which is no log of ours',
-    (log) => {
-      expect(() => readLog(log)).toThrow();
+  it.each(['{', 'null', '[]', '{"n":1}', '{"n":1,"t":1,"d":1,"o":"no_such_outcome"}', '{"q":"rdl_1","t":1}'])(
+    'passes over the line %j, which is none of ours, and goes by the others',
+    (line) => {
+      const log = `${line}\n${encodeFact(failed(1, RETRY_AT))}${line}\n`;
+      expect(readLog(log)).toEqual(readLog(encodeFact(failed(1, RETRY_AT))));
+      expect(readLog(`${line}\n`)).toEqual(NOTHING_HAPPENED);
     },
   );
+});
+
+describe('readSummary', () => {
+  it.each<[string, DeliveryFact[]]>([
+    ['nothing', []],
+    ['a retry', [failed(1, RETRY_AT)]],
+    ['an end', [failed(1, RETRY_AT), failed(2)]],
+    ['a success that was requested once more', [delivered(1), requested]],
+    ['a cancellation', [failed(1), requested, cancelled]],
+  ])('is the short form of what the log says after %s', (_what, facts) => {
+    const log = facts.map(encodeFact).join('');
+    const state = readLog(log);
+    expect(state).toMatchObject(readSummary(log));
+    expect(state.attemptCount).toBe(state.attempts.length);
+    expect(state.lastResponseStatus).toBe(state.attempts.at(-1)?.responseStatus);
+  });
 });
 
 describe('encodeFact', () => {
@@ -165,10 +185,32 @@ describe('whether there is an attempt to come', () => {
   });
 });
 
-it('knows who has requested it, and counts the attempts since then', () => {
-  const log = [failed(1, RETRY_AT), failed(2), requested, failed(3, RETRY_AT)].map(encodeFact).join('');
-  expect(readLog(log)).toMatchObject({
-    requestIds: ['rdl_1'],
-    round: { trigger: 'manual', attempts: 1 },
+describe('a request', () => {
+  const roundAfter = (...facts: DeliveryFact[]) => readLog(facts.map(encodeFact).join('')).round;
+  const requestedAt = RETRY_AT;
+
+  it('is known by its id', () => {
+    expect(readLog([failed(1), requested].map(encodeFact).join('')).requestIds).toEqual(['rdl_1']);
+  });
+
+  it('begins the schedule anew after the end, and has brought about the next attempt only', () => {
+    const ended = [failed(1, RETRY_AT), failed(2), requested];
+    expect(roundAfter(...ended)).toEqual({ trigger: 'manual', requestedAt, attempts: 0 });
+    expect(roundAfter(...ended, failed(3, RETRY_AT))).toEqual({
+      trigger: 'schedule',
+      requestedAt,
+      attempts: 1,
+    });
+  });
+
+  it('is what begins a delivery that there was none of', () => {
+    expect(roundAfter(requested)).toEqual({ trigger: 'manual', requestedAt, attempts: 0 });
+  });
+
+  it('brings the next attempt forward before the end, and leaves the schedule where it was', () => {
+    const log = [failed(1, RETRY_AT), failed(2, RETRY_AT), requested];
+    expect(roundAfter(...log)).toEqual({ trigger: 'manual', attempts: 2 });
+    expect(stateAfter(...log)).toEqual({ status: 'pending', nextAttemptAt: undefined, attempts: [1, 2] });
+    expect(roundAfter(...log, failed(3, RETRY_AT))).toEqual({ trigger: 'schedule', attempts: 3 });
   });
 });

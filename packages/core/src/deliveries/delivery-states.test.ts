@@ -16,9 +16,10 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
+import type { DeliveryFact } from './delivery-fact';
 import type { ShownStatus } from './delivery-filter';
 import { deliveryIdOf } from './delivery-id';
-import type { DeliveryFact, EndStatus } from './delivery-log';
+import type { EndStatus } from './delivery-log';
 import { createReadDeliveries, type Delivery } from './read-deliveries';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 
@@ -81,11 +82,11 @@ const shownStatus = ({ end, isHeld }: Model): ShownStatus => end ?? (isHeld ? 'h
 async function check(model: Model, real: Real): Promise<void> {
   const { shown, counts } = await real.readEverywhere();
   const status = shownStatus(model);
-  const expected = { status, attempts: model.attempts, nextAttemptAt: model.nextAttemptAt };
-  const summary = ({ attempts, ...delivery }: Delivery) => ({
+  const expected = { status, attemptCount: model.attempts, nextAttemptAt: model.nextAttemptAt };
+  const summary = ({ attemptCount, nextAttemptAt, ...delivery }: Delivery) => ({
     status: delivery.status,
-    attempts: attempts.length,
-    nextAttemptAt: delivery.nextAttemptAt,
+    attemptCount,
+    nextAttemptAt,
   });
   expect(shown.map(summary)).toEqual([expected, expected, expected]);
   expect(counts).toMatchObject({ total: 1, [status]: 1 });

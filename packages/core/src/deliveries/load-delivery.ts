@@ -84,7 +84,7 @@ function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undef
 function nextAttemptOf({ status, attempts, round }: DeliveryState, { acceptedAt }: AcceptedEvent) {
   return {
     attemptNumber: attempts.length + 1,
-    trigger: round.attempts === 0 ? round.trigger : 'schedule',
+    trigger: round.trigger,
     scheduledAttempt: round.attempts + 1,
     wasDelivered: status === 'delivered',
     begunAt: round.requestedAt ?? acceptedAt,

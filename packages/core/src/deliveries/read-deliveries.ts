@@ -6,17 +6,29 @@ import type { AccountId, EventId } from '../events/event';
 import { eventNotFound } from '../events/event-not-found';
 import type { EventStore } from '../events/redis-event-store';
 import type { ParkedStore } from '../gates/redis-parked-store';
-import { scanPage } from '../runtime/scan-page';
-import { type DeliveryFilter, isOfClass, type ShownStatus } from './delivery-filter';
+import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../runtime/scan-page';
+import type { Attempt } from './attempt';
+import { type DeliveryFilter, matchesFilter, type ShownStatus } from './delivery-filter';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from './delivery-id';
+import type { DeliveryStatus } from './delivery-log';
 import type { DeliveryCursor, DeliveryStore, ListedDelivery } from './redis-delivery-store';
 
 /** A delivery as clients see it. */
-export interface Delivery extends Omit<ListedDelivery, 'status'> {
-  readonly status: ShownStatus;
+export interface Delivery {
   readonly id: DeliveryId;
+  readonly eventId: EventId;
   readonly endpointId: EndpointId;
   readonly type: string;
+  readonly status: ShownStatus;
+  readonly attemptCount: number;
+  readonly nextAttemptAt: number | undefined;
+  /** When its event was accepted. */
+  readonly createdAt: number;
+}
+
+/** A delivery with each of its attempts. */
+export interface DeliveryWithAttempts extends Delivery {
+  readonly attempts: readonly Attempt[];
 }
 
 export interface DeliveriesPage<Cursor> {
@@ -30,8 +42,8 @@ export type DeliveryCounts = Readonly<Record<ShownStatus | 'total', number>>;
 export interface ReadDeliveriesDeps {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
   readonly eventStore: Pick<EventStore, 'findHead' | 'listReceivers'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'find' | 'list' | 'readState'>;
-  readonly parkedStore: Pick<ParkedStore, 'isParked'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'find' | 'list' | 'readSummary'>;
+  readonly parkedStore: Pick<ParkedStore, 'isParked' | 'findParked'>;
 }
 
 // So many at a time, so that an event that went to thousands of endpoints does not fill the memory.
@@ -57,12 +69,14 @@ export function createReadDeliveries({
     const { found, nextCursor } = await scanPage({
       limit,
       before,
+      mostScanned: filter.eventType === undefined ? SCANNED_TOGETHER : SCANNED_ONE_BY_ONE,
       readBatch: async (size, from: DeliveryCursor | undefined) => {
         const page = await deliveryStore.list(endpointId, size, from, filter);
-        return { entries: page.deliveries, nextCursor: page.nextCursor };
+        return { entries: await tellHeld(endpointId, page.deliveries), nextCursor: page.nextCursor };
       },
       cursorOf: ({ eventId, createdAt }) => ({ eventId, createdAt }),
-      show: (listed) => showIfMatching(accountId, endpointId, listed, filter),
+      show: async (listed) =>
+        matchesFilter(listed, filter) ? await show(accountId, endpointId, listed, filter) : undefined,
     });
     return { deliveries: found, nextCursor };
   }
@@ -84,15 +98,17 @@ export function createReadDeliveries({
     const { found, nextCursor } = await scanPage({
       limit,
       before,
+      mostScanned: SCANNED_ONE_BY_ONE,
       readBatch: async (size, from: EndpointId | undefined) => {
         const page = await eventStore.listReceivers(accountId, eventId, size, from);
         return { entries: page.members, nextCursor: page.nextCursor };
       },
       cursorOf: (endpointId) => endpointId,
       show: async (endpointId) => {
-        const state = await deliveryStore.readState(endpointId, eventId);
-        const delivery = await withStatus(endpointId, { ...state, eventId, createdAt: head.acceptedAt });
-        return matches(delivery, filter) ? { ...delivery, type: head.type } : undefined;
+        const summary = await deliveryStore.readSummary(endpointId, eventId);
+        const status = await shownStatus(endpointId, eventId, summary.status);
+        const standing = { ...summary, status, eventId, createdAt: head.acceptedAt };
+        return matchesFilter(standing, filter) ? deliveryOf(endpointId, standing, head.type) : undefined;
       },
     });
     return { deliveries: found, nextCursor };
@@ -113,40 +129,52 @@ export function createReadDeliveries({
   }
 
   /** @throws AppError `not_found`, also for another account's delivery. */
-  async function read(accountId: AccountId, id: string): Promise<Delivery> {
+  async function read(accountId: AccountId, id: string): Promise<DeliveryWithAttempts> {
     const parts = parseDeliveryId(id);
     const endpoint = parts && (await endpointStore.find(accountId, parts.endpointId));
-    const listed = endpoint && (await deliveryStore.find(parts));
-    const delivery = listed && (await showIfMatching(accountId, parts.endpointId, listed, {}));
-    if (!delivery) throw new AppError('not_found', 'There is no delivery with this id.');
-    return delivery;
+    const recorded = endpoint && (await deliveryStore.find(parts));
+    if (!recorded) throw deliveryNotFound();
+    const { endpointId, eventId } = parts;
+    const status = await shownStatus(endpointId, eventId, recorded.status);
+    const delivery = await show(accountId, endpointId, { ...recorded, status }, {});
+    if (!delivery) throw deliveryNotFound();
+    return { ...delivery, attempts: recorded.attempts };
   }
 
   // An event outlives its place in the lists by no more than a moment; one that is gone takes its deliveries along.
-  async function showIfMatching(
+  async function show(
     accountId: AccountId,
     endpointId: EndpointId,
-    listed: ListedDelivery,
-    filter: DeliveryFilter,
+    standing: Standing,
+    { eventType }: DeliveryFilter,
   ): Promise<Delivery | undefined> {
-    const delivery = await withStatus(endpointId, listed);
-    if (!matches(delivery, filter)) return undefined;
-    const head = await eventStore.findHead(accountId, listed.eventId);
-    if (!head || (filter.eventType !== undefined && filter.eventType !== head.type)) return undefined;
-    return { ...delivery, type: head.type };
+    const head = await eventStore.findHead(accountId, standing.eventId);
+    if (!head || (eventType !== undefined && eventType !== head.type)) return undefined;
+    return deliveryOf(endpointId, standing, head.type);
   }
 
-  async function withStatus(endpointId: EndpointId, listed: ListedDelivery) {
-    const { eventId, status } = listed;
+  async function tellHeld(
+    endpointId: EndpointId,
+    listed: readonly ListedDelivery[],
+  ): Promise<readonly Standing[]> {
+    const pending = listed.filter(({ status }) => status === 'pending').map(({ eventId }) => eventId);
+    const held = await parkedStore.findParked(endpointId, pending);
+    if (held.size === 0) return listed;
+    return listed.map((one) => (held.has(one.eventId) ? { ...one, status: 'held' } : one));
+  }
+
+  async function shownStatus(
+    endpointId: EndpointId,
+    eventId: EventId,
+    status: DeliveryStatus,
+  ): Promise<ShownStatus> {
     const isHeld = status === 'pending' && (await parkedStore.isParked(endpointId, eventId));
-    const shown: ShownStatus = isHeld ? 'held' : status;
-    return { ...listed, id: deliveryIdOf({ eventId, endpointId }), endpointId, status: shown };
+    return isHeld ? 'held' : status;
   }
 
   async function statusOf(endpointId: EndpointId, eventId: EventId): Promise<ShownStatus> {
-    const { status } = await deliveryStore.readState(endpointId, eventId);
-    if (status !== 'pending') return status;
-    return (await parkedStore.isParked(endpointId, eventId)) ? 'held' : 'pending';
+    const { status } = await deliveryStore.readSummary(endpointId, eventId);
+    return await shownStatus(endpointId, eventId, status);
   }
 
   return { listOfEndpoint, listOfEvent, countOfEvent, read };
@@ -154,7 +182,17 @@ export function createReadDeliveries({
 
 export type ReadDeliveries = ReturnType<typeof createReadDeliveries>;
 
-function matches({ status, attempts }: Pick<Delivery, 'status' | 'attempts'>, filter: DeliveryFilter) {
-  if (filter.status !== undefined && filter.status !== status) return false;
-  return filter.statusClass === undefined || isOfClass(attempts, filter.statusClass);
+/** Where a delivery stands, and whether it is held. */
+interface Standing extends Omit<ListedDelivery, 'status'> {
+  readonly status: ShownStatus;
+}
+
+function deliveryOf(endpointId: EndpointId, standing: Standing, type: string): Delivery {
+  const { eventId, status, attemptCount, nextAttemptAt, createdAt } = standing;
+  const id = deliveryIdOf({ eventId, endpointId });
+  return { id, eventId, endpointId, type, status, attemptCount, nextAttemptAt, createdAt };
+}
+
+function deliveryNotFound(): AppError {
+  return new AppError('not_found', 'There is no delivery with this id.');
 }

@@ -1,29 +1,36 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
-import type { Delivery, ReadDeliveries } from './read-deliveries';
-import type { Resend, Resent } from './resend';
+import type { BringForward } from './bring-forward';
+import type { DeliveryWithAttempts, ReadDeliveries } from './read-deliveries';
+import type { Resend, ResendInput } from './resend';
 
 export interface RedeliverDeps {
   readonly deliveries: Pick<ReadDeliveries, 'read'>;
   readonly eventStore: Pick<EventStore, 'findHead'>;
   readonly resend: Resend;
+  readonly bringForward: BringForward;
 }
 
-const REFUSALS: Readonly<Record<Exclude<Resent, 'resent'>, string>> = {
-  on_its_way: 'The delivery is already on its way: it is pending, or held at the gate of its webhook.',
-  ending: 'The delivery has just come to its end; ask again in a moment.',
-};
+// A job ends within milliseconds of its attempt, if Redis has no trouble and the machine is not busy.
+const TRIES = 20;
+const EVERY_MS = 50;
 
 /**
- * Sends a delivery once more, now, however it ended.
+ * Sends a delivery once more, now, however it ended; one that is on its way is brought forward. In the moment in which an
+ * attempt ends neither is possible: it waits for that up to a second.
  *
  * @param requestId the same when the same request is worked on again.
- * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` while it is on its way;
+ * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` when it waited in vain;
  *   `payload_erased` when there is nothing to send any more.
  */
-export function createRedeliver({ deliveries, eventStore, resend }: RedeliverDeps) {
-  return async function redeliver(accountId: AccountId, id: string, requestId: string): Promise<Delivery> {
+export function createRedeliver({ deliveries, eventStore, resend, bringForward }: RedeliverDeps) {
+  return async function redeliver(
+    accountId: AccountId,
+    id: string,
+    requestId: string,
+  ): Promise<DeliveryWithAttempts> {
     const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
     const head = await eventStore.findHead(accountId, eventId);
     if (head?.erasedAt !== undefined) {
@@ -32,17 +39,20 @@ export function createRedeliver({ deliveries, eventStore, resend }: RedeliverDep
         "The event's payload was erased: there is nothing to send any more.",
       );
     }
-    const resent = await resend({
-      accountId,
-      endpointId,
-      eventId,
-      acceptedAt,
-      trigger: 'manual',
-      requestId,
-    });
-    if (resent !== 'resent') throw new AppError('conflict', REFUSALS[resent]);
+    const input = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
+    for (let tries = 1; await isEnding(input); tries += 1) {
+      if (tries === TRIES) {
+        throw new AppError('conflict', 'An attempt of the delivery has just ended; ask again in a moment.');
+      }
+      await wait(EVERY_MS);
+    }
     return await deliveries.read(accountId, id);
   };
+
+  // Brought forward also when it says that it was resent: the same request may have broken off before it came to that.
+  async function isEnding(input: ResendInput): Promise<boolean> {
+    return (await resend(input)) === 'ending' || (await bringForward(input)) === 'ending';
+  }
 }
 
 export type Redeliver = ReturnType<typeof createRedeliver>;

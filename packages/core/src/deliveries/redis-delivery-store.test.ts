@@ -7,7 +7,8 @@ import { createNewId } from '../runtime/ids';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type DeliveryFact, NOTHING_HAPPENED } from './delivery-log';
+import type { DeliveryFact } from './delivery-fact';
+import { NOTHING_HAPPENED, readSummary } from './delivery-log';
 import {
   createRedisDeliveryStore,
   type DeliveryCursor,
@@ -97,7 +98,7 @@ describe('enlist', () => {
     await store.enlist(eventId, endpointIds, NOW);
     for (const endpointId of endpointIds) {
       expect(await store.list(endpointId, 10)).toEqual({
-        deliveries: [{ eventId, createdAt: NOW, ...NOTHING_HAPPENED }],
+        deliveries: [{ eventId, createdAt: NOW, ...readSummary('') }],
         nextCursor: undefined,
       });
     }
@@ -137,13 +138,15 @@ describe('append and find', () => {
     await store.append(parts, { kind: 'attempted', attempt: first, nextAttemptAt: NOW + 5_000 });
     const afterFirst = { status: 'pending', attempts: [first], nextAttemptAt: NOW + 5_000 };
     expect(await store.find(parts)).toMatchObject({ eventId: parts.eventId, createdAt: NOW, ...afterFirst });
-    expect(await store.readState(endpointId, parts.eventId)).toMatchObject(afterFirst);
+    expect((await store.readWithLength(endpointId, parts.eventId)).state).toMatchObject(afterFirst);
     expect(await store.readWithBreaker(parts)).toMatchObject({ state: afterFirst, breaker: CLOSED });
 
     await store.append(parts, { kind: 'attempted', attempt: second, nextAttemptAt: undefined });
     const afterSecond = { status: 'delivered', attempts: [first, second], nextAttemptAt: undefined };
     expect(await store.find(parts)).toMatchObject(afterSecond);
-    expect((await store.list(endpointId, 10)).deliveries).toMatchObject([afterSecond]);
+    expect((await store.list(endpointId, 10)).deliveries).toMatchObject([
+      { status: 'delivered', attemptCount: 2, lastResponseStatus: 204, nextAttemptAt: undefined },
+    ]);
   });
 
   it("keeps apart what happened to the same event at another endpoint, and to the endpoint's other events", async () => {
@@ -172,7 +175,9 @@ describe('append and find', () => {
   it('does not find what was never enlisted, whose state is that nothing has happened', async () => {
     const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
     expect(await openStore().find(parts)).toBeUndefined();
-    expect(await openStore().readState(parts.endpointId, parts.eventId)).toEqual(NOTHING_HAPPENED);
+    expect((await openStore().readWithLength(parts.endpointId, parts.eventId)).state).toEqual(
+      NOTHING_HAPPENED,
+    );
   });
 
   it('keeps the log no longer than the retention, whatever is appended', async () => {

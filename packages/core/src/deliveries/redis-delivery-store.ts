@@ -1,35 +1,31 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
-import {
-  addToIndex,
-  type EventMark,
-  type Retention,
-  readIndex,
-  type TimeRange,
-} from '../events/redis-event-index';
+import { addToIndex, type EventMark, type Retention, readIndex } from '../events/redis-event-index';
 import type { BreakerState } from '../gates/breaker';
 import { decodeBreaker } from '../gates/redis-breaker-store';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
-import { readOldestFirst, type SpanMember, type TimeSpan } from '../redis/redis-oldest-first';
+import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
+import type { DeliveryFact } from './delivery-fact';
 import type { DeliveryParts } from './delivery-id';
+import { ERASED_LOG_START, encodeFact, eraseAnswers, withoutAnswer } from './delivery-line';
 import {
-  type DeliveryFact,
   type DeliveryState,
-  ERASED_LOG_START,
-  encodeFact,
-  eraseAnswers,
+  type DeliverySummary,
   NOTHING_HAPPENED,
   readLog,
-  withoutAnswer,
+  readSummary,
 } from './delivery-log';
 
 export type DeliveryRetention = Retention;
 export type DeliveryCursor = EventMark;
 
 /** A delivery in an endpoint's list. */
-export interface ListedDelivery extends EventMark, DeliveryState {}
+export interface ListedDelivery extends EventMark, DeliverySummary {}
+
+/** A delivery with all that is on record of it. */
+export interface RecordedDelivery extends EventMark, DeliveryState {}
 
 export interface DeliveryPage {
   readonly deliveries: readonly ListedDelivery[];
@@ -64,9 +60,9 @@ const REPLACE_IF_UNCHANGED = `
  * is still pending and was never tried is no more than its place in the list.
  */
 export function createRedisDeliveryStore(redis: RedisClient, retention: DeliveryRetention) {
-  async function readState(endpointId: EndpointId, eventId: EventId): Promise<DeliveryState> {
-    const log = await redis.get(keys.delivery(endpointId, eventId));
-    return log === null ? NOTHING_HAPPENED : readLog(log);
+  /** Where a delivery stands, without what happened to it before. */
+  async function readSummaryOf(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
+    return readSummary((await redis.get(keys.delivery(endpointId, eventId))) ?? '');
   }
 
   /** What an attempt has to know, in one command: the breaker of its endpoint has the same hash tag. */
@@ -134,12 +130,12 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     }
   }
 
-  async function find({ endpointId, eventId }: DeliveryParts): Promise<ListedDelivery | undefined> {
-    const [createdAt, state] = await Promise.all([
+  async function find({ endpointId, eventId }: DeliveryParts): Promise<RecordedDelivery | undefined> {
+    const [createdAt, log] = await Promise.all([
       redis.zscore(keys.deliveries(endpointId), eventId),
-      readState(endpointId, eventId),
+      redis.get(keys.delivery(endpointId, eventId)),
     ]);
-    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...state };
+    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...readLog(log ?? '') };
   }
 
   /** Newest first. `before` is the last delivery of the page before. */
@@ -152,13 +148,13 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
     if (marks.length === 0) return { deliveries: [], nextCursor };
     const logs = await redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
-    const deliveries = marks.map((mark, i) => ({ ...mark, ...readLog(logs[i] ?? '') }));
-    return { deliveries, nextCursor };
+    return { deliveries: marks.map((mark, i) => listedOf(mark, readSummary(logs[i] ?? ''))), nextCursor };
   }
 
   /** Those whose events were accepted in a span of time, oldest first. */
-  async function listFrom(endpointId: EndpointId, span: TimeSpan, limit: number, after?: SpanMember) {
-    return await readOldestFirst(redis, keys.deliveries(endpointId), span, limit, after);
+  async function listFrom(endpointId: EndpointId, range: TimeRange, limit: number, after?: Mark) {
+    const order = 'oldest_first';
+    return await readTimeline(redis, keys.deliveries(endpointId), { order, range, limit, after });
   }
 
   /** Forgets an endpoint's list; the logs go when their time is over. */
@@ -167,7 +163,7 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
   }
 
   return withStorageErrors({
-    readState,
+    readSummary: readSummaryOf,
     readWithBreaker,
     readWithLength,
     enlist,
@@ -183,3 +179,11 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
 }
 
 export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
+
+// Member by member: hundreds are made for a page, and a spread costs ten times as much.
+function listedOf(
+  { eventId, createdAt }: EventMark,
+  { status, attemptCount, lastResponseStatus, nextAttemptAt, isOpen }: DeliverySummary,
+): ListedDelivery {
+  return { eventId, createdAt, status, attemptCount, lastResponseStatus, nextAttemptAt, isOpen };
+}

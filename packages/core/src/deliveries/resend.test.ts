@@ -5,8 +5,8 @@ import { buildEvent } from '../testing/build-event';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
+import type { DeliveryFact } from './delivery-fact';
 import { deliveryIdOf } from './delivery-id';
-import type { DeliveryFact } from './delivery-log';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 import { createResend } from './resend';
 
@@ -25,14 +25,18 @@ function arrange() {
   const event = buildEvent();
   const delivery = { eventId: event.id, endpointId: uniqueEndpointId() };
   const jobs = new Set<string>();
+  const batches: number[] = [];
   const signals = recordSignals();
-  const resend = createResend({
+  const { resend, resendAll } = createResend({
     eventStore: createRedisEventStore(redis.client, 60_000),
     deliveryStore,
     parkedStore,
     resendQueue: {
       hasJob: async (parts) => jobs.has(deliveryIdOf(parts)),
-      add: async (_accountId, parts) => void jobs.add(deliveryIdOf(parts)),
+      addAll: async (all) => {
+        batches.push(all.length);
+        for (const parts of all) jobs.add(deliveryIdOf(parts));
+      },
     },
     clock: () => 0,
     emit: signals.listen,
@@ -45,8 +49,21 @@ function arrange() {
     parkedStore,
     append: (fact: DeliveryFact) => deliveryStore.append(delivery, fact),
     read: () => deliveryStore.find(delivery),
+    batches,
     resend: (requestId: string) =>
       resend({ accountId, acceptedAt, ...delivery, trigger: 'manual', requestId }),
+    /** This delivery, and as many new ones to other endpoints. */
+    resendWith: (others: number, requestId: string) =>
+      resendAll(
+        [delivery.endpointId, ...Array.from({ length: others }, uniqueEndpointId)].map((endpointId) => ({
+          accountId,
+          acceptedAt,
+          endpointId,
+          eventId: event.id,
+          trigger: 'replay',
+          requestId,
+        })),
+      ),
   };
 }
 
@@ -110,4 +127,13 @@ it('makes one job for many requests at once', async () => {
   const results = await Promise.all(Array.from({ length: 20 }, (_, i) => resend(`r${i}`)));
   expect(results).toContain('resent');
   expect(jobs.size).toBe(1);
+});
+
+it('puts many onto the queue as one batch, without those that are on it already', async () => {
+  const { resend, resendWith, append, jobs, batches } = arrange();
+  await append(exhausted);
+  await resend('a');
+  expect(await resendWith(3, 'b')).toEqual(['on_its_way', 'resent', 'resent', 'resent']);
+  expect(batches).toEqual([1, 3]);
+  expect(jobs.size).toBe(4);
 });

@@ -1,10 +1,10 @@
-import type { EndpointId } from '../endpoints/endpoint';
-import type { AccountId, EventId } from '../events/event';
+import type { AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
 import type { ParkedStore } from '../gates/redis-parked-store';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
-import { type DeliveryParts, deliveryIdOf } from './delivery-id';
+import { announceRequest } from './announce-request';
+import type { DeliveryParts } from './delivery-id';
 import type { DeliveryStore } from './redis-delivery-store';
 import type { RequestTrigger } from './trigger';
 
@@ -12,8 +12,12 @@ import type { RequestTrigger } from './trigger';
 export interface ResendQueue {
   /** Whether the delivery has a job, in whichever lane and state. */
   hasJob(delivery: DeliveryParts): Promise<boolean>;
-  /** Adding the same delivery again is harmless. */
-  add(accountId: AccountId, delivery: DeliveryParts): Promise<void>;
+  /** Adding the same deliveries again is harmless: also when it broke off, and some of them are there. */
+  addAll(deliveries: readonly QueuedDelivery[]): Promise<void>;
+}
+
+export interface QueuedDelivery extends DeliveryParts {
+  readonly accountId: AccountId;
 }
 
 export interface ResendDeps {
@@ -25,10 +29,7 @@ export interface ResendDeps {
   readonly emit: Emit;
 }
 
-export interface ResendInput {
-  readonly accountId: AccountId;
-  readonly endpointId: EndpointId;
-  readonly eventId: EventId;
+export interface ResendInput extends QueuedDelivery {
   /** When the event was accepted. Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
   readonly trigger: RequestTrigger;
@@ -45,8 +46,8 @@ export type Resent =
   | 'ending';
 
 /**
- * Sends an event to an endpoint once more, or for the first time: the delivery is open again, and has a job. Its gate
- * applies as to any other.
+ * Sends events to endpoints once more, or for the first time: a delivery is open again, and has a job. Its gate applies
+ * as to any other.
  *
  * First on record, then onto the queue: when it breaks off in between, repeating the request adds the job, and so does
  * any other request, since it finds a delivery that is open and has no place. A job of a delivery that has ended must be
@@ -55,28 +56,43 @@ export type Resent =
 export function createResend(deps: ResendDeps) {
   const { eventStore, deliveryStore, parkedStore, resendQueue, clock, emit } = deps;
 
-  return async function resend(input: ResendInput): Promise<Resent> {
+  /** Their jobs are added as one batch: no more than some hundreds. */
+  async function resendAll(inputs: readonly ResendInput[]): Promise<readonly Resent[]> {
+    const results = await Promise.all(inputs.map(open));
+    const opened = inputs.filter((_, i) => results[i] === 'opened');
+    if (opened.length > 0) await resendQueue.addAll(opened);
+    return results.map((result) => (result === 'opened' ? 'resent' : result));
+  }
+
+  async function resend(input: ResendInput): Promise<Resent> {
+    const result = await open(input);
+    if (result !== 'opened') return result;
+    await resendQueue.addAll([input]);
+    return 'resent';
+  }
+
+  /** `opened`: it is listed and on record, and needs a job. */
+  async function open(input: ResendInput): Promise<Resent | 'opened'> {
     const { accountId, endpointId, eventId, trigger, requestId } = input;
     const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
     const isOurs = state.requestIds.includes(requestId);
     if (isOurs && !state.isOpen) return 'resent';
-    if (await hasPlace({ endpointId, eventId })) {
+    if (await hasPlace(input)) {
       if (isOurs) return 'resent';
       return state.isOpen ? 'on_its_way' : 'ending';
     }
     if (!isOurs) {
       const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
-      const isFirst = await deliveryStore.appendIfUnchanged({ endpointId, eventId }, fact, length);
-      if (!isFirst) return await resend(input);
-      announce(input);
+      const isFirst = await deliveryStore.appendIfUnchanged(input, fact, length);
+      if (!isFirst) return await open(input);
+      announceRequest(emit, input, trigger);
     }
     await Promise.all([
       deliveryStore.enlist(eventId, [endpointId], input.acceptedAt),
       eventStore.addReceivers(accountId, eventId, [endpointId]),
     ]);
-    await resendQueue.add(accountId, { endpointId, eventId });
-    return 'resent';
-  };
+    return 'opened';
+  }
 
   async function hasPlace(delivery: DeliveryParts): Promise<boolean> {
     const { endpointId, eventId } = delivery;
@@ -87,10 +103,8 @@ export function createResend(deps: ResendDeps) {
     return places.includes(true);
   }
 
-  function announce({ endpointId, eventId, trigger }: ResendInput): void {
-    const deliveryId = deliveryIdOf({ endpointId, eventId });
-    emit({ name: 'delivery.requested', deliveryId, endpointId, eventId, trigger });
-  }
+  return { resend, resendAll };
 }
 
-export type Resend = ReturnType<typeof createResend>;
+export type Resend = ReturnType<typeof createResend>['resend'];
+export type ResendAll = ReturnType<typeof createResend>['resendAll'];

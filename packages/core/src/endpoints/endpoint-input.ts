@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { durationSchema } from '../config/duration';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
 import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
-import { endpointUidSchema, orderings } from './endpoint';
+import { endpointStatusSchema, endpointUidSchema, orderings } from './endpoint';
 import { metadataPatchSchema, metadataSchema } from './metadata';
 import { secretSchema } from './secret';
 import { newTlsSchema, tlsPatchSchema } from './tls-input';
@@ -43,6 +43,8 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       url: targetUrlSchema(rules),
       events: eventsSchema,
       secret: secretSchema.optional(),
+      // Later it is changed by enabling and disabling.
+      status: endpointStatusSchema.optional(),
       tls: newTlsSchema.optional(),
       ...z.object(optionSchemas).partial().shape,
       metadata: metadataSchema.optional(),

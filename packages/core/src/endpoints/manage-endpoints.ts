@@ -90,12 +90,13 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     ): Promise<Endpoint> {
       await requireKnownFilters(input.events);
       const now = clock();
-      const { secret = newSecret(), ...rest } = input;
+      const { secret = newSecret(), status, ...rest } = input;
       const endpoint = mergeInto(
         {
           id,
           accountId,
           enabledAt: now,
+          ...(status === 'disabled' ? { status, disabledReason: 'client' } : {}),
           secrets: [{ secret, createdAt: now }],
           createdAt: now,
           updatedAt: now,

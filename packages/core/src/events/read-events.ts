@@ -1,9 +1,10 @@
 import type { DeliveryCounts } from '../deliveries/read-deliveries';
+import type { TimeRange } from '../redis/redis-timeline';
 import { textOfMember } from '../runtime/json-text';
-import { type Page, scanPage } from '../runtime/scan-page';
+import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../runtime/scan-page';
 import type { AccountId, EventId } from './event';
 import { eventNotFound } from './event-not-found';
-import type { EventMark, TimeRange } from './redis-event-index';
+import type { EventMark } from './redis-event-index';
 import type { EventStore } from './redis-event-store';
 
 /** An event in a list. */
@@ -46,6 +47,7 @@ export function createReadEvents({ eventStore, countDeliveries }: ReadEventsDeps
       return scanPage({
         limit,
         before,
+        mostScanned: SCANNED_ONE_BY_ONE,
         readBatch: async (size, from: EventMark | undefined) => {
           const { marks, nextCursor } = await eventStore.list(accountId, size, from, filter);
           return { entries: marks, nextCursor };

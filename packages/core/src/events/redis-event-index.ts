@@ -1,4 +1,5 @@
 import type { RedisClient } from '../redis/redis-connect';
+import { readTimeline, type TimeRange } from '../redis/redis-timeline';
 import type { EventId } from './event';
 
 /** How long and how much is kept. */
@@ -13,12 +14,6 @@ export interface EventMark {
   readonly eventId: EventId;
   /** When it was accepted. Milliseconds since the Unix epoch. */
   readonly createdAt: number;
-}
-
-/** Accepted from `since` on, and before `until`. Milliseconds since the Unix epoch. */
-export interface TimeRange {
-  readonly since?: number | undefined;
-  readonly until?: number | undefined;
 }
 
 export interface MarkPage {
@@ -70,55 +65,16 @@ export async function addToIndex(
   await redis.eval(ADD, 1, key, ...args);
 }
 
-/** `before` is the `nextCursor` of the page before. */
+/** Newest first. `before` is the `nextCursor` of the page before. */
 export async function readIndex(
   redis: RedisClient,
   key: string,
   limit: number,
-  { since, until }: TimeRange = {},
+  range?: TimeRange,
   before?: EventMark,
 ): Promise<MarkPage> {
-  const max = highest(until, before);
-  const found = await readMarks(redis, key, [max, String(since ?? '-inf')], limit + 1, before);
-  const marks = found.slice(0, limit);
+  const after = before && { id: before.eventId, at: before.createdAt };
+  const found = await readTimeline(redis, key, { order: 'newest_first', range, limit: limit + 1, after });
+  const marks = found.slice(0, limit).map(({ id, at }) => ({ eventId: id as EventId, createdAt: at }));
   return { marks, nextCursor: found.length > limit ? marks.at(-1) : undefined };
-}
-
-function highest(until: number | undefined, before: EventMark | undefined): string {
-  if (before !== undefined && (until === undefined || before.createdAt < until))
-    return String(before.createdAt);
-  return until === undefined ? '+inf' : `(${until}`;
-}
-
-// Those of one millisecond are ordered by id, so a page can end within a millisecond: the next one starts at
-// that millisecond again and skips what was already shown.
-async function readMarks(
-  redis: RedisClient,
-  key: string,
-  [max, min]: readonly [string, string],
-  count: number,
-  before?: EventMark,
-): Promise<EventMark[]> {
-  const marks: EventMark[] = [];
-  for (let offset = 0; marks.length < count; offset += count) {
-    const flat = await redis.zrevrangebyscore(key, max, min, 'WITHSCORES', 'LIMIT', offset, count);
-    const found = toMarks(flat);
-    marks.push(...found.filter((mark) => before === undefined || isBefore(mark, before)));
-    if (found.length < count) break;
-  }
-  return marks.slice(0, count);
-}
-
-function toMarks(flat: readonly string[]): EventMark[] {
-  const marks: EventMark[] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    marks.push({ eventId: flat[i] as EventId, createdAt: Number(flat[i + 1]) });
-  }
-  return marks;
-}
-
-function isBefore(one: EventMark, other: EventMark): boolean {
-  return (
-    one.createdAt < other.createdAt || (one.createdAt === other.createdAt && one.eventId < other.eventId)
-  );
 }

@@ -4,9 +4,9 @@ import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { readNewestFirst } from '../redis/redis-newest-first';
-import { readOldestFirst, type SpanMember, type TimeSpan } from '../redis/redis-oldest-first';
+import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
 import type { AcceptedEvent, AccountId, EventId, StoredEvent } from './event';
-import { addToIndex, type EventMark, type MarkPage, readIndex, type TimeRange } from './redis-event-index';
+import { addToIndex, type EventMark, type MarkPage, readIndex } from './redis-event-index';
 
 export interface ReceiverPage {
   readonly members: readonly EndpointId[];
@@ -120,8 +120,9 @@ export function createRedisEventStore(
     },
 
     /** The account's events of a span of time, oldest first. Some may be gone already. */
-    async listFrom(accountId: AccountId, span: TimeSpan, limit: number, after?: SpanMember) {
-      return await readOldestFirst(redis, keys.events(accountId), span, limit, after);
+    async listFrom(accountId: AccountId, range: TimeRange, limit: number, after?: Mark) {
+      const order = 'oldest_first';
+      return await readTimeline(redis, keys.events(accountId), { order, range, limit, after });
     },
 
     /** Newest first. `before` is the last event of the page before. */

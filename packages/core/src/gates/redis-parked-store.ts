@@ -79,6 +79,16 @@ export function createRedisParkedStore(redis: RedisClient, { retentionMs, clock 
     return { parked: members.map(decodeParked), token, hasMore: hasMore === 1 };
   }
 
+  async function findParked(
+    endpointId: EndpointId,
+    eventIds: readonly EventId[],
+  ): Promise<ReadonlySet<EventId>> {
+    if (eventIds.length === 0) return new Set();
+    const candidates = eventIds.flatMap((eventId) => jobSides.map((side) => ({ eventId, side })));
+    const scores = await redis.zmscore(keys.parked(endpointId), ...candidates.map(encodeParked));
+    return new Set(candidates.filter((_, i) => scores[i] !== null).map(({ eventId }) => eventId));
+  }
+
   return withStorageErrors({
     /**
      * Parking the same one again changes nothing. It is in the index once, for one of its jobs, so that it is never
@@ -108,10 +118,11 @@ export function createRedisParkedStore(redis: RedisClient, { retentionMs, clock 
     },
 
     async isParked(endpointId: EndpointId, eventId: EventId): Promise<boolean> {
-      const members = jobSides.map((side) => encodeParked({ eventId, side }));
-      const scores = await redis.zmscore(keys.parked(endpointId), ...members);
-      return scores.some((score) => score !== null);
+      return (await findParked(endpointId, [eventId])).has(eventId);
     },
+
+    /** Which of these are parked. */
+    findParked,
   });
 }
 

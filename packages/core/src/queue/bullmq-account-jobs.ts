@@ -1,10 +1,12 @@
-import type { Job, JobType, Queue } from 'bullmq';
+import { type JobType, type Queue, QueueKeys } from 'bullmq';
 import type { AccountJobs, QueuePlace } from '../erasure/step-erasure';
 import type { AccountId } from '../events/event';
+import { keys } from '../redis/keys';
 import { openQueue } from './bullmq-open-queue';
 import { accountOfEventJob } from './event-job';
 import type { QueueConnection } from './queue-connection';
 import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from './queue-names';
+import { rejectedJobSchema } from './rejected-job';
 
 interface Searched {
   readonly queue: Queue;
@@ -22,8 +24,10 @@ export class BullmqAccountJobs implements AccountJobs {
   readonly #events: Queue;
   readonly #deadLetters: Queue;
   readonly #searched: readonly Searched[];
+  readonly #queueKeys: QueueKeys;
 
-  constructor(connection: QueueConnection) {
+  constructor(private readonly connection: QueueConnection) {
+    this.#queueKeys = new QueueKeys(connection.prefix);
     this.#events = openQueue(EVENTS_QUEUE, connection);
     this.#deadLetters = openQueue(DEAD_LETTERS_QUEUE, connection);
     this.#searched = [
@@ -43,11 +47,13 @@ export class BullmqAccountJobs implements AccountJobs {
   }
 
   async #removeIfOf(accountId: AccountId, { queue, accountOf }: Searched, id: string): Promise<boolean> {
-    const job: Job | undefined = await queue.getJob(id);
-    if (job === undefined || accountOf(job.data) !== accountId) return false;
+    const { redis } = this.connection;
+    const [data, scheduler] = await redis.hmget(this.#queueKeys.toKey(queue.name, id), 'data', 'rjk');
+    if (accountOf(parse(data)) !== accountId) return false;
     // A job of a producer's scheduler is the scheduler's alone; what comes of it is dropped when it is taken.
-    if (job.repeatJobKey !== undefined) return false;
-    return (await queue.remove(id)) === 1;
+    if (scheduler !== null || (await queue.remove(id)) !== 1) return false;
+    if (queue === this.#deadLetters) await redis.zrem(keys.rejectedJobs, id);
+    return true;
   }
 
   async close(): Promise<void> {
@@ -56,6 +62,15 @@ export class BullmqAccountJobs implements AccountJobs {
 }
 
 function accountOfLetter(data: unknown): string | undefined {
-  const job: unknown = typeof data === 'object' && data !== null && 'job' in data ? data.job : undefined;
-  return typeof job === 'object' && job !== null && 'data' in job ? accountOfEventJob(job.data) : undefined;
+  const letter = rejectedJobSchema.safeParse(data);
+  return letter.success ? accountOfEventJob(letter.data.job.data) : undefined;
+}
+
+// What others have written may be anything.
+function parse(text: string | null | undefined): unknown {
+  try {
+    return JSON.parse(text ?? 'null');
+  } catch {
+    return undefined;
+  }
 }

@@ -2,7 +2,7 @@ import type { JobsOptions, Queue } from 'bullmq';
 
 export interface NewJob {
   readonly name: string;
-  readonly data: object;
+  readonly data: unknown;
   readonly opts: JobsOptions;
 }
 

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import { AppError } from '../errors/app-error';
+import { keys } from '../redis/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { BullmqDeadLetters } from './bullmq-dead-letters';
 import { DEAD_LETTERS_QUEUE } from './queue-names';
@@ -9,7 +10,7 @@ let deadLetters: BullmqDeadLetters;
 let letters: Queue;
 beforeAll(async () => {
   redis = await openTestRedis();
-  deadLetters = new BullmqDeadLetters({ redis: redis.client, prefix: 'bull' });
+  deadLetters = new BullmqDeadLetters({ redis: redis.client, prefix: 'bull' }, Date.now);
   letters = new Queue(DEAD_LETTERS_QUEUE, { connection: redis.client });
 });
 afterEach(() => letters.drain());
@@ -58,5 +59,21 @@ describe('keep', () => {
     }
     const kept = await letters.getWaiting();
     expect(kept.map(({ data }) => data.job.data)).toEqual([null, 'text', 1, []]);
+  });
+
+  it('keeps the newest when there are too many, and says which ones had to go', async () => {
+    const connection = { redis: redis.client, prefix: 'bull' };
+    let now = 0;
+    const few = new BullmqDeadLetters(connection, () => now++, 2);
+    await redis.client.del(keys.rejectedJobs);
+    const displaced = [];
+    for (const id of ['a', 'b', 'c']) displaced.push(await few.keep({ ...job, id }, error));
+    await few.close();
+    expect(displaced).toEqual([[], [], [`${job.timestamp}-a`]]);
+    expect((await letters.getWaiting()).map(({ data }) => data.job.id).sort()).toEqual(['b', 'c']);
+    expect(await redis.client.zrange(keys.rejectedJobs, '0', '-1')).toEqual([
+      `${job.timestamp}-b`,
+      `${job.timestamp}-c`,
+    ]);
   });
 });

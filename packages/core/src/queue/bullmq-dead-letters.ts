@@ -1,31 +1,55 @@
 import type { Queue } from 'bullmq';
 import type { AppError } from '../errors/app-error';
+import { keys } from '../redis/keys';
+import type { Clock } from '../runtime/clock';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
 import { DEAD_LETTERS_QUEUE } from './queue-names';
 import type { EventJob } from './read-event-job';
+import { type RejectedJob, rejectedJobId, rejectedJobOf } from './rejected-job';
 
-/** A job that was refused, as it was, and why. */
-export interface DeadLetter {
-  readonly job: EventJob;
-  readonly code: string;
-  readonly reason: string;
-  readonly errors: AppError['faults'];
-}
+// As many are kept, the newest: a producer that goes wrong must not fill Redis.
+const MAX_REJECTED_JOBS = 100_000;
+
+// More than one at a time, so that there are fewer again when there came to be too many; a few, as Redis has to look
+// through the queue for each.
+const PRUNED_AT_ONCE = 10;
 
 /** Keeps what was pushed onto the events queue and is no valid event, for people to look at. */
 export class BullmqDeadLetters {
-  readonly #queue: Queue<DeadLetter>;
+  readonly #queue: Queue<RejectedJob>;
 
-  constructor(connection: QueueConnection) {
+  constructor(
+    private readonly connection: QueueConnection,
+    private readonly clock: Clock,
+    private readonly maxJobs = MAX_REJECTED_JOBS,
+  ) {
     this.#queue = openQueue(DEAD_LETTERS_QUEUE, connection);
   }
 
-  /** Keeping the same job again is harmless. */
-  async keep(job: EventJob, error: AppError): Promise<void> {
-    const letter: DeadLetter = { job, code: error.code, reason: error.message, errors: error.faults };
-    // The ids of scheduled jobs hold colons, which BullMQ does not take back.
-    await this.#queue.add(job.name, letter, { jobId: `${job.timestamp}-${job.id}`.replaceAll(':', '-') });
+  /**
+   * Keeping the same job again is harmless. Gives the ids of those that had to go for it.
+   *
+   * @throws RangeError when its data is nested too deeply to be written.
+   */
+  async keep(job: EventJob, error: AppError): Promise<readonly string[]> {
+    const id = rejectedJobId(job);
+    await this.#queue.add(job.name, rejectedJobOf(job, error), { jobId: id });
+    await this.connection.redis.zadd(keys.rejectedJobs, 'NX', String(this.clock()), id);
+    return await this.#prune();
+  }
+
+  async #prune(): Promise<readonly string[]> {
+    const { redis } = this.connection;
+    const excess = (await redis.zcard(keys.rejectedJobs)) - this.maxJobs;
+    if (excess <= 0) return [];
+    const last = String(Math.min(excess, PRUNED_AT_ONCE) - 1);
+    const oldest = await redis.zrange(keys.rejectedJobs, '0', last);
+    for (const id of oldest) {
+      await this.#queue.remove(id);
+      await redis.zrem(keys.rejectedJobs, id);
+    }
+    return oldest;
   }
 
   async close(): Promise<void> {

@@ -148,6 +148,17 @@ it('does not wait for one that was put back and then taken away', async () => {
   expect(await horizon.hasOlder(head)).toBe(false);
 });
 
+it('does not wait for one that was put back and then failed for good', async () => {
+  const [older, head] = [accept(), accept()];
+  await enqueue(older);
+  await horizon.notePutBack(eventJobId(older.accountId, older.id), older.acceptedAt);
+  const worker = willClose(new Worker(EVENTS_QUEUE, null, { connection: redis.client, autorun: false }));
+  const job = await worker.getNextJob('a-worker');
+  await job?.moveToFailed(new Error('No luck.'), 'a-worker');
+  expect(await queue.getFailedCount()).toBe(1);
+  expect(await horizon.hasOlder(head)).toBe(false);
+});
+
 it('assumes an older one where more wait than it looks at, and all of those are older', async () => {
   const others = uniqueAccountId();
   const bulk = Array.from({ length: 501 }, () => accept(others));

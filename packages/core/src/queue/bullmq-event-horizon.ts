@@ -16,14 +16,15 @@ const PUT_BACK_KEPT_MS = 86_400_000;
  * Relies on where BullMQ 6 has a job that is not finished: in `active` from when a worker takes it; at the right end of
  * `wait`, to be taken next, when its worker died or gave it back; at the left end when it is new, or when its delay is
  * over. So what is old is at the right, except for a job that we have put back with a delay, which we note ourselves.
+ * One that has failed for good does not come back by itself: nobody waits for it.
  * A queue that is paused keeps its jobs in `wait`. Jobs that producers add with a priority are in `prioritized`. A job
  * that a producer has delayed comes when it comes: it has not been published before its time.
  *
  * Our own job ids tell account and order; of any other job, whichever account's it is, the time of its adding counts,
  * and the same millisecond counts as older.
  */
-// KEYS: active, wait, prioritized, put back. ARGV: prefix of the jobs' keys, account, event, time of acceptance, the
-// event's job, how many to look at.
+// KEYS: active, wait, prioritized, put back, failed. ARGV: prefix of the jobs' keys, account, event, time of acceptance,
+// the event's job, how many to look at.
 const HAS_OLDER = `
   local prefix, account, event, accepted_at, own_job = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
@@ -51,7 +52,8 @@ const HAS_OLDER = `
   if #waiting == limit and is_older(waiting[1], true) then return 1 end
   if has_older(redis.call('ZRANGE', KEYS[3], 0, limit - 1)) then return 1 end
   for _, job in ipairs(redis.call('ZRANGE', KEYS[4], 0, limit - 1)) do
-    if redis.call('EXISTS', prefix .. job) == 1 and is_older(job, false) then return 1 end
+    local comes_back = redis.call('EXISTS', prefix .. job) == 1 and not redis.call('ZSCORE', KEYS[5], job)
+    if comes_back and is_older(job, false) then return 1 end
   end
   return 0`;
 
@@ -69,7 +71,11 @@ export class BullmqEventHorizon implements EventHorizon {
     id,
     acceptedAt,
   }: Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'>): Promise<boolean> {
-    const queueKeys = [...['active', 'wait', 'prioritized'].map(this.#keyOf), keys.putBackEvents];
+    const queueKeys = [
+      ...['active', 'wait', 'prioritized'].map(this.#keyOf),
+      keys.putBackEvents,
+      this.#keyOf('failed'),
+    ];
     const args = [this.#keyOf(''), accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
     const reply = await this.connection.redis.eval(
       HAS_OLDER,

@@ -1,8 +1,11 @@
-import type { Queue } from 'bullmq';
+import { ErrorCode, Job, type Queue } from 'bullmq';
 import { storageUnavailable } from '../redis/redis-errors';
 import { addJobs, type NewJob } from './bullmq-add-jobs';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
+
+// What BullMQ says of a job that is not there, or not among the failed.
+const NOT_FAILED: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobNotInState];
 
 /**
  * A queue for whoever answers a client and can't wait: adding fails at once while Redis is away.
@@ -28,9 +31,37 @@ export class BullmqOnDemandQueue {
     await this.#reach((queue) => addJobs(queue, jobs));
   }
 
-  async #reach(work: (queue: Queue) => Promise<unknown>): Promise<void> {
+  /** Puts a job that failed for good back, as if it had never run. Whether there is such a one. @throws as `add` does. */
+  async retryFailed(jobId: string): Promise<boolean> {
+    return await this.#reach(async (queue) => {
+      try {
+        // Not read from Redis: what can't be read shall run, and fail, again like any other.
+        const job = new Job(queue, '', {}, {}, jobId);
+        await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
+        return true;
+      } catch (error) {
+        if (NOT_FAILED.includes((error as { readonly code?: unknown }).code)) return false;
+        throw error;
+      }
+    });
+  }
+
+  /** One that is not there is none the less gone. @throws as `add` does. */
+  async remove(jobId: string): Promise<void> {
+    await this.#reach((queue) => queue.remove(jobId));
+  }
+
+  /** If the job is delayed, it is no longer. @throws as `add` does. */
+  async promote(jobId: string): Promise<void> {
+    await this.#reach(async (queue) => {
+      const job = await queue.getJob(jobId);
+      await job?.promote().catch(passIfNotDelayed);
+    });
+  }
+
+  async #reach<Result>(work: (queue: Queue) => Promise<Result>): Promise<Result> {
     try {
-      await work(await this.#open());
+      return await work(await this.#open());
     } catch (error) {
       throw storageUnavailable(error);
     }
@@ -55,4 +86,9 @@ export class BullmqOnDemandQueue {
       throw error;
     }
   }
+}
+
+function passIfNotDelayed(error: unknown): void {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code !== ErrorCode.JobNotInState) throw error;
 }

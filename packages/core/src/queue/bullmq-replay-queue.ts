@@ -1,10 +1,10 @@
 import type { ReplayQueue } from '../replays/manage-replays';
-import type { ReplayId } from '../replays/replay';
+import type { ReplayOrder } from '../replays/replay';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './queue-connection';
 import { REPLAYS_QUEUE } from './queue-names';
 
-/** The API's end of the queue of replays: one job for each, whose id is the replay's. */
+/** The API's end of the queue of replays: one job for each, with what was asked for. */
 export class BullmqReplayQueue implements ReplayQueue {
   readonly #queue: BullmqOnDemandQueue;
 
@@ -12,8 +12,8 @@ export class BullmqReplayQueue implements ReplayQueue {
     this.#queue = new BullmqOnDemandQueue(REPLAYS_QUEUE, connection);
   }
 
-  async add(id: ReplayId): Promise<void> {
-    await this.#queue.add({ name: 'replay', data: {}, opts: { jobId: id } });
+  async add(order: ReplayOrder): Promise<void> {
+    await this.#queue.add({ name: 'replay', data: order, opts: { jobId: order.id } });
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { QueueKeys } from 'bullmq';
+import type { DelayedJobs } from '../deliveries/bring-forward';
 import type { DeliveryParts } from '../deliveries/delivery-id';
-import type { ResendQueue } from '../deliveries/resend';
-import type { AccountId } from '../events/event';
+import type { QueuedDelivery, ResendQueue } from '../deliveries/resend';
 import { jobSides } from '../gates/parked';
 import { storageUnavailable } from '../redis/redis-errors';
 import { newDeliveryJob } from './bullmq-delivery-queue';
@@ -11,32 +11,55 @@ import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from './queue-names';
 
 /** Where deliveries are put that are sent once more: at the end of the fast lane's queue. */
-export class BullmqResendQueue implements ResendQueue {
+export class BullmqResendQueue implements ResendQueue, DelayedJobs {
   readonly #queue: BullmqOnDemandQueue;
+  readonly #slowQueue: BullmqOnDemandQueue;
   readonly #queueKeys: QueueKeys;
 
   constructor(private readonly connection: QueueConnection) {
     this.#queue = new BullmqOnDemandQueue(DELIVERIES_QUEUE, connection);
+    this.#slowQueue = new BullmqOnDemandQueue(SLOW_DELIVERIES_QUEUE, connection);
     this.#queueKeys = new QueueKeys(connection.prefix);
   }
 
   async hasJob(delivery: DeliveryParts): Promise<boolean> {
-    const jobs = jobSides.flatMap((side) => {
-      const jobId = deliveryJobId(delivery, side);
-      return [DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE].map((queue) => this.#queueKeys.toKey(queue, jobId));
-    });
+    return await this.#isAnyThere(this.#jobKeys(delivery));
+  }
+
+  // While a worker is at a job, it has a lock.
+  async isRunning(delivery: DeliveryParts): Promise<boolean> {
+    return await this.#isAnyThere(this.#jobKeys(delivery).map((key) => `${key}:lock`));
+  }
+
+  async addAll(deliveries: readonly QueuedDelivery[]): Promise<void> {
+    await this.#queue.addAll(deliveries.map((delivery) => newDeliveryJob(delivery.accountId, delivery)));
+  }
+
+  async promote(delivery: DeliveryParts): Promise<void> {
+    const queues = [this.#queue, this.#slowQueue];
+    await Promise.all(
+      jobIdsOf(delivery).flatMap((jobId) => queues.map(async (queue) => await queue.promote(jobId))),
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#queue.close(), this.#slowQueue.close()]);
+  }
+
+  #jobKeys(delivery: DeliveryParts): string[] {
+    const queues = [DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE];
+    return jobIdsOf(delivery).flatMap((jobId) => queues.map((queue) => this.#queueKeys.toKey(queue, jobId)));
+  }
+
+  async #isAnyThere(keys: readonly string[]): Promise<boolean> {
     try {
-      return (await this.connection.redis.exists(...jobs)) > 0;
+      return (await this.connection.redis.exists(...keys)) > 0;
     } catch (error) {
       throw storageUnavailable(error);
     }
   }
+}
 
-  async add(accountId: AccountId, delivery: DeliveryParts): Promise<void> {
-    await this.#queue.add(newDeliveryJob(accountId, delivery));
-  }
-
-  async close(): Promise<void> {
-    await this.#queue.close();
-  }
+function jobIdsOf(delivery: DeliveryParts): string[] {
+  return jobSides.map((side) => deliveryJobId(delivery, side));
 }

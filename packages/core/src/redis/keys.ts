@@ -35,6 +35,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `turn:{endpoint}` | string | the delivery whose turn it is, if they go one at a time | until that has ended |
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
+ * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  *
  * BullMQ owns the keys below its prefix.
  */
@@ -69,6 +70,7 @@ export const keys = {
   health: (endpoint: EndpointId) => `health:{${endpoint}}`,
   // In the slot of BullMQ's own keys in a Cluster: it is read together with them.
   putBackEvents: 'put-back-events:{bull}',
+  rejectedJobs: 'rejected-jobs:{bull}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
   /** What the keys of an endpoint's deliveries begin with. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,

@@ -1,4 +1,6 @@
-import { type DeliveryFact, encodeFact, readLog } from '../deliveries/delivery-log';
+import type { DeliveryFact } from '../deliveries/delivery-fact';
+import { encodeFact } from '../deliveries/delivery-line';
+import { readLog } from '../deliveries/delivery-log';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildReplayOrder } from '../testing/build-replay';
 import { isToBeSent } from './choose-events';

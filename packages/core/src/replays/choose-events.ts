@@ -4,7 +4,7 @@ import type { Endpoint } from '../endpoints/endpoint';
 import { matchesType } from '../endpoints/event-filter';
 import type { EventId } from '../events/event';
 import type { EventHead, EventStore } from '../events/redis-event-store';
-import type { SpanMember } from '../redis/redis-oldest-first';
+import type { Mark } from '../redis/redis-timeline';
 import type { Replay } from './replay';
 
 export interface ChooseEventsDeps {
@@ -22,7 +22,7 @@ export interface Candidate {
 
 /** An event of the range, and whether it is to be sent. */
 export interface Judged {
-  readonly member: SpanMember;
+  readonly member: Mark;
   readonly isChosen: boolean;
   /** Whether it would be chosen, but there is no payload to send any more. */
   readonly isErased: boolean;
@@ -43,17 +43,14 @@ export function createChooseEvents({ eventStore, deliveryStore }: ChooseEventsDe
 
   // What has failed is among the endpoint's own deliveries: far fewer than all of the account's events.
   async function readMembers({ accountId, endpointId, mode, since, until, cursor }: Replay, limit: number) {
-    const span = { since, until };
+    // Both ends belong to it.
+    const range = { since, until: until + 1 };
     return mode === 'failed'
-      ? await deliveryStore.listFrom(endpointId, span, limit, cursor)
-      : await eventStore.listFrom(accountId, span, limit, cursor);
+      ? await deliveryStore.listFrom(endpointId, range, limit, cursor)
+      : await eventStore.listFrom(accountId, range, limit, cursor);
   }
 
-  async function judge(
-    replay: Replay,
-    endpoint: Endpoint,
-    { id }: SpanMember,
-  ): Promise<Omit<Judged, 'member'>> {
+  async function judge(replay: Replay, endpoint: Endpoint, { id }: Mark): Promise<Omit<Judged, 'member'>> {
     const delivery = { eventId: id as EventId, endpointId: endpoint.id };
     const [head, { state, length }, isListed] = await Promise.all([
       eventStore.findHead(endpoint.accountId, delivery.eventId),

@@ -3,30 +3,27 @@ import { endpointNotFound } from '../endpoints/manage-endpoints';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
-import type { Clock } from '../runtime/clock';
-import type { Emit } from '../signals/signals';
-import { announceReplayEnd } from './announce-replay-end';
+import { type CancelReplayDeps, createCancelReplay } from './cancel-replay';
 import type { ReplayPage, ReplayStore } from './redis-replay-store';
-import { hasEnded, type Replay, type ReplayId, type ReplayOrder, type ReplayProgress } from './replay';
+import type { Replay, ReplayId, ReplayOrder } from './replay';
 
 /** The queue of replays. Adding the same one again is harmless. */
 export interface ReplayQueue {
-  add(id: ReplayId): Promise<void>;
+  add(order: ReplayOrder): Promise<void>;
 }
 
-export interface ManageReplaysDeps {
+export interface ManageReplaysDeps extends CancelReplayDeps {
   readonly endpointStore: Pick<EndpointStore, 'idOf' | 'find'>;
   readonly replayStore: ReplayStore;
   readonly replayQueue: ReplayQueue;
-  readonly clock: Clock;
-  readonly emit: Emit;
 }
 
 export type NewReplay = Omit<ReplayOrder, 'accountId' | 'endpointId'>;
 
 /** What a client can do with replays. */
 export function createManageReplays(deps: ManageReplaysDeps) {
-  const { endpointStore, replayStore, replayQueue, clock, emit } = deps;
+  const { endpointStore, replayStore, replayQueue } = deps;
+  const cancelReplay = createCancelReplay(deps);
 
   /** @throws AppError `not_found`, also for another account's. */
   async function read(accountId: AccountId, id: ReplayId): Promise<Replay> {
@@ -49,8 +46,9 @@ export function createManageReplays(deps: ManageReplaysDeps) {
     /** Creating one under the same id again gives the one that is there. @throws AppError `not_found`. */
     async create(accountId: AccountId, ref: EndpointRef, input: NewReplay): Promise<Replay> {
       const order = { ...input, accountId, endpointId: await idOf(accountId, ref) };
+      // In this order: what is on the queue comes on record in any case, but nobody would queue what is only on record.
+      await replayQueue.add(order);
       await replayStore.create(order);
-      await replayQueue.add(order.id);
       return await read(accountId, order.id);
     },
 
@@ -65,11 +63,8 @@ export function createManageReplays(deps: ManageReplaysDeps) {
      * @throws AppError `not_found`.
      */
     async cancel(accountId: AccountId, id: ReplayId): Promise<void> {
-      const replay = await read(accountId, id);
-      if (hasEnded(replay)) return;
-      const { found, enqueued, erased } = replay;
-      const ended: ReplayProgress = { status: 'cancelled', found, enqueued, erased, finishedAt: clock() };
-      if (await replayStore.save(id, ended)) announceReplayEnd(emit, { ...replay, ...ended });
+      await read(accountId, id);
+      await cancelReplay(id);
     },
   };
 }

@@ -43,18 +43,22 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
   await replayStore.create(replay);
 
   const sent: string[] = [];
+  const batches: number[] = [];
   const stepReplay = createStepReplay({
     replayStore,
     endpointStore,
     chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
-    resend: createResend({
+    ...createResend({
       eventStore,
       deliveryStore,
       parkedStore,
       // A job that is done at once.
       resendQueue: {
         hasJob: async () => false,
-        add: async (_accountId, { eventId }) => void sent.push(eventId),
+        addAll: async (deliveries) => {
+          batches.push(deliveries.length);
+          sent.push(...deliveries.map(({ eventId }) => eventId));
+        },
       },
       clock,
       emit,
@@ -62,7 +66,7 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
     clock,
     emit,
   });
-  const step = () => stepReplay(replay.id);
+  const step = () => stepReplay(replay);
   return {
     endpoint,
     endpointStore,
@@ -81,7 +85,9 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
     }),
     signals,
     sent,
+    batches,
     step,
+    stepReplay,
     read: () => replayStore.find(replay.id),
     async finish(): Promise<StepResult[]> {
       const results: StepResult[] = [];
@@ -92,7 +98,7 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
 }
 
 it('counts first, then sends everything that it has found, oldest first', async () => {
-  const { step, finish, read, sent, eventIds, signals } = await arrange({}, 120);
+  const { step, finish, read, sent, batches, eventIds, signals } = await arrange({}, 120);
   expect(await read()).toMatchObject({ status: 'counting', found: 0, enqueued: 0 });
   await step();
   expect(await read()).toMatchObject({ status: 'running', found: 120, enqueued: 0 });
@@ -100,6 +106,7 @@ it('counts first, then sends everything that it has found, oldest first', async 
   await finish();
   expect(await read()).toMatchObject({ status: 'done', found: 120, enqueued: 120, finishedAt: 0 });
   expect(sent).toEqual(eventIds);
+  expect(batches).toEqual([100, 20]);
   expect(signals.named('replay.ended')).toMatchObject([{ status: 'done', found: 120, enqueued: 120 }]);
 });
 
@@ -167,10 +174,43 @@ it('fails when the webhook is deleted meanwhile', async () => {
   expect(await read()).toMatchObject({ status: 'failed', error: 'The webhook was deleted.' });
 });
 
-it('has nothing to do for a replay that is no longer kept', async () => {
-  const { step, replay } = await arrange();
-  await redis.client.unlink(`replay:{${replay.id}}`);
-  expect(await step()).toEqual({ kind: 'done' });
+describe('creating one', () => {
+  const broken = async () => {
+    throw new Error('no Redis');
+  };
+
+  it('makes one that is carried out, also when whoever asked for it dies once it is queued', async () => {
+    const { endpoint, endpointStore, replayStore, stepReplay, sent, eventIds } = await arrange({}, 3);
+    const queued: ReplayOrder[] = [];
+    const replays = createManageReplays({
+      endpointStore,
+      replayStore: { ...replayStore, create: broken },
+      replayQueue: { add: async (order) => void queued.push(order) },
+      clock: () => 0,
+      emit: () => {},
+    });
+    const input = buildReplayOrder({ mode: 'missing' });
+    await expect(replays.create(endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
+    for (const order of queued) while ((await stepReplay(order)).kind !== 'done');
+    expect(await replayStore.find(input.id)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+    expect(sent).toEqual(eventIds);
+    const { replays: listed } = await replayStore.list(endpoint.id, 10);
+    expect(listed.map(({ id }) => id)).toContain(input.id);
+  });
+
+  it('leaves nothing on record that is on no queue', async () => {
+    const { endpoint, endpointStore, replayStore } = await arrange();
+    const replays = createManageReplays({
+      endpointStore,
+      replayStore,
+      replayQueue: { add: broken },
+      clock: () => 0,
+      emit: () => {},
+    });
+    const input = buildReplayOrder();
+    await expect(replays.create(endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
+    expect(await replayStore.find(input.id)).toBeUndefined();
+  });
 });
 
 function replayMissing(): never {

@@ -1,20 +1,20 @@
-import type { Resend } from '../deliveries/resend';
+import type { ResendAll, ResendInput } from '../deliveries/resend';
 import type { Endpoint } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { EventId } from '../events/event';
-import type { SpanMember } from '../redis/redis-oldest-first';
+import type { Mark } from '../redis/redis-timeline';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { announceReplayEnd } from './announce-replay-end';
 import type { ChooseEvents, Judged } from './choose-events';
 import type { ReplayStore } from './redis-replay-store';
-import { hasEnded, type Replay, type ReplayEndStatus, type ReplayId, type ReplayProgress } from './replay';
+import { hasEnded, type Replay, type ReplayEndStatus, type ReplayOrder, type ReplayProgress } from './replay';
 
 export interface StepReplayDeps {
-  readonly replayStore: Pick<ReplayStore, 'find' | 'save'>;
+  readonly replayStore: Pick<ReplayStore, 'find' | 'create' | 'save'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly chooseEvents: ChooseEvents;
-  readonly resend: Resend;
+  readonly resendAll: ResendAll;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -38,15 +38,23 @@ const STEPS_A_SECOND = 2;
  * replay's request on record.
  */
 export function createStepReplay(deps: StepReplayDeps) {
-  const { replayStore, endpointStore, chooseEvents, resend, clock, emit } = deps;
+  const { replayStore, endpointStore, chooseEvents, resendAll, clock, emit } = deps;
 
-  return async function stepReplay(id: ReplayId): Promise<StepResult> {
-    const replay = await replayStore.find(id);
+  return async function stepReplay(order: ReplayOrder): Promise<StepResult> {
+    const replay = await findOrCreate(order);
     if (!replay || hasEnded(replay)) return DONE;
     const endpoint = await endpointStore.find(replay.accountId, replay.endpointId);
     if (!endpoint) return await end(replay, 'failed', 'The webhook was deleted.');
     return replay.status === 'counting' ? await count(replay, endpoint) : await send(replay, endpoint);
   };
+
+  // It is queued first: whoever asked for it may have died before it was on record.
+  async function findOrCreate(order: ReplayOrder): Promise<Replay | undefined> {
+    const replay = await replayStore.find(order.id);
+    if (replay) return replay;
+    await replayStore.create(order);
+    return await replayStore.find(order.id);
+  }
 
   async function count(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
     const judged = await chooseEvents(replay, endpoint, COUNTED_AT_ONCE);
@@ -67,7 +75,7 @@ export function createStepReplay(deps: StepReplayDeps) {
     const startedAt = clock();
     const judged = await chooseEvents(replay, endpoint, LOOKED_AT);
     const dose = chosenOf(judged).slice(0, Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT));
-    const results = await Promise.all(dose.map((member) => sendOne(replay, member)));
+    const results = await resendAll(dose.map((member) => toResend(replay, member)));
     const enqueued = replay.enqueued + results.filter((result) => result === 'resent').length;
 
     const isDoseAll = dose.length === chosenOf(judged).length;
@@ -75,17 +83,6 @@ export function createStepReplay(deps: StepReplayDeps) {
     const cursor = isDoseAll ? judged.at(-1)?.member : dose.at(-1);
     const delayMs = Math.max(Math.ceil((dose.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
     return await goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs });
-  }
-
-  async function sendOne({ id, accountId, endpointId }: Replay, { id: eventId, at }: SpanMember) {
-    return await resend({
-      accountId,
-      endpointId,
-      eventId: eventId as EventId,
-      acceptedAt: at,
-      trigger: 'replay',
-      requestId: id,
-    });
   }
 
   // Over, if it was cancelled meanwhile.
@@ -108,7 +105,7 @@ export function createStepReplay(deps: StepReplayDeps) {
 
 export type StepReplay = ReturnType<typeof createStepReplay>;
 
-type Change = Partial<Omit<ReplayProgress, 'cursor'>> & { readonly cursor: SpanMember | undefined };
+type Change = Partial<Omit<ReplayProgress, 'cursor'>> & { readonly cursor: Mark | undefined };
 
 function progressOf(
   { status, found, enqueued, erased }: Replay,
@@ -117,6 +114,17 @@ function progressOf(
   return { status, found, enqueued, erased, ...change, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-function chosenOf(judged: readonly Judged[]): SpanMember[] {
+function chosenOf(judged: readonly Judged[]): Mark[] {
   return judged.filter(({ isChosen }) => isChosen).map(({ member }) => member);
+}
+
+function toResend({ id, accountId, endpointId }: Replay, { id: eventId, at }: Mark): ResendInput {
+  return {
+    accountId,
+    endpointId,
+    eventId: eventId as EventId,
+    acceptedAt: at,
+    trigger: 'replay',
+    requestId: id,
+  };
 }

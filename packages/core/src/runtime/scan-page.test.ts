@@ -1,4 +1,6 @@
-import { MOST_SCANNED, scanPage } from './scan-page';
+import { scanPage } from './scan-page';
+
+const MOST_SCANNED = 300;
 
 /** A list of the numbers from `count` down to 1, and how many of them were looked at. */
 function listOf(count: number) {
@@ -23,6 +25,7 @@ function pageOf(
   return scanPage({
     limit,
     before,
+    mostScanned: MOST_SCANNED,
     readBatch: list.readBatch,
     cursorOf: (entry) => entry,
     show: async (entry) => (isShown(entry) ? `shown ${entry}` : undefined),
@@ -34,6 +37,17 @@ describe('scanPage', () => {
     const list = listOf(10);
     expect(await pageOf(list, 3)).toEqual({ found: ['shown 10', 'shown 9', 'shown 8'], nextCursor: 8 });
     expect(list.looked()).toBe(3);
+  });
+
+  it('reads few more where few are missing', async () => {
+    const list = listOf(700);
+    expect((await pageOf(list, 50, (entry) => entry !== 690)).found).toHaveLength(50);
+    expect(list.looked()).toBeLessThan(100);
+  });
+
+  it('fills a page that is larger than what it looks at otherwise', async () => {
+    const page = await pageOf(listOf(700), MOST_SCANNED + 1);
+    expect(page).toMatchObject({ found: { length: MOST_SCANNED + 1 }, nextCursor: 700 - MOST_SCANNED });
   });
 
   it('has no next page when the last one is just full', async () => {
@@ -57,7 +71,7 @@ describe('scanPage', () => {
     const first = await pageOf(list, 50, (entry) => entry === 1);
     expect(first.found).toEqual([]);
     expect(first.nextCursor).toBeDefined();
-    expect(list.looked()).toBeLessThan(2 * MOST_SCANNED);
+    expect(list.looked()).toBe(MOST_SCANNED);
     const second = await pageOf(list, 50, (entry) => entry === 1, 2);
     expect(second).toEqual({ found: ['shown 1'], nextCursor: undefined });
   });

@@ -9,6 +9,8 @@ export interface ScanPageInput<Entry, Found, Cursor> {
   readonly limit: number;
   /** Where the page before ended. */
   readonly before: Cursor | undefined;
+  /** After so many entries, but no fewer than `limit`, the page ends, however few were shown: the next one goes on there. */
+  readonly mostScanned: number;
   readonly readBatch: (limit: number, before: Cursor | undefined) => Promise<Batch<Entry, Cursor>>;
   readonly cursorOf: (entry: Entry) => Cursor;
   /** What an entry is shown as; `undefined`: it is left out. */
@@ -20,14 +22,20 @@ export interface Page<Found, Cursor> {
   readonly nextCursor: Cursor | undefined;
 }
 
-const BATCH = 250;
-/** After so many entries a page ends, however few of them were shown: the next one goes on from there. */
-export const MOST_SCANNED = 500;
+// Together they cost 10 µs of processor time each, one by one 25 µs (measured with a million on record), so that a request
+// that finds nothing costs about as much as one that fills its page.
+/** Where a batch is read by one command. */
+export const SCANNED_TOGETHER = 300;
+/** Where each entry takes a command of its own. */
+export const SCANNED_ONE_BY_ONE = 100;
+const LARGEST_BATCH = 250;
+const SMALLEST_BATCH = 10;
 
 /** A page of those entries of a list that are to be shown: in bounded time, also where hardly any is. */
 export async function scanPage<Entry, Found, Cursor>({
   limit,
   before,
+  mostScanned,
   readBatch,
   cursorOf,
   show,
@@ -35,8 +43,10 @@ export async function scanPage<Entry, Found, Cursor>({
   const found: Found[] = [];
   let cursor = before;
   // Mostly all are shown, so that the first batch is the page.
-  for (let scanned = 0, size = limit; scanned < MOST_SCANNED; size = BATCH) {
-    const { entries, nextCursor } = await readBatch(size, cursor);
+  let size = limit;
+  const most = Math.max(mostScanned, limit);
+  for (let scanned = 0; scanned < most; size = nextSize(limit, found.length, scanned)) {
+    const { entries, nextCursor } = await readBatch(Math.min(size, most - scanned), cursor);
     const shown = await Promise.all(entries.map(show));
     for (const [i, entry] of entries.entries()) {
       const one = shown[i];
@@ -50,4 +60,10 @@ export async function scanPage<Entry, Found, Cursor>({
     if (cursor === undefined) break;
   }
   return { found, nextCursor: cursor };
+}
+
+// As many as should have what is missing, going by those so far: of a batch all are prepared to be shown.
+function nextSize(limit: number, found: number, scanned: number): number {
+  const expected = Math.ceil(((limit - found) * scanned) / Math.max(found, 1));
+  return Math.min(Math.max(expected, SMALLEST_BATCH), LARGEST_BATCH);
 }

@@ -20,7 +20,7 @@ async function scrape(
 function counted(samples: readonly string[]): string[] {
   return samples.filter(
     (line) =>
-      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled)_total.* 0$/.test(
+      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled|jobs_failed)_total.* 0$/.test(
         line,
       ),
   );
@@ -59,6 +59,14 @@ describe.each([createPromApiMetrics, createPromWorkerMetrics])('%p', (createMetr
     const samples = await scrape(createMetrics, [signalSamples['endpoint.disabled']]);
     expect(samples).toContain('webhooks_endpoints_disabled_total{reason="gone"} 1');
     expect(samples).toContain('webhooks_endpoints_disabled_total{reason="failing"} 0');
+  });
+
+  it('counts how deliveries end, each from zero', async () => {
+    const samples = await scrape(createMetrics, [
+      { ...signalSamples['delivery.ended'], status: 'cancelled' },
+    ]);
+    expect(samples).toContain('webhooks_deliveries_ended_total{status="cancelled"} 1');
+    expect(samples).toContain('webhooks_deliveries_ended_total{status="delivered"} 0');
   });
 });
 
@@ -151,6 +159,13 @@ describe('createPromWorkerMetrics', () => {
     expect(samples).toContain('webhooks_deliveries_ended_total{status="exhausted"} 0');
     expect(samples).toContain('webhooks_deliveries_held_total{reason="rate_limited"} 0');
     expect(samples).toContain('webhooks_breakers_opened_total 0');
+  });
+
+  it('counts the jobs that failed for good, and none that is run again', async () => {
+    const failed = signalSamples['job.failed'];
+    const samples = await scrape(createPromWorkerMetrics, [failed, { ...failed, isForGood: false }]);
+    expect(samples).toContain('webhooks_jobs_failed_total{queue="events"} 1');
+    expect(samples).toContain('webhooks_jobs_failed_total{queue="deliveries"} 0');
   });
 
   it('counts nothing for what only the log is interested in', async () => {

@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { deadLetterQueues } from '../dead-letters/dead-letter';
 import { attemptOutcomes } from '../deliveries/attempt';
 import { endStatuses } from '../deliveries/delivery-log';
 import { disabledReasons } from '../endpoints/endpoint';
@@ -29,6 +30,7 @@ export function createPromApiMetrics(registry: Registry): SignalListener {
   const accepted = createEventsAccepted(registry);
   const disabled = createEndpointsDisabled(registry);
   const requested = createDeliveriesRequested(registry);
+  const ended = createDeliveriesEnded(registry);
   return (signal: Signal) => {
     if (signal.name === 'request.completed') {
       const { method, route, status, durationMs } = signal;
@@ -41,6 +43,8 @@ export function createPromApiMetrics(registry: Registry): SignalListener {
       disabled.inc({ reason: signal.reason });
     } else if (signal.name === 'delivery.requested') {
       requested.inc({ trigger: signal.trigger });
+    } else if (signal.name === 'delivery.ended') {
+      ended.inc({ status: signal.status });
     }
   };
 }
@@ -67,15 +71,16 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     buckets: ATTEMPT_SECONDS,
     registers,
   });
-  const ended = new Counter({
-    name: 'webhooks_deliveries_ended_total',
-    help: 'Deliveries that came to their end, by how.',
-    labelNames: ['status'] as const,
+  const failed = new Counter({
+    name: 'webhooks_jobs_failed_total',
+    help: 'Jobs that failed for good and are dead letters now, by queue.',
+    labelNames: ['queue'] as const,
     registers,
   });
+  for (const queue of deadLetterQueues) failed.inc({ queue }, 0);
+  const ended = createDeliveriesEnded(registry);
   // From the start, or `increase()` would miss the first of each: the exhausted delivery that an alert is about.
   for (const outcome of attemptOutcomes) attempts.inc({ outcome }, 0);
-  for (const status of endStatuses) ended.inc({ status }, 0);
   const held = new Counter({
     name: 'webhooks_deliveries_held_total',
     help: "Deliveries that had to wait at their endpoint's gate, by reason.",
@@ -145,6 +150,8 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       rejected.inc({ code: signal.code });
     } else if (signal.name === 'event.dropped') {
       dropped.inc();
+    } else if (signal.name === 'job.failed' && signal.isForGood) {
+      failed.inc({ queue: signal.queue });
     }
   };
 }
@@ -167,6 +174,18 @@ function createDeliveriesRequested(registry: Registry): Counter<'trigger'> {
     labelNames: ['trigger'] as const,
     registers: [registry],
   });
+}
+
+// Those whose dead letter an operator drops are counted by the API, all others by the worker: the sum is right.
+function createDeliveriesEnded(registry: Registry): Counter<'status'> {
+  const counter = new Counter({
+    name: 'webhooks_deliveries_ended_total',
+    help: 'Deliveries that came to their end, by how.',
+    labelNames: ['status'] as const,
+    registers: [registry],
+  });
+  for (const status of endStatuses) counter.inc({ status }, 0);
+  return counter;
 }
 
 // Its owner's doing is counted by the API, its receiver's by the worker: the sum is right.

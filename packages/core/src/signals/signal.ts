@@ -160,7 +160,18 @@ export type Signal =
       readonly jobId: string;
       readonly error: unknown;
     }
-  | { readonly name: 'job.failed'; readonly queue: string; readonly jobId: string; readonly error: unknown }
+  | {
+      readonly name: 'job.failed';
+      readonly queue: string;
+      readonly jobId: string;
+      readonly error: unknown;
+      /** Whether it does not run again by itself: it is a dead letter. */
+      readonly isForGood: boolean;
+    }
+  | { readonly name: 'dead_letter.redriven'; readonly queue: string; readonly jobId: string }
+  | { readonly name: 'dead_letter.dropped'; readonly queue: string; readonly jobId: string }
+  /** There were too many of them, and it was the oldest. */
+  | { readonly name: 'dead_letter.displaced'; readonly queue: string; readonly jobId: string }
   | {
       /** Something on the side did not work out that nothing waits for. */
       readonly name: 'task.failed';

@@ -36,6 +36,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return 'error';
     case 'event.rejected':
     case 'event.dropped':
+    case 'dead_letter.displaced':
     case 'delivery.blocked':
     case 'delivery.unsent':
     case 'redis.error':
@@ -65,6 +66,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'account.erased':
     case 'operational_event.raised':
     case 'replay.ended':
+    case 'dead_letter.redriven':
+    case 'dead_letter.dropped':
     case 'process.started':
     case 'process.stopping':
     case 'process.stopped':

@@ -91,7 +91,16 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'breaker.closed': { name: 'breaker.closed', endpointId },
   'endpoint.disabled': { name: 'endpoint.disabled', endpointId, reason: 'gone' },
   'job.interrupted': { name: 'job.interrupted', queue: 'events', jobId: '17', error: new Error('no luck') },
-  'job.failed': { name: 'job.failed', queue: 'events', jobId: '17', error: new Error('no luck') },
+  'job.failed': {
+    name: 'job.failed',
+    queue: 'events',
+    jobId: '17',
+    error: new Error('no luck'),
+    isForGood: true,
+  },
+  'dead_letter.redriven': { name: 'dead_letter.redriven', queue: 'events', jobId: '17' },
+  'dead_letter.dropped': { name: 'dead_letter.dropped', queue: 'events', jobId: '17' },
+  'dead_letter.displaced': { name: 'dead_letter.displaced', queue: 'events', jobId: '17' },
   'task.failed': { name: 'task.failed', task: 'record health', error: new Error('no luck') },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
   'secrets.unprotected': {

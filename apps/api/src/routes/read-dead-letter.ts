@@ -1,0 +1,22 @@
+import type { ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
+import { deadLetterSchema, presentDeadLetter } from '@webhooks/core/dead-letters/present-dead-letter';
+import { defineRoute } from '../http/route';
+import { deadLetterParams } from './dead-letter-params';
+
+export function readDeadLetter(deadLetters: ManageDeadLetters) {
+  return defineRoute({
+    operationId: 'readDeadLetter',
+    summary: 'Read a dead letter with its data',
+    method: 'get',
+    path: '/v1/dead-letters/:id',
+    scope: 'admin',
+    operatorOnly: true,
+    request: { params: deadLetterParams },
+    responses: {
+      200: { description: 'The dead letter.', schema: deadLetterSchema },
+    },
+    async handle({ params }) {
+      return { status: 200, bodyText: presentDeadLetter(await deadLetters.read(params.id)) };
+    },
+  });
+}

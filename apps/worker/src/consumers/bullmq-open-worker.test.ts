@@ -1,0 +1,66 @@
+import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { createClosables } from '@webhooks/core/testing/closables';
+import { recordSignals } from '@webhooks/core/testing/record-signals';
+import { openTestRedis } from '@webhooks/core/testing/test-redis';
+import { type Job, Queue, UnrecoverableError } from 'bullmq';
+import { Redis } from 'ioredis';
+import { openWorker } from './bullmq-open-worker';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+/** A worker on a queue of its own, and what it announces. */
+async function startWorker(process: (job: Job) => Promise<void>) {
+  const { url, client } = willClose(await openTestRedis());
+  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  willClose({ close: () => redis.disconnect() });
+  const signals = recordSignals();
+  const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+  const worker = openWorker(DELIVERIES_QUEUE, process, {
+    redis,
+    prefix: 'bull',
+    concurrency: 1,
+    lockDurationMs: 30_000,
+    emit: signals.listen,
+  });
+  willClose(worker);
+  return { client, queue, signals, start: () => void worker.run() };
+}
+
+it('keeps a job that failed for good, also when it says itself that it is not to be kept', async () => {
+  const { queue, signals, start } = await startWorker(async () => {
+    throw new UnrecoverableError('No luck.');
+  });
+  await queue.add('d', {}, { jobId: 'one', removeOnFail: true, attempts: 5 });
+  start();
+  expect(await signals.first('job.failed')).toMatchObject({
+    queue: 'deliveries',
+    jobId: 'one',
+    isForGood: true,
+  });
+  expect((await queue.getFailed()).map(({ failedReason }) => failedReason)).toEqual(['No luck.']);
+});
+
+it('says of a job that is run again that it did not fail for good', async () => {
+  const { queue, signals, start } = await startWorker(async () => {
+    throw new Error('An unforeseen reply.');
+  });
+  await queue.add('d', {}, { attempts: 2, backoff: { type: 'fixed', delay: 60_000 } });
+  start();
+  expect(await signals.first('job.failed')).toMatchObject({ isForGood: false });
+  expect(await queue.getFailedCount()).toBe(0);
+});
+
+it('fails a job whose data is not JSON at once, as it is, and goes on with the next one', async () => {
+  const processed: unknown[] = [];
+  const { client, queue, signals, start } = await startWorker(async ({ id }) => void processed.push(id));
+  await queue.add('d', {}, { jobId: 'broken' });
+  await client.hset('bull:deliveries:broken', 'data', '{"broken');
+  await queue.add('d', {}, { jobId: 'good', removeOnComplete: false });
+  start();
+  expect(await signals.first('job.failed')).toMatchObject({ jobId: 'broken', isForGood: true });
+  while ((await queue.getCompletedCount()) === 0);
+  expect(processed).toEqual(['good']);
+  const kept = await client.hmget('bull:deliveries:broken', 'data', 'failedReason');
+  expect(kept).toEqual(['{"broken', expect.stringMatching(/^Its data is not JSON: /)]);
+});

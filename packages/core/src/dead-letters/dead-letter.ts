@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { type AccountId, accountIdSchema } from '../events/event';
+import {
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
+  GATES_QUEUE,
+  REPLAYS_QUEUE,
+  SLOW_DELIVERIES_QUEUE,
+} from '../queue/queue-names';
+
+/** The queues whose jobs can become dead letters. */
+export const deadLetterQueues = [
+  EVENTS_QUEUE,
+  DELIVERIES_QUEUE,
+  SLOW_DELIVERIES_QUEUE,
+  GATES_QUEUE,
+  REPLAYS_QUEUE,
+] as const;
+export type DeadLetterQueue = (typeof deadLetterQueues)[number];
+
+/** Where they are kept: invalid events on a queue of their own, jobs that failed for good among the failed of theirs. */
+export const deadLetterPlaces = [...deadLetterQueues, DEAD_LETTERS_QUEUE] as const;
+export type DeadLetterPlace = (typeof deadLetterPlaces)[number];
+
+/** `<where it is kept>.<its job id there>`: no queue's name has a dot. */
+export const deadLetterIdSchema = z
+  .string()
+  .refine((id) =>
+    deadLetterPlaces.some((place) => id.startsWith(`${place}.`) && id.length > place.length + 1),
+  )
+  .brand<'DeadLetterId'>();
+export type DeadLetterId = z.infer<typeof deadLetterIdSchema>;
+
+/** A job that no worker will take any more, unless somebody puts it back. */
+export interface DeadLetter {
+  readonly id: DeadLetterId;
+  /** Where it came from, and goes back to. */
+  readonly queue: DeadLetterQueue;
+  /** Its id there. */
+  readonly jobId: string;
+  readonly name: string;
+  /** Why it is one, for people. */
+  readonly reason: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly failedAt: number;
+  /** Runs that failed. */
+  readonly attemptsMade: number;
+  /** The job's data as it is stored, which need not be JSON. */
+  readonly dataText: string;
+}
+
+export function deadLetterIdOf(place: DeadLetterPlace, jobId: string): DeadLetterId {
+  return `${place}.${jobId}` as DeadLetterId;
+}
+
+export function parseDeadLetterId(id: DeadLetterId): {
+  readonly place: DeadLetterPlace;
+  readonly jobId: string;
+} {
+  const dot = id.indexOf('.');
+  return { place: id.slice(0, dot) as DeadLetterPlace, jobId: id.slice(dot + 1) };
+}
+
+const withAccountSchema = z.object({ account_id: accountIdSchema });
+
+/** The account that its data names, as all our jobs that belong to one do. */
+export function accountOf({ dataText }: Pick<DeadLetter, 'dataText'>): AccountId | undefined {
+  return withAccountSchema.safeParse(parsedOrUndefined(dataText)).data?.account_id;
+}
+
+export function parsedOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,238 @@
+import { Queue, UnrecoverableError, Worker } from 'bullmq';
+import { type DeadLetter, type DeadLetterId, deadLetterIdOf } from '../dead-letters/dead-letter';
+import { AppError } from '../errors/app-error';
+import { keys } from '../redis/keys';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { createBullmqDeadLetterStore } from './bullmq-dead-letter-store';
+import { BullmqDeadLetters } from './bullmq-dead-letters';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, GATES_QUEUE } from './queue-names';
+
+const NOW = 1_700_000_000_000;
+
+let redis: TestRedis;
+let now: number;
+let rejected: BullmqDeadLetters;
+let store: ReturnType<typeof createBullmqDeadLetterStore>;
+let events: Queue;
+let deliveries: Queue;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  const connection = { redis: redis.client, prefix: 'bull' };
+  rejected = new BullmqDeadLetters(connection, () => now);
+  store = createBullmqDeadLetterStore(connection, () => now);
+  events = new Queue(EVENTS_QUEUE, { connection: redis.client });
+  deliveries = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
+});
+beforeEach(async () => {
+  now = NOW;
+  await redis.client.flushdb();
+});
+afterAll(async () => {
+  await Promise.all([store, rejected, events, deliveries].map((each) => each.close()));
+  await redis.close();
+});
+
+const error = new AppError('invalid_request', 'The event is not valid.', {
+  faults: [{ pointer: '/type', detail: 'is not known' }],
+});
+const invalidJob = { name: 'invoice.paid', timestamp: NOW - 60_000, data: { account_id: 'acme' } };
+
+/** Keeps a job as invalid, at its time, and gives its id as a dead letter. */
+async function reject(id: string, at = NOW, job = invalidJob): Promise<DeadLetterId> {
+  now = at;
+  await rejected.keep({ ...job, id }, error);
+  return deadLetterIdOf(DEAD_LETTERS_QUEUE, `${job.timestamp}-${id}`);
+}
+
+/** Lets a job fail as a worker would. */
+async function fail(
+  queue: Queue,
+  jobId: string,
+  data: unknown = { account_id: 'acme' },
+): Promise<DeadLetterId> {
+  await queue.add('d', data, { jobId, attempts: 3 });
+  const worker = new Worker(queue.name, null, { connection: redis.client });
+  const job = await worker.getNextJob('token');
+  await job?.moveToFailed(new UnrecoverableError('No luck.'), 'token');
+  await worker.close();
+  return deadLetterIdOf(queue.name as 'events' | 'deliveries', jobId);
+}
+
+async function readAll(limit: number): Promise<DeadLetter[]> {
+  const all: DeadLetter[] = [];
+  let page = await store.list(undefined, limit);
+  for (;;) {
+    all.push(...page.deadLetters);
+    if (page.nextCursor === undefined) return all;
+    page = await store.list(undefined, limit, page.nextCursor);
+  }
+}
+
+const idsOf = (deadLetters: readonly DeadLetter[]) => deadLetters.map(({ id }) => id);
+
+describe('find', () => {
+  it('gives an invalid event as the job that it was, with what is wrong with it', async () => {
+    const id = await reject('17');
+    expect(await store.find(id)).toEqual({
+      id,
+      queue: 'events',
+      jobId: '17',
+      name: 'invoice.paid',
+      reason: 'The event is not valid.; /type is not known',
+      failedAt: NOW,
+      attemptsMade: 1,
+      dataText: '{"account_id":"acme"}',
+    });
+  });
+
+  it('gives a job that failed for good, with why', async () => {
+    const id = await fail(deliveries, 'one');
+    expect(await store.find(id)).toEqual({
+      id: 'deliveries.one',
+      queue: 'deliveries',
+      jobId: 'one',
+      name: 'd',
+      reason: 'No luck.',
+      failedAt: expect.any(Number),
+      attemptsMade: 1,
+      dataText: '{"account_id":"acme"}',
+    });
+  });
+
+  it('gives data that is no JSON as it is', async () => {
+    const id = await fail(events, 'one');
+    await redis.client.hset('bull:events:one', 'data', '{"broken');
+    expect((await store.find(id))?.dataText).toBe('{"broken');
+  });
+
+  it('knows none by the id of a job that waits, or that there is not', async () => {
+    await deliveries.add('d', {}, { jobId: 'waiting' });
+    expect(await store.find(deadLetterIdOf('deliveries', 'waiting'))).toBeUndefined();
+    expect(await store.find(deadLetterIdOf('events-dead-letters', 'none'))).toBeUndefined();
+  });
+});
+
+describe('list', () => {
+  it('gives all of them, newest first, page by page, also within one millisecond', async () => {
+    const ids = [
+      await reject('a', NOW),
+      await reject('b', NOW),
+      await reject('c', NOW),
+      await reject('d', NOW + 1),
+    ];
+    const failed = [await fail(deliveries, 'x'), await fail(events, 'y')];
+    await redis.client.zadd('bull:deliveries:failed', NOW, 'x');
+    await redis.client.zadd('bull:events:failed', NOW + 2, 'y');
+    const [a, b, c, d, x, y] = [...ids, ...failed];
+    for (const limit of [1, 2, 3, 10]) expect(idsOf(await readAll(limit))).toEqual([y, d, c, b, a, x]);
+  });
+
+  it('goes on where a page ended, whatever comes or goes meanwhile', async () => {
+    const ids = [await reject('a', NOW), await reject('b', NOW + 1), await reject('c', NOW + 2)];
+    const first = await store.list(undefined, 2);
+    expect(idsOf(first.deadLetters)).toEqual([ids[2], ids[1]]);
+    await reject('d', NOW + 3);
+    for (const { id } of first.deadLetters) await store.remove(id);
+    const second = await store.list(undefined, 2, first.nextCursor);
+    expect(idsOf(second.deadLetters)).toEqual([ids[0]]);
+    expect(second.nextCursor).toBeUndefined();
+  });
+
+  it('gives those of a queue', async () => {
+    const invalid = await reject('a');
+    const [event, delivery] = [await fail(events, 'x'), await fail(deliveries, 'y')];
+    expect(idsOf((await store.list('events', 10)).deadLetters).sort()).toEqual([invalid, event].sort());
+    expect(idsOf((await store.list('deliveries', 10)).deadLetters)).toEqual([delivery]);
+    expect((await store.list(GATES_QUEUE, 10)).deadLetters).toEqual([]);
+  });
+});
+
+describe('putBack', () => {
+  it('gives an event back to its queue, as of now, and knows it no longer', async () => {
+    const id = await reject('17');
+    now = NOW + 5_000;
+    expect(await store.putBack(id)).toBe(true);
+    const [job, ...others] = await events.getWaiting();
+    expect(others).toEqual([]);
+    expect(job).toMatchObject({ name: 'invoice.paid', data: invalidJob.data, timestamp: NOW + 5_000 });
+    expect(await store.find(id)).toBeUndefined();
+    expect(await store.putBack(id)).toBe(false);
+  });
+
+  it('gives the same job back when it broke off before', async () => {
+    const id = await reject('17');
+    await store.putBack(id);
+    const [first] = await events.getWaiting();
+    // As if the process had died before it was removed, and the event had been fanned out since.
+    await events.drain();
+    await reject('17');
+    await redis.client.hset(
+      `bull:events-dead-letters:${NOW - 60_000}-17`,
+      'redrivenAt',
+      first?.timestamp ?? 0,
+    );
+    now = NOW + 60_000;
+    await store.putBack(id);
+    const [second] = await events.getWaiting();
+    expect([second?.id, second?.timestamp]).toEqual([first?.id, first?.timestamp]);
+  });
+
+  it('keeps one that is refused again apart from what it was, so that neither goes with the other', async () => {
+    const id = await reject('17');
+    await store.putBack(id);
+    const [job] = await events.getWaiting();
+    if (!job?.id) throw new Error('Nothing was put back.');
+    await rejected.keep({ id: job.id, name: job.name, timestamp: job.timestamp, data: job.data }, error);
+    const [again] = (await store.list(undefined, 10)).deadLetters;
+    expect(again?.id).toBe(`events-dead-letters.${NOW}-17`);
+    // Within the same millisecond.
+    await store.putBack(again?.id ?? id);
+    expect((await events.getWaiting()).map((each) => each.id)).toContain(`${NOW + 1}-17`);
+  });
+
+  it('lets a job that failed for good run as if it never had', async () => {
+    const id = await fail(deliveries, 'one');
+    await redis.client.hset('bull:deliveries:one', { ats: 300_001, stc: 1_000_000 });
+    expect(await store.putBack(id)).toBe(true);
+    const job = await deliveries.getJob('one');
+    expect(await job?.getState()).toBe('waiting');
+    expect(job).toMatchObject({ attemptsMade: 0, attemptsStarted: 0, stalledCounter: 0 });
+    expect(await store.find(id)).toBeUndefined();
+    expect(await store.putBack(id)).toBe(false);
+  });
+
+  it('puts back what it can not read', async () => {
+    const id = await fail(deliveries, 'one');
+    await redis.client.hset('bull:deliveries:one', 'data', '{"broken');
+    expect(await store.putBack(id)).toBe(true);
+    expect(await deliveries.getWaitingCount()).toBe(1);
+  });
+
+  it('knows no job that is not there', async () => {
+    expect(await store.putBack(deadLetterIdOf('deliveries', 'none'))).toBe(false);
+    expect(await redis.client.exists('bull:deliveries:none')).toBe(0);
+  });
+});
+
+describe('remove', () => {
+  it('forgets all of an invalid event', async () => {
+    const id = await reject('17');
+    expect(await store.remove(id)).toBe(true);
+    expect(await store.remove(id)).toBe(false);
+    expect(await redis.client.exists(keys.rejectedJobs, `bull:${id.replace('.', ':')}`)).toBe(0);
+  });
+
+  it('frees the id of a job that failed for good', async () => {
+    const id = await fail(deliveries, 'one');
+    expect(await store.remove(id)).toBe(true);
+    expect(await store.remove(id)).toBe(false);
+    await deliveries.add('d', {}, { jobId: 'one' });
+    expect(await deliveries.getWaitingCount()).toBe(1);
+  });
+
+  it('leaves a job alone that waits for its turn', async () => {
+    await deliveries.add('d', {}, { jobId: 'one' });
+    expect(await store.remove(deadLetterIdOf('deliveries', 'one'))).toBe(false);
+    expect(await deliveries.getWaitingCount()).toBe(1);
+  });
+});
