@@ -3,9 +3,11 @@ import type { DeliveryRun } from '@webhooks/core/deliveries/delivery-run';
 import type { Lane } from '@webhooks/core/gates/lanes';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { isUnreadableSecret } from '@webhooks/core/secrets/seal';
 import { DelayedError, type Job, UnrecoverableError, WaitingError, type Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
-import { orTryAgainSoon } from './bullmq-or-try-again-soon';
+import { RetryLater } from './retry-later';
+import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 export interface DeliverConsumerOptions extends ConsumerOptions {
   /** Whose queue it takes from. */
@@ -47,29 +49,31 @@ export class BullmqDeliverConsumer {
   async #process(
     job: Job<DeliveryJob>,
     token: string | undefined,
-    signal: AbortSignal = new AbortController().signal,
+    signal: AbortSignal | undefined,
   ): Promise<void> {
-    const run = { ...readJob(job), lane: this.options.lane };
-    let result: DeliverResult = { kind: 'done' };
-    const attempt = async () => {
-      result = await this.options.deliver(run, signal);
-    };
-    // When it breaks off, either nothing was sent, or what was is on record.
-    await orTryAgainSoon(attempt, job, token, this.options.emit);
-    await this.#heed(result, job, token);
-  }
-
-  async #heed(result: DeliverResult, job: Job<DeliveryJob>, token: string | undefined): Promise<void> {
+    const result = await this.#deliver(job, signal ?? new AbortController().signal);
     switch (result.kind) {
       case 'done':
         return;
       case 'retry':
+        throw new RetryLater(result.delayMs, result.reason);
       case 'again':
         await job.moveToDelayed(Date.now() + result.delayMs, token);
         throw new DelayedError();
       case 'interrupted':
         await job.moveToWait(token);
         throw new WaitingError();
+    }
+  }
+
+  // Either nothing was sent, or what was is on record: the delivery waits for the key, and uses no further attempt.
+  async #deliver(job: Job<DeliveryJob>, signal: AbortSignal): Promise<DeliverResult> {
+    try {
+      return await this.options.deliver({ ...readJob(job), lane: this.options.lane }, signal);
+    } catch (error) {
+      if (!isUnreadableSecret(error)) throw error;
+      this.options.emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
+      return { kind: 'retry', delayMs: UNREADABLE_SECRET_DELAY_MS, reason: 'secret_unreadable' };
     }
   }
 }

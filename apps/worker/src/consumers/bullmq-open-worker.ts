@@ -1,6 +1,7 @@
 import type { RedisClient } from '@webhooks/core/redis/redis-connect';
 import type { Emit } from '@webhooks/core/signals/signals';
 import { type Job, type JobJson, type Processor, Worker } from 'bullmq';
+import { RetryLater } from './retry-later';
 
 export interface ConsumerOptions {
   readonly redis: RedisClient;
@@ -35,9 +36,11 @@ export function openWorker<Data>(
     maxStartedAttempts: MAX_STARTS,
     // What became of a job is on our own record; a job that failed nonetheless is kept, to be looked into.
     removeOnComplete: { count: 0 },
+    settings: { backoffStrategy: (_attemptsMade, _type, error) => RetryLater.delayOf(error) },
   });
   worker.on('error', (error) => emit({ name: 'redis.error', connection: queue, error }));
   worker.on('failed', (job, error) => {
+    if (error instanceof RetryLater) return;
     // BullMQ knows by then when it finished, unless it runs it again.
     emit({
       name: 'job.failed',

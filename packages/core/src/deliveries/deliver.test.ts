@@ -251,7 +251,7 @@ describe('an attempt that fails', () => {
 
   it('is repeated after the delay of the schedule and its jitter', async () => {
     const { deliver } = await arrange({ results: [answered(500)], random: 0.5 });
-    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 5_250 });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 5_250, reason: 'http_5xx' });
   });
 
   it.each([
@@ -261,7 +261,7 @@ describe('an attempt that fails', () => {
     ['garbage', 5_000],
   ])('is repeated no sooner than the receiver asked for: "%s"', async (retryAfter, delayMs) => {
     const { deliver, readRecord } = await arrange({ results: [answered(503, { retryAfter })] });
-    expect(await deliver()).toEqual({ kind: 'retry', delayMs });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs, reason: 'http_5xx' });
     expect(await readRecord()).toMatchObject({ nextAttemptAt: NOW + SEND_MS + delayMs });
   });
 
@@ -405,7 +405,7 @@ describe('further attempts', () => {
     });
     await deliver();
     moveClock(1_000);
-    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 4_000 });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 4_000, reason: 'not_due' });
     expect(requests).toHaveLength(1);
     expect(await readRecord()).toMatchObject({ attempts: [{ number: 1 }] });
 
@@ -887,13 +887,13 @@ describe('what follows from an attempt on record', () => {
       refusal: secretUnreadable(),
     });
     await expect(deliver()).rejects.toMatchObject({ code: 'secret_unreadable' });
-    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0] });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'not_due' });
     expect(requests).toHaveLength(1);
   });
 
   it('is done all the same when it is refused at first, and does not change when the next attempt is due', async () => {
     const { deliver, gate, endpoint, signals } = await arrange({ results: [answered(500)], refusals: 1 });
-    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0] });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'http_5xx' });
     expect(signals.named('delivery.follow_up_failed')).toHaveLength(1);
     expect(await gate.breakerStore.readBreaker(endpoint.id)).toMatchObject({ failures: 1 });
   });

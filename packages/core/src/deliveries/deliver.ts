@@ -37,7 +37,7 @@ export interface DeliverDeps extends StepDeps {
 /** What is to become of the job. */
 export type DeliverResult =
   | { readonly kind: 'done' }
-  | { readonly kind: 'retry'; readonly delayMs: number }
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
   /** The request could not leave us, by none of the receiver's faults; nothing is on record. */
   | { readonly kind: 'again'; readonly delayMs: number }
   /** This process has to let go of it in the middle of the attempt; nothing is on record, and it starts anew. */
@@ -65,7 +65,7 @@ export function createDeliver(deps: DeliverDeps) {
   return async function deliver(run: DeliveryRun, signal: AbortSignal): Promise<DeliverResult> {
     const ready = await load(run);
     if (ready.kind === 'over') return DONE;
-    if (ready.kind === 'not_due') return retryAt(ready.dueAt);
+    if (ready.kind === 'not_due') return retryAt(ready.dueAt, 'not_due');
 
     const { event, endpoint, breaker } = ready;
     const admission = await deps.admit({ ...run, endpoint, breaker });
@@ -89,7 +89,7 @@ export function createDeliver(deps: DeliverDeps) {
     const settled = await followUp({ ready, ticket, sent, decision }, signal);
     announce(ready, attempt, decision);
     tellAccount(ready, attempt, decision, settled);
-    return nextAttemptAt === undefined ? DONE : retryAt(nextAttemptAt);
+    return nextAttemptAt === undefined ? DONE : retryAt(nextAttemptAt, attempt.outcome);
   };
 
   // It was no attempt: others may have at once what it was admitted with, and if it goes in order, its turn stays its own.
@@ -115,8 +115,8 @@ export function createDeliver(deps: DeliverDeps) {
     deps.raise(run.accountId, eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...settled }));
   }
 
-  function retryAt(time: number): DeliverResult {
-    return { kind: 'retry', delayMs: Math.max(time - deps.clock(), 0) };
+  function retryAt(time: number, reason: string): DeliverResult {
+    return { kind: 'retry', delayMs: Math.max(time - deps.clock(), 0), reason };
   }
 }
 
