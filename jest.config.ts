@@ -31,6 +31,8 @@ const config: Config = {
     { ...common, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts'] },
   ],
   testTimeout: 60_000,
+  // Most of the time a test waits for other processes; by default one of two cores would have no part in it.
+  maxWorkers: '100%',
 };
 
 export default config;

@@ -18,7 +18,10 @@ export interface ReceivedRequest {
   readonly receivedAt: number;
 }
 
-type Answer = number | { readonly status: number; readonly headers: Record<string, string> } | 'never';
+type Answer =
+  | number
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
+  | 'never';
 export type Reply = Answer | Promise<Answer>;
 
 /** A real receiver: records what it gets, and answers as it is told to. */
@@ -82,6 +85,6 @@ export class Receiver {
   #answer(response: ServerResponse, reply: Answer): void {
     if (reply === 'never') return;
     if (typeof reply === 'number') response.writeHead(reply).end();
-    else response.writeHead(reply.status, reply.headers).end();
+    else response.writeHead(reply.status, reply.headers).end(reply.body);
   }
 }

@@ -19,11 +19,15 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
 import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import { createEraseAccount } from '@webhooks/core/erasure/erase-account';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createErasePayload } from '@webhooks/core/events/erase-payload';
 import { createEventTypes } from '@webhooks/core/events/event-types';
 import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
@@ -36,7 +40,9 @@ import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
+import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
@@ -53,6 +59,7 @@ import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-ser
 import { type RedisProxy, startRedisProxy } from '@webhooks/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
+import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import { Registry } from 'prom-client';
 import request from 'supertest';
 import { createApp } from './app';
@@ -182,6 +189,8 @@ describe('when Redis falls silent after a key was found', () => {
     const eventQueue = willClose(new BullmqEventQueue({ redis, prefix: 'bull' }));
     const resendQueue = willClose(new BullmqResendQueue({ redis, prefix: 'bull' }));
     const replayQueue = willClose(new BullmqReplayQueue({ redis, prefix: 'bull' }));
+    const erasureQueue = willClose(new BullmqErasureQueue({ redis, prefix: 'bull' }));
+    const remainsStore = createRedisRemainsStore(redis);
     const deadLetterStore = willClose(createBullmqDeadLetterStore({ redis, prefix: 'bull' }, clock));
     const replayStore = createRedisReplayStore(redis, 60_000);
     const turnStore = createRedisTurnStore(redis);
@@ -220,6 +229,7 @@ describe('when Redis falls silent after a key was found', () => {
         events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
         redeliver: createRedeliver({
           deliveries,
+          eventStore,
           ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
           bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
         }),
@@ -231,10 +241,26 @@ describe('when Redis falls silent after a key was found', () => {
           emit,
         }),
         acceptEvents,
+        erasePayload: createErasePayload({
+          eventStore,
+          deliveryStore,
+          queuedEvents: new BullmqQueuedEvents({ redis, prefix: 'bull' }),
+          wait: async () => {},
+          clock,
+          emit,
+        }),
         testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
         urlRules: buildTargetUrlRules(),
-        apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
-        accounts: createManageAccounts({ accountStore, newId, clock }),
+        apiKeys: createManageApiKeys({ apiKeyStore, accountStore, newKey: () => newApiKey(newId), clock }),
+        accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
+        eraseAccount: createEraseAccount({
+          accountStore,
+          removeEndpoints: createRedisRemoveEndpoints(redis),
+          remainsStore,
+          erasureQueue,
+          clock,
+          emit,
+        }),
         eventTypes,
         deadLetters: createManageDeadLetters({
           deadLetterStore,
@@ -269,7 +295,8 @@ describe('when Redis falls silent after a key was found', () => {
       const proxy = await startProxy(redis);
       const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
       await createRedisApiKeyStore(redis.client).save(record);
-      const ids = await saveBelongings(redis, record.accountId);
+      // The operator's own account is refused to be erased without asking anybody.
+      const ids = { ...(await saveBelongings(redis, record.accountId)), account: uniqueAccountId() };
       const client = connectRedis({ url: proxy.url, role: 'answering', name: 'test', emit: () => {} });
       willClose({ close: () => client.disconnect() });
       await new Promise((resolve) => client.once('ready', resolve));

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import { createActFor } from '@webhooks/core/accounts/act-for';
 import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
 import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
@@ -25,12 +26,16 @@ import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints
 import { createReadHealth } from '@webhooks/core/endpoints/read-health';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
 import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import { createEraseAccount } from '@webhooks/core/erasure/erase-account';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createErasePayload } from '@webhooks/core/events/erase-payload';
 import { createEventTypes } from '@webhooks/core/events/event-types';
 import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
@@ -44,7 +49,9 @@ import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
+import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
@@ -113,6 +120,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const resendQueue = new BullmqResendQueue(queues);
   const replayQueue = new BullmqReplayQueue(queues);
+  const erasureQueue = new BullmqErasureQueue(queues);
+  const remainsStore = createRedisRemainsStore(storeRedis);
   const replayStore = createRedisReplayStore(storeRedis, config.RETENTION);
   const turnStore = createRedisTurnStore(storeRedis);
   const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
@@ -168,6 +177,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
       redeliver: createRedeliver({
         deliveries,
+        eventStore,
         ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
         bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
       }),
@@ -179,6 +189,14 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         emit,
       }),
       acceptEvents,
+      erasePayload: createErasePayload({
+        eventStore,
+        deliveryStore,
+        queuedEvents: new BullmqQueuedEvents(queues),
+        wait,
+        clock,
+        emit,
+      }),
       testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
       urlRules: {
         allowHttp: config.ALLOW_HTTP_URLS,
@@ -188,8 +206,16 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
           deniedCidrs: config.DELIVERY_DENIED_CIDRS,
         }),
       },
-      apiKeys: createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock }),
-      accounts: createManageAccounts({ accountStore, newId, clock }),
+      apiKeys: createManageApiKeys({ apiKeyStore, accountStore, newKey: () => newApiKey(newId), clock }),
+      accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
+      eraseAccount: createEraseAccount({
+        accountStore,
+        removeEndpoints: createRedisRemoveEndpoints(storeRedis),
+        remainsStore,
+        erasureQueue,
+        clock,
+        emit,
+      }),
       eventTypes,
       deadLetters: createManageDeadLetters({
         deadLetterStore,
@@ -240,7 +266,9 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [eventQueue, wakeQueue, resendQueue, replayQueue, deadLetterStore].map((queue) => queue.close()),
+            [eventQueue, wakeQueue, resendQueue, replayQueue, erasureQueue, deadLetterStore].map((queue) =>
+              queue.close(),
+            ),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },

@@ -11,8 +11,12 @@ import {
 } from '@webhooks/core/dead-letters/manage-dead-letters';
 import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
+import { createEraseAccount, type EraseAccount } from '@webhooks/core/erasure/erase-account';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
+import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
 import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import { connectRedis, queuePrefix, type RedisClient } from '@webhooks/core/redis/redis-connect';
 import { storageUnavailable } from '@webhooks/core/redis/redis-errors';
@@ -26,6 +30,7 @@ import type { CliConfig } from './config';
 export interface Service {
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
+  readonly eraseAccount: EraseAccount;
   readonly deadLetters: ManageDeadLetters;
   readonly clock: Clock;
   close(): Promise<void>;
@@ -52,18 +57,29 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
   const clock = systemClock;
   const newId = createNewId(clock);
   const accountStore = createRedisAccountStore(redis);
+  const remainsStore = createRedisRemainsStore(redis);
   await ensureDefaultAccount(accountStore, clock);
   const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
   const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
   const wakeQueue = new BullmqWakeQueue(queues, clock);
+  const erasureQueue = new BullmqErasureQueue(queues);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   return {
     apiKeys: createManageApiKeys({
       apiKeyStore: createRedisApiKeyStore(redis),
+      accountStore,
       newKey: () => newApiKey(newId),
       clock,
     }),
-    accounts: createManageAccounts({ accountStore, newId, clock }),
+    accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
+    eraseAccount: createEraseAccount({
+      accountStore,
+      removeEndpoints: createRedisRemoveEndpoints(redis),
+      remainsStore,
+      erasureQueue,
+      clock,
+      emit,
+    }),
     deadLetters: createManageDeadLetters({
       deadLetterStore,
       cancelDelivery: createCancelDelivery({
@@ -82,7 +98,7 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
     }),
     clock,
     async close() {
-      await Promise.all([deadLetterStore.close(), wakeQueue.close()]);
+      await Promise.all([deadLetterStore, wakeQueue, erasureQueue].map((queue) => queue.close()));
       redis.disconnect();
     },
   };

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Cli } from './cli';
 import { addCreateAccount } from './commands/create-account';
 import { addCreateKey } from './commands/create-key';
+import { addDeleteAccount } from './commands/delete-account';
 import { addDropDeadLetters } from './commands/drop-dead-letters';
 import { addListAccounts } from './commands/list-accounts';
 import { addListDeadLetters } from './commands/list-dead-letters';
@@ -33,6 +34,7 @@ export function createProgram(cli: Cli): Command {
     .description('accounts, each of which sees its own things only');
   addCreateAccount(accounts, cli);
   addListAccounts(accounts, cli);
+  addDeleteAccount(accounts, cli);
 
   const deadLetters = program
     .command('dead-letters')

@@ -1,6 +1,9 @@
+import type { Account } from '@webhooks/core/accounts/account';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import { AppError } from '@webhooks/core/errors/app-error';
+import type { AccountId } from '@webhooks/core/events/event';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
@@ -167,15 +170,21 @@ describe('keys revoke', () => {
 describe('accounts', () => {
   it('are created and listed, the default one too', async () => {
     const acme = await runJson('accounts create --id acme --name Acme');
-    expect(acme).toEqual({ id: 'acme', name: 'Acme', created_at: expect.stringMatching(/Z$/) });
+    expect(acme).toEqual({
+      id: 'acme',
+      name: 'Acme',
+      status: 'active',
+      created_at: expect.stringMatching(/Z$/),
+    });
     const listed = await runJson('accounts list');
     expect(listed.map(({ id }: { id: string }) => id).sort()).toEqual(['acme', 'default']);
-    expect((await run('accounts list')).out).toMatch(/^ID +NAME +CREATED\n/);
+    expect((await run('accounts list')).out).toMatch(/^ID +NAME +STATUS +CREATED\n/);
   });
 
   it('are given an id when they bring none', async () => {
     expect(await runJson('accounts create')).toEqual({
       id: expect.stringMatching(/^acct_[0-9a-z]{22}$/),
+      status: 'active',
       created_at: expect.stringMatching(/Z$/),
     });
   });
@@ -185,6 +194,51 @@ describe('accounts', () => {
     const { exitCode, error } = await run('accounts create --id acme');
     expect(exitCode).toBe(1);
     expect(error).toMatch(/^There is already an account with this id\. Choose another one/);
+  });
+});
+
+describe('accounts delete', () => {
+  it('makes the account and its keys good for nothing at once, and leaves the rest to the workers', async () => {
+    await run('accounts create --id acme');
+    const { key } = await runJson('keys create --name ci --scopes admin --account acme');
+    expect(await runJson('accounts delete acme --yes --no-wait')).toMatchObject({
+      id: 'acme',
+      status: 'erasing',
+      erased: false,
+    });
+    await expect(authenticate(key)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(await redis.client.exists('bull:erasures:account.acme')).toBe(1);
+    expect((await run('accounts delete acme --yes --no-wait')).exitCode).toBe(0);
+    const { exitCode, error } = await run('keys create --name ci --scopes admin --account acme');
+    expect(exitCode).toBe(1);
+    expect(error).toContain('It is being erased.');
+    expect(await runJson('keys list --account acme')).toEqual([]);
+  });
+
+  it('waits until the account is gone', async () => {
+    await run('accounts create --id acme');
+    const deleted = run('accounts delete acme --yes');
+    const store = createRedisAccountStore(redis.client);
+    let account: Account | undefined;
+    while (account?.erasingSince === undefined) account = await store.find('acme' as AccountId);
+    await store.remove(account, 0, 1);
+    expect(await deleted).toMatchObject({ exitCode: 0, out: 'Erased the account acme.\n' });
+  });
+
+  it.each([
+    ['acme', 2, '--yes: must be given'],
+    ['a/b --yes', 2, '<id>: must be 1 to 64 of'],
+    ['nobody --yes', 1, 'webhooks accounts list'],
+    ['default --yes', 1, "can't be erased"],
+  ])('refuses "%s"', async (args, expected, message) => {
+    await run('accounts create --id acme');
+    const { exitCode, out, error } = await run(`accounts delete ${args}`);
+    expect({ exitCode, out }).toEqual({ exitCode: expected, out: '' });
+    expect(error).toContain(message);
+    expect((await runJson('accounts list')).map(({ status }: { status: string }) => status)).toEqual([
+      'active',
+      'active',
+    ]);
   });
 });
 

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
+import { createTakesEvents } from '@webhooks/core/accounts/takes-events';
 import { Archiver } from '@webhooks/core/archive/archiver';
 import { PgAttemptTable } from '@webhooks/core/archive/pg-attempt-table';
 import { createRedisArchiveStream } from '@webhooks/core/archive/redis-archive-stream';
@@ -20,8 +22,11 @@ import type { DisablePolicy } from '@webhooks/core/endpoints/disable-policy';
 import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
 import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
+import { createStepErasure } from '@webhooks/core/erasure/step-erasure';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
 import { createValidateEvent } from '@webhooks/core/events/validate-event';
@@ -41,7 +46,9 @@ import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
 import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createSettle } from '@webhooks/core/gates/settle';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
+import { BullmqAccountJobs } from '@webhooks/core/queue/bullmq-account-jobs';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
+import { BullmqDeliveryJobs } from '@webhooks/core/queue/bullmq-delivery-jobs';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
@@ -64,6 +71,7 @@ import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signa
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { WorkerConfig } from './config';
 import { BullmqDeliverConsumer } from './consumers/bullmq-deliver';
+import { BullmqErasureConsumer } from './consumers/bullmq-erasure';
 import { BullmqFanOutConsumer } from './consumers/bullmq-fan-out';
 import { BullmqOpenGateConsumer } from './consumers/bullmq-open-gate';
 import { BullmqReplayConsumer } from './consumers/bullmq-replay';
@@ -87,6 +95,7 @@ const USER_AGENT = 'webhook-delivery-service/0.1.0';
 const FAN_OUT_CONCURRENCY = 32;
 const OPEN_GATE_CONCURRENCY = 16;
 const REPLAY_CONCURRENCY = 8;
+const ERASURE_CONCURRENCY = 2;
 
 // One endpoint may hold a quarter of the slots, and keep a slot waiting for a place no longer than several times what a
 // healthy receiver takes to answer.
@@ -121,6 +130,7 @@ export async function composeWorker(
     storeRedis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
+  const accountStore = createRedisAccountStore(storeRedis);
   const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
   const deliveryStore = createRedisDeliveryStore(storeRedis, {
     ageMs: config.RETENTION,
@@ -139,6 +149,8 @@ export async function composeWorker(
   const wakeQueue = new BullmqWakeQueue(queues, clock);
   const eventHorizon = new BullmqEventHorizon(queues);
   const deadLetters = new BullmqDeadLetters(queues, clock);
+  const deliveryJobs = new BullmqDeliveryJobs(queues);
+  const accountJobs = new BullmqAccountJobs(queues);
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
   const archive = composeArchive(config, { connection, workerId, clock, emit });
@@ -215,6 +227,7 @@ export async function composeWorker(
     }),
     deadLetters,
     eventHorizon,
+    takesEvents: createTakesEvents(accountStore, () => performance.now()),
     fanOutEvent: createFanOutEvent({
       eventStore,
       subscriptions,
@@ -279,6 +292,20 @@ export async function composeWorker(
       emit,
     }),
   });
+  const erasures = new BullmqErasureConsumer({
+    ...consumer,
+    concurrency: ERASURE_CONCURRENCY,
+    stepErasure: createStepErasure({
+      accountStore,
+      removeEndpoints: createRedisRemoveEndpoints(storeRedis),
+      remainsStore: createRedisRemainsStore(storeRedis),
+      deliveryJobs,
+      accountJobs,
+      retentionMs: config.RETENTION,
+      clock,
+      emit,
+    }),
+  });
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
@@ -287,7 +314,15 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  const consumers = [fanOut, fastLane, slowLane, gates, replays, ...(archive ? [archive.archiver] : [])];
+  const consumers = [
+    fanOut,
+    fastLane,
+    slowLane,
+    gates,
+    replays,
+    erasures,
+    ...(archive ? [archive.archiver] : []),
+  ];
   for (const one of consumers) one.start();
 
   return {
@@ -308,9 +343,16 @@ export async function composeWorker(
         name: 'queues',
         stop: async () =>
           void (await Promise.all(
-            [deliveryQueue, resendQueue, eventQueue, wakeQueue, deadLetters, queueDepth].map((queue) =>
-              queue.close(),
-            ),
+            [
+              deliveryQueue,
+              resendQueue,
+              eventQueue,
+              wakeQueue,
+              deadLetters,
+              deliveryJobs,
+              accountJobs,
+              queueDepth,
+            ].map((queue) => queue.close()),
           )),
       },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },

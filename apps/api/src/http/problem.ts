@@ -17,6 +17,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   request_timeout: { status: 408, title: 'Too slow' },
   conflict: { status: 409, title: 'Conflict' },
   event_id_conflict: { status: 409, title: 'The id belongs to another event' },
+  payload_erased: { status: 409, title: 'The payload was erased' },
   request_in_progress: { status: 409, title: 'The same request is being worked on' },
   limit_reached: { status: 409, title: 'A limit is reached' },
   precondition_failed: { status: 412, title: 'It was changed meanwhile' },

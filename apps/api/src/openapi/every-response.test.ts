@@ -68,6 +68,7 @@ async function conflict(route: RouteCase): Promise<Response> {
     return send(route, { key: await newKey(route), headers });
   }
   if (route.method === 'put') return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
+  if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();
   await send(route, { key, body: { uid } });
   const other = await request(api.url)

@@ -149,7 +149,12 @@ describe('accounts', () => {
     const created = await call('post', '/v1/accounts', operatorKey).send({ id, name: 'Acme' });
     expect(created.status).toBe(201);
     expect(created.headers.location).toBe(`/v1/accounts/${id}`);
-    expect(created.body).toEqual({ id, name: 'Acme', created_at: expect.stringMatching(TIME) });
+    expect(created.body).toEqual({
+      id,
+      name: 'Acme',
+      status: 'active',
+      created_at: expect.stringMatching(TIME),
+    });
     expect((await call('get', `/v1/accounts/${id}`, operatorKey)).body).toEqual(created.body);
     const again = await call('post', '/v1/accounts', operatorKey).send({ id });
     expect(readProblem(again)).toEqual({ status: 409, code: 'conflict' });
@@ -166,7 +171,36 @@ describe('accounts', () => {
   it('have the default one from the start', async () => {
     const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
     const { body } = await call('get', '/v1/accounts/default', operatorKey);
-    expect(body).toEqual({ id: 'default', created_at: expect.stringMatching(TIME) });
+    expect(body).toEqual({
+      id: 'default',
+      status: 'active',
+      created_at: expect.stringMatching(TIME),
+    });
+  });
+
+  it('are erased: at once for whoever has a key of theirs or acts for them, and visibly until all is gone', async () => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const { key: other, accountId } = await api.issueKey();
+    await call('post', '/v1/accounts', operatorKey).send({ id: accountId });
+    const webhook = { url: 'https://receiver.example.com/hooks', events: ['*'] };
+    await call('post', '/v1/webhooks', other).send(webhook);
+
+    const erased = await call('delete', `/v1/accounts/${accountId}`, operatorKey);
+    const erasure = { requested_at: expect.stringMatching(TIME) };
+    expect(erased).toMatchObject({ status: 202, body: { id: accountId, status: 'erasing', erasure } });
+    expect(await statusFor(other)).toBe(401);
+    const acting = await call('post', '/v1/webhooks', operatorKey)
+      .set('x-account-id', accountId)
+      .send(webhook);
+    expect(readProblem(acting)).toEqual({ status: 404, code: 'not_found' });
+    expect((await call('get', `/v1/accounts/${accountId}`, operatorKey)).body).toEqual({
+      ...erased.body,
+      erasure: { ...erased.body.erasure, webhooks_left: 1, events_left: 0 },
+    });
+    const again = await call('delete', `/v1/accounts/${accountId}`, operatorKey);
+    expect(again).toMatchObject({ status: 202, body: erased.body });
+    const anew = await call('post', '/v1/accounts', operatorKey).send({ id: accountId });
+    expect(readProblem(anew)).toEqual({ status: 409, code: 'conflict' });
   });
 
   it('see nothing of what an operator did for another one', async () => {

@@ -8,7 +8,9 @@ import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
 import type { TestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import type { EraseAccount } from '@webhooks/core/erasure/erase-account';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
+import type { ErasePayload } from '@webhooks/core/events/erase-payload';
 import type { EventTypes } from '@webhooks/core/events/event-types';
 import type { ReadEvents } from '@webhooks/core/events/read-events';
 import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
@@ -23,6 +25,8 @@ import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
 import { dropDeadLetter } from './drop-dead-letter';
 import { enableWebhook } from './enable-webhook';
+import { eraseAccount } from './erase-account';
+import { erasePayload } from './erase-payload';
 import { exportDeliveries } from './export-deliveries';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
@@ -60,10 +64,12 @@ export interface RouteDeps {
   readonly replays: ManageReplays;
   readonly events: ReadEvents;
   readonly acceptEvents: AcceptEvents;
+  readonly erasePayload: ErasePayload;
   readonly testEndpoint: TestEndpoint;
   readonly urlRules: TargetUrlRules;
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
+  readonly eraseAccount: EraseAccount;
   readonly eventTypes: EventTypes;
   readonly deadLetters: ManageDeadLetters;
   readonly clock: Clock;
@@ -96,6 +102,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     publishEvent(acceptEvents), //           POST   /v1/events
     publishBatch(acceptEvents), //           POST   /v1/events/batch
     readEvent(events), //                    GET    /v1/events/:id
+    erasePayload(deps.erasePayload), //      DELETE /v1/events/:id/payload
     listEventDeliveries(deliveries), //      GET    /v1/events/:id/deliveries
     listEventTypes(eventTypes), //           GET    /v1/event-types
     readEventType(eventTypes), //            GET    /v1/event-types/:name
@@ -106,6 +113,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     createAccount(accounts), //              POST   /v1/accounts
     listAccounts(accounts), //               GET    /v1/accounts
     readAccount(accounts), //                GET    /v1/accounts/:id
+    eraseAccount(deps.eraseAccount), //      DELETE /v1/accounts/:id
     listDeadLetters(deadLetters), //         GET    /v1/dead-letters
     readDeadLetter(deadLetters), //          GET    /v1/dead-letters/:id
     redriveDeadLetter(deadLetters), //       POST   /v1/dead-letters/:id/redrive

@@ -8,6 +8,9 @@ export const listedEventSchema = z
     id: z.string(),
     type: z.string().meta({ example: 'keyword.quick_win' }),
     created_at: timeSchema,
+    payload_erased_at: timeSchema
+      .nullable()
+      .meta({ description: 'When its data was erased, for good; null: it was not.' }),
   })
   .meta({ id: 'ListedEvent' });
 
@@ -25,13 +28,23 @@ const deliveryCountsSchema = z.object({
 export const eventSchema = listedEventSchema
   .extend({
     deliveries: deliveryCountsSchema,
-    data: z.unknown(),
+    data: z.unknown().meta({ description: 'As it was published; null once `payload_erased_at` is not.' }),
   })
   .meta({ id: 'Event' });
 
 /** An event as it stands in a list: without its data. */
-export function presentListedEvent({ id, type, createdAt }: ListedEvent): z.infer<typeof listedEventSchema> {
-  return { id, type, created_at: formatTime(createdAt) };
+export function presentListedEvent({
+  id,
+  type,
+  createdAt,
+  erasedAt,
+}: ListedEvent): z.infer<typeof listedEventSchema> {
+  return {
+    id,
+    type,
+    created_at: formatTime(createdAt),
+    payload_erased_at: erasedAt === undefined ? null : formatTime(erasedAt),
+  };
 }
 
 /** An event read alone, as JSON text: its data is what was sent, byte for byte, which is lost by parsing it. */

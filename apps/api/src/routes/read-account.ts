@@ -17,7 +17,9 @@ export function readAccount(accounts: ManageAccounts) {
       200: { description: 'The account.', schema: accountViewSchema },
     },
     async handle({ params }) {
-      return { status: 200, body: presentAccount(await accounts.read(params.id)) };
+      const account = await accounts.read(params.id);
+      const remains = await accounts.readRemains(account);
+      return { status: 200, body: presentAccount({ ...account, remains }) };
     },
   });
 }

@@ -1,11 +1,12 @@
 import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
+import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AcceptedEvent, AccountId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { buildEvent } from '@webhooks/core/testing/build-event';
-import { uniqueEndpointId } from '@webhooks/core/testing/unique-ids';
+import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 
@@ -122,8 +123,13 @@ describe('GET /v1/events', () => {
     const { id: younger } = await saved({ acceptedAt: ACCEPTED_AT + 1, type: 'brief.created' });
     expect((await get('/v1/events')).body).toEqual({
       data: [
-        { id: younger, type: 'brief.created', created_at: '2026-11-21T12:00:00.001Z' },
-        { id, type: 'keyword.quick_win', created_at: '2026-11-21T12:00:00.000Z' },
+        {
+          id: younger,
+          type: 'brief.created',
+          created_at: '2026-11-21T12:00:00.001Z',
+          payload_erased_at: null,
+        },
+        { id, type: 'keyword.quick_win', created_at: '2026-11-21T12:00:00.000Z', payload_erased_at: null },
       ],
       next_cursor: null,
       has_more: false,
@@ -150,5 +156,39 @@ describe('GET /v1/events', () => {
     const events = [await saved(), await saved({ acceptedAt: ACCEPTED_AT + 1, type: 'brief.created' })];
     const { body } = await get(`/v1/events?${query}`);
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual(expected.map((i) => events[i]?.id));
+  });
+});
+
+describe('DELETE /v1/events/{id}/payload', () => {
+  const erase = (id: string) =>
+    request(api.url).delete(`/v1/events/${id}/payload`).set('authorization', `Bearer ${key}`);
+
+  it('leaves the event and what became of it on record, without its data', async () => {
+    const { id } = (await sentToFive()).event;
+    const before = await get(`/v1/events/${id}`);
+    expect((await erase(id)).status).toBe(204);
+    const { body } = await get(`/v1/events/${id}`);
+    const { payload_erased_at } = body;
+    expect(Date.parse(payload_erased_at)).toBeGreaterThan(ACCEPTED_AT);
+    expect(body).toEqual({ ...before.body, data: null, payload_erased_at });
+    expect((await get('/v1/events')).body.data).toMatchObject([{ id, payload_erased_at }]);
+    expect((await get(`/v1/events/${id}/deliveries`)).body.data).toHaveLength(5);
+  });
+
+  it('can be repeated', async () => {
+    const { id } = await saved();
+    expect((await erase(id)).status).toBe(204);
+    const { body } = await get(`/v1/events/${id}`);
+    expect((await erase(id)).status).toBe(204);
+    expect((await get(`/v1/events/${id}`)).body).toEqual(body);
+  });
+
+  it('is 409 for what comes under its id afterwards, the same content too', async () => {
+    const event = { id: uniqueEventId(), type: keywordQuickWin.name, data: keywordQuickWin.example };
+    const publish = () =>
+      request(api.url).post('/v1/events').set('authorization', `Bearer ${key}`).send(event);
+    expect((await publish()).status).toBe(202);
+    expect((await erase(event.id)).status).toBe(204);
+    expect(await publish()).toMatchObject({ status: 409, body: { code: 'event_id_conflict' } });
   });
 });

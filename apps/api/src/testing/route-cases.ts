@@ -157,6 +157,7 @@ export const routeCases: readonly RouteCase[] = [
     maxBodyBytes: 5 * 1024 * 1024,
   },
   { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
+  { method: 'delete', path: '/v1/events/:id/payload', scope: 'events:write', of: 'event', status: 204 },
   {
     method: 'get',
     path: '/v1/events/:id/deliveries',
@@ -210,6 +211,14 @@ export const routeCases: readonly RouteCase[] = [
     operatorOnly: true,
     of: 'account',
     status: 200,
+  },
+  {
+    method: 'delete',
+    path: '/v1/accounts/:id',
+    scope: 'admin',
+    operatorOnly: true,
+    of: 'account',
+    status: 202,
   },
   {
     method: 'get',

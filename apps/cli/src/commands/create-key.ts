@@ -41,11 +41,9 @@ export function addCreateKey(keys: Command, { output, withService }: Cli): void 
         const { account, name, expires } = flags;
         const advice = `Create it first: webhooks accounts create --id ${account}`;
         await withAdvice('not_found', advice, accounts.read(account));
-        const { key, apiKey } = await apiKeys.issue(account, {
-          name,
-          scopes: flags.scopes,
-          ...(expires === undefined ? {} : { expiresAt: clock() + expires }),
-        });
+        const expiry = expires === undefined ? {} : { expiresAt: clock() + expires };
+        const issued = apiKeys.issue(account, { name, scopes: flags.scopes, ...expiry });
+        const { key, apiKey } = await withAdvice('not_found', 'It is being erased.', issued);
         const shown = presentApiKey(apiKey);
         if (flags.json) return output.out(formatJson({ ...shown, account_id: account, key }));
         const end = shown.expires_at === null ? '' : `, good until ${shown.expires_at}`;

@@ -17,6 +17,44 @@ import { BullmqFanOutConsumer } from './bullmq-fan-out';
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
+it('drops what comes for an account that is erased, be it an event or not, and says so', async () => {
+  const { url, client } = willClose(await openTestRedis());
+  const redis = new Redis(url, { maxRetriesPerRequest: null });
+  willClose({ close: () => redis.disconnect() });
+  await once(redis, 'ready');
+  const queues = { redis, prefix: 'bull' };
+  const event = buildEvent();
+  const queue = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
+  const signals = recordSignals();
+  const unexpected = async () => {
+    throw new Error('Nothing is to become of it.');
+  };
+  const consumer = new BullmqFanOutConsumer({
+    ...queues,
+    concurrency: 1,
+    lockDurationMs: 30_000,
+    emit: signals.listen,
+    eventHorizon: new BullmqEventHorizon(queues),
+    deadLetters: { keep: unexpected },
+    takesEvents: async (accountId) => accountId !== event.accountId,
+    readEventJob: unexpected,
+    fanOutEvent: unexpected,
+  });
+  willClose({ close: () => consumer.stop() });
+  await willClose(new BullmqEventQueue(queues)).add(event);
+  await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
+  const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
+  await progress.waitUntilReady();
+  const drained = once(progress, 'drained');
+  consumer.start();
+  await drained;
+  expect(signals.named('event.dropped').map(({ jobId }) => jobId)).toEqual([
+    `${event.accountId}.${event.id}`,
+    'none',
+  ]);
+  expect(signals.named('job.interrupted')).toEqual([]);
+});
+
 it('lets those who deliver in order know of an event that is put back, until it is fanned out', async () => {
   const { url, client } = willClose(await openTestRedis());
   const redis = new Redis(url, { maxRetriesPerRequest: null });
@@ -41,6 +79,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     emit: () => {},
     eventHorizon,
     deadLetters: { keep: async () => [] },
+    takesEvents: async () => true,
     readEventJob: async () => ({ event, source: 'http' }),
     async fanOutEvent() {
       runs += 1;
@@ -71,6 +110,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
     concurrency: 1,
     lockDurationMs: 30_000,
     emit: signals.listen,
+    takesEvents: async () => true,
     eventHorizon: new BullmqEventHorizon(queues),
     deadLetters: willClose(new BullmqDeadLetters(queues, Date.now)),
     readEventJob: async () => {

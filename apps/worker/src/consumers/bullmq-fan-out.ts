@@ -1,7 +1,9 @@
+import type { TakesEvents } from '@webhooks/core/accounts/takes-events';
 import type { FanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { AppError } from '@webhooks/core/errors/app-error';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import type { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
+import { accountOfEventJob } from '@webhooks/core/queue/event-job';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import type { EventJob, ReadEvent, ReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { describeRefusal } from '@webhooks/core/queue/rejected-job';
@@ -14,9 +16,13 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
   readonly eventHorizon: Pick<BullmqEventHorizon, 'notePutBack' | 'forgetPutBack'>;
   readonly readEventJob: ReadEventJob;
+  readonly takesEvents: TakesEvents;
 }
 
-/** Takes events off the queue: to the dead letters with what is invalid, to the fan-out with all else. */
+/**
+ * Takes events off the queue: to the dead letters with what is invalid, to the fan-out with all else. Those of an account
+ * that is erased are dropped, whatever they are: nothing of it is to be stored again.
+ */
 export class BullmqFanOutConsumer {
   readonly #worker: Worker;
 
@@ -37,6 +43,7 @@ export class BullmqFanOutConsumer {
     const { id = '', name, timestamp, data } = job;
     const eventJob = { id, name, timestamp, data };
     const work = async () => {
+      if (await this.#isDropped(eventJob)) return;
       const read = await this.#readOrFault(eventJob);
       await (read instanceof AppError ? this.#reject(eventJob, read) : this.#fanOut(read));
     };
@@ -53,6 +60,13 @@ export class BullmqFanOutConsumer {
       throw error;
     }
     if (attemptsStarted > 1) await eventHorizon.forgetPutBack(id);
+  }
+
+  async #isDropped({ id, data }: EventJob): Promise<boolean> {
+    const accountId = accountOfEventJob(data);
+    if (accountId === undefined || (await this.options.takesEvents(accountId))) return false;
+    this.options.emit({ name: 'event.dropped', jobId: id, accountId });
+    return true;
   }
 
   async #readOrFault(job: EventJob): Promise<ReadEvent | AppError> {

@@ -14,5 +14,7 @@ export const accountSchema = z.object({
   creation: z.string().optional(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
+  /** When its erasure was asked for. From then on it is nobody's any more: there is nothing left to do but to erase it. */
+  erasingSince: z.number().optional(),
 });
 export type Account = Readonly<z.infer<typeof accountSchema>>;

@@ -7,12 +7,15 @@ import { createActFor } from './act-for';
 const ACME = 'acme' as AccountId;
 const withoutAdmin = scopes.filter((scope) => scope !== 'admin');
 
-/** Knows the account `acme` only; `lookedUp` are the ids that were looked for. */
+const ERASING = 'erasing' as AccountId;
+
+/** Knows the account `acme`, and one that is being erased; `lookedUp` are the ids that were looked for. */
 function create() {
   const lookedUp: string[] = [];
   const actFor = createActFor({
     async find(id) {
       lookedUp.push(id);
+      if (id === ERASING) return { id, createdAt: 0, erasingSince: 1 };
       return id === ACME ? { id, createdAt: 0 } : undefined;
     },
   });
@@ -32,7 +35,7 @@ describe('actFor', () => {
     expect(lookedUp).toEqual([]);
   });
 
-  it.each(['nobody', '', 'acme,acme', '../acme', 'a'.repeat(65)])(
+  it.each(['nobody', ERASING, '', 'acme,acme', '../acme', 'a'.repeat(65)])(
     'finds no account "%s" for an operator',
     async (account) => {
       const { record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });

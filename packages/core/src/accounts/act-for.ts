@@ -9,14 +9,15 @@ import { requireOperator } from './require-operator';
  * that one as if it were a key of that account. Its scopes stay what they are.
  *
  * @throws AppError `operator_only` for anybody else, before it is looked whether there is such an account;
- * `not_found` when there is none.
+ * `not_found` when there is none, or it is being erased.
  */
 export function createActFor(accountStore: Pick<AccountStore, 'find'>) {
   return async function actFor(apiKey: ApiKey, account: string | undefined): Promise<ApiKey> {
     if (account === undefined || account === apiKey.accountId) return apiKey;
     requireOperator(apiKey);
     const id = accountIdSchema.safeParse(account).data;
-    if (id === undefined || !(await accountStore.find(id))) throw accountNotFound();
+    const found = id === undefined ? undefined : await accountStore.find(id);
+    if (id === undefined || !found || found.erasingSince !== undefined) throw accountNotFound();
     return { ...apiKey, accountId: id };
   };
 }

@@ -1,3 +1,4 @@
+import { createRedisRemainsStore } from '../erasure/redis-remains-store';
 import type { AccountId } from '../events/event';
 import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -17,7 +18,12 @@ function create() {
   let now = 1_700_000_000_000;
   const clock = () => (now += 1);
   const accountStore = createRedisAccountStore(redis.client);
-  const accounts = createManageAccounts({ accountStore, newId: createNewId(clock), clock });
+  const accounts = createManageAccounts({
+    accountStore,
+    remainsStore: createRedisRemainsStore(redis.client),
+    newId: createNewId(clock),
+    clock,
+  });
   return { accountStore, accounts, clock };
 }
 
@@ -74,4 +80,42 @@ it('ensureDefaultAccount creates the account once', async () => {
   await ensureDefaultAccount(accountStore, clock);
   expect((await accounts.list(10)).accounts).toEqual(created);
   expect(created).toMatchObject([{ id: 'default' }]);
+});
+
+describe('an account that is erased', () => {
+  it('is marked once, and keeps everything else that is known of it', async () => {
+    const { accounts, accountStore } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId, name: 'Acme Ltd' });
+    const marked = await accountStore.markErasing(acme.id, 5);
+    expect(marked).toEqual({ ...acme, erasingSince: 5 });
+    expect(await accountStore.markErasing(acme.id, 6)).toEqual(marked);
+    expect(await accounts.read(acme.id)).toEqual(marked);
+    expect(await accountStore.isErased(acme.id)).toBe(true);
+    expect(await accountStore.markErasing('nobody' as AccountId, 5)).toBeUndefined();
+  });
+
+  it('leaves its id, which nobody gets for as long as events of that time may be kept', async () => {
+    const { accounts, accountStore, clock } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId });
+    await accountStore.remove(acme, clock(), clock() + 100);
+    await expect(accounts.read(acme.id)).rejects.toMatchObject({ code: 'not_found' });
+    expect((await accounts.list(10)).accounts).toEqual([]);
+    expect(await accountStore.isErased(acme.id)).toBe(true);
+    await expect(accounts.create({ id: acme.id })).rejects.toMatchObject({ code: 'conflict' });
+
+    for (let i = 0; i < 100; i += 1) clock();
+    const anew = await accounts.create({ id: acme.id });
+    expect(await accounts.read(acme.id)).toEqual(anew);
+    expect(await accountStore.isErased(acme.id)).toBe(false);
+  });
+
+  it('is forgotten altogether with the next one, once its id is free', async () => {
+    const { accounts, accountStore, clock } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId });
+    const other = await accounts.create({ id: 'other' as AccountId });
+    await accountStore.remove(acme, clock(), clock());
+    await accountStore.remove(other, clock(), clock() + 100);
+    expect(await accountStore.isErased(acme.id)).toBe(false);
+    expect(await accountStore.isErased(other.id)).toBe(true);
+  });
 });

@@ -1,3 +1,4 @@
+import type { Remains, RemainsStore } from '../erasure/redis-remains-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
@@ -7,19 +8,20 @@ import type { NewAccount } from './account-input';
 import type { AccountPage, AccountStore } from './redis-account-store';
 
 export interface ManageAccountsDeps {
-  readonly accountStore: AccountStore;
+  readonly accountStore: Pick<AccountStore, 'create' | 'find' | 'list'>;
+  readonly remainsStore: Pick<RemainsStore, 'count'>;
   readonly newId: NewId;
   readonly clock: Clock;
 }
 
 /** What an operator can do with accounts. */
-export function createManageAccounts({ accountStore, newId, clock }: ManageAccountsDeps) {
+export function createManageAccounts({ accountStore, remainsStore, newId, clock }: ManageAccountsDeps) {
   return {
     /**
      * Repeating a creation gives the account that it made.
      *
      * @param creation the account's id, if the client has chosen none.
-     * @throws AppError `conflict` when there is an account with this id.
+     * @throws AppError `conflict` when there is an account with this id, or was one until not long ago.
      */
     async create({ id, name }: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)): Promise<Account> {
       const account: Account = {
@@ -31,7 +33,12 @@ export function createManageAccounts({ accountStore, newId, clock }: ManageAccou
       if (await accountStore.create(account)) return account;
       const existing = await accountStore.find(account.id);
       if (existing?.creation === creation) return existing;
-      throw new AppError('conflict', 'There is already an account with this id.');
+      throw new AppError(
+        'conflict',
+        existing
+          ? 'There is already an account with this id.'
+          : 'The account with this id was erased. The id is free again once nothing of that time is kept any more.',
+      );
     },
 
     /** @throws AppError `not_found`. */
@@ -39,6 +46,11 @@ export function createManageAccounts({ accountStore, newId, clock }: ManageAccou
       const account = await accountStore.find(id);
       if (!account) throw accountNotFound();
       return account;
+    },
+
+    /** How much there still is of an account that is being erased; `undefined` for any other. */
+    async readRemains({ id, erasingSince }: Account): Promise<Remains | undefined> {
+      return erasingSince === undefined ? undefined : await remainsStore.count(id);
     },
 
     list(limit: number, before?: string): Promise<AccountPage> {

@@ -1,12 +1,52 @@
 import { z } from 'zod';
+import type { Remains } from '../erasure/redis-remains-store';
 import { formatTime, timeSchema } from '../runtime/clock';
 import type { Account } from './account';
 
 export const accountViewSchema = z
-  .object({ id: z.string(), name: z.string().optional(), created_at: timeSchema })
+  .object({
+    id: z.string(),
+    name: z.string().optional(),
+    status: z.enum(['active', 'erasing']),
+    created_at: timeSchema,
+    erasure: z
+      .object({
+        requested_at: timeSchema,
+        webhooks_left: z.int().optional(),
+        events_left: z.int().optional(),
+      })
+      .optional()
+      .meta({
+        description: 'While it is being erased. How much is left is counted when the account is read alone.',
+      }),
+  })
   .meta({ id: 'Account' });
 
+interface AccountWithRemains extends Account {
+  /** How much is left of it, if that was counted. */
+  readonly remains?: Remains | undefined;
+}
+
 /** An account as the API and the command line show it. */
-export function presentAccount({ id, name, createdAt }: Account): z.infer<typeof accountViewSchema> {
-  return { id, ...(name === undefined ? {} : { name }), created_at: formatTime(createdAt) };
+export function presentAccount({
+  id,
+  name,
+  createdAt,
+  erasingSince,
+  remains,
+}: AccountWithRemains): z.infer<typeof accountViewSchema> {
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    status: erasingSince === undefined ? 'active' : 'erasing',
+    created_at: formatTime(createdAt),
+    ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),
+  };
+}
+
+function presentErasure(erasingSince: number, remains: Remains | undefined) {
+  return {
+    requested_at: formatTime(erasingSince),
+    ...(remains === undefined ? {} : { webhooks_left: remains.endpoints, events_left: remains.events }),
+  };
 }

@@ -13,31 +13,69 @@ export interface AccountPage {
 
 const CACHED_ACCOUNTS = 10_000;
 
-// KEYS: accounts, account-ids.
+// KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. An id that was erased is taken until
+// nothing of that time can come back.
 const CREATE = `
+  local taken_until = redis.call('ZSCORE', KEYS[3], ARGV[1])
+  if taken_until and tonumber(taken_until) > tonumber(ARGV[4]) then return 0 end
   if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
+  redis.call('ZREM', KEYS[3], ARGV[1])
   redis.call('ZADD', KEYS[2], 0, ARGV[3])
   return 1`;
+
+// KEYS: accounts. ARGV: id, the record as it must be now, the new one.
+const REPLACE_IF_UNCHANGED = `
+  if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+  return 1`;
+
+// KEYS: accounts, account-ids, erased-accounts. ARGV: id, its member, now, until when the id is taken.
+const REMOVE = `
+  redis.call('HDEL', KEYS[1], ARGV[1])
+  redis.call('ZREM', KEYS[2], ARGV[2])
+  redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
+  redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[3])`;
 
 export function createRedisAccountStore(redis: RedisClient) {
   const parse = (raw: string): Account => accountSchema.parse(JSON.parse(raw));
   const cache = new ParsedCache(parse, CACHED_ACCOUNTS);
+  const allKeys = [keys.accounts, keys.accountIds, keys.erasedAccounts];
+  const run = (script: string, ...args: readonly string[]) =>
+    redis.eval(script, allKeys.length, ...allKeys, ...args);
 
   return withStorageErrors({
-    /** Whether it is new: one that is there already stays as it is. */
+    /** Whether it is new: one that is there already stays as it is, and an id that was erased is taken for a while. */
     async create(account: Account): Promise<boolean> {
       const { id, createdAt } = account;
       const member = timedMember(createdAt, id);
-      const created = await redis.eval(
-        CREATE,
-        2,
-        keys.accounts,
-        keys.accountIds,
-        id,
-        JSON.stringify(account),
-        member,
-      );
-      return created === 1;
+      return (await run(CREATE, id, JSON.stringify(account), member, String(createdAt))) === 1;
+    },
+
+    /** The account as it is now; `undefined` when there is none. One that is being erased since before stays as it is. */
+    async markErasing(id: AccountId, erasingSince: number): Promise<Account | undefined> {
+      for (;;) {
+        const raw = await redis.hget(keys.accounts, id);
+        if (raw === null) return undefined;
+        const account = parse(raw);
+        if (account.erasingSince !== undefined) return account;
+        const marked = { ...account, erasingSince };
+        const args = [id, raw, JSON.stringify(marked)];
+        if ((await redis.eval(REPLACE_IF_UNCHANGED, 1, keys.accounts, ...args)) === 1) return marked;
+      }
+    },
+
+    /** Forgets an account, but for its id, which is taken until then. */
+    async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
+      await run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
+    },
+
+    /** Whether it is being erased, or was and its id is still taken. */
+    async isErased(id: AccountId): Promise<boolean> {
+      const [raw, takenUntil] = await Promise.all([
+        redis.hget(keys.accounts, id),
+        redis.zscore(keys.erasedAccounts, id),
+      ]);
+      return raw === null ? takenUntil !== null : cache.get(id, raw).erasingSince !== undefined;
     },
 
     async find(id: AccountId): Promise<Account | undefined> {

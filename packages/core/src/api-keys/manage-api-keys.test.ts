@@ -1,3 +1,4 @@
+import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
@@ -16,7 +17,12 @@ let apiKeys: ManageApiKeys;
 beforeAll(async () => {
   redis = await openTestRedis();
   apiKeyStore = createRedisApiKeyStore(redis.client);
-  apiKeys = createManageApiKeys({ apiKeyStore, newKey: () => newApiKey(newId), clock });
+  apiKeys = createManageApiKeys({
+    apiKeyStore,
+    accountStore: createRedisAccountStore(redis.client),
+    newKey: () => newApiKey(newId),
+    clock,
+  });
 });
 afterAll(() => redis.close());
 
@@ -83,4 +89,14 @@ describe('revoke', () => {
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
     expect((await apiKeys.list(accountId, 10)).apiKeys).toEqual([]);
   });
+});
+
+it('issues none for an account that is being erased, and leaves none behind', async () => {
+  const accountId = uniqueAccountId();
+  const accountStore = createRedisAccountStore(redis.client);
+  await accountStore.create({ id: accountId, createdAt: NOW });
+  await accountStore.markErasing(accountId, NOW);
+  const issued = apiKeys.issue(accountId, { name: 'ci', scopes: ['admin'] });
+  await expect(issued).rejects.toMatchObject({ code: 'not_found' });
+  expect(await apiKeys.list(accountId, 10)).toEqual({ apiKeys: [], nextCursor: undefined });
 });

@@ -1,3 +1,5 @@
+import { accountNotFound } from '../accounts/manage-accounts';
+import type { AccountStore } from '../accounts/redis-account-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
@@ -7,6 +9,7 @@ import type { ApiKeyPage, ApiKeyStore } from './redis-api-key-store';
 
 export interface ManageApiKeysDeps {
   readonly apiKeyStore: ApiKeyStore;
+  readonly accountStore: Pick<AccountStore, 'find'>;
   readonly newKey: () => string;
   readonly clock: Clock;
 }
@@ -24,8 +27,9 @@ export interface IssuedApiKey {
 }
 
 /** What an account can do with its keys. Every change is in force once its promise has resolved. */
-export function createManageApiKeys({ apiKeyStore, newKey, clock }: ManageApiKeysDeps) {
+export function createManageApiKeys({ apiKeyStore, accountStore, newKey, clock }: ManageApiKeysDeps) {
   return {
+    /** @throws AppError `not_found` when the account is being erased. */
     async issue(
       accountId: AccountId,
       input: NewApiKey,
@@ -36,6 +40,11 @@ export function createManageApiKeys({ apiKeyStore, newKey, clock }: ManageApiKey
         throw new AppError('internal_error', 'A new API key does not have the form of one.');
       const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
       await apiKeyStore.save(apiKey);
+      // Only now: whoever erases the account first marks it and then removes its keys, so one of both sees this one.
+      if ((await accountStore.find(accountId))?.erasingSince !== undefined) {
+        await apiKeyStore.remove(apiKey);
+        throw accountNotFound();
+      }
       return { key, apiKey };
     },
 

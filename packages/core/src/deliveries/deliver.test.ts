@@ -168,6 +168,7 @@ async function arrange({
     },
     deliver: (signal = new AbortController().signal) => deliver(input, signal),
     readRecord: () => deliveryStore.find(input),
+    log: () => redis.client.get(keys.delivery(endpoint.id, event.id)),
   };
 }
 
@@ -525,6 +526,29 @@ describe('a delivery that can not be tried any more', () => {
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'cancelled' });
     expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 0 }]);
+  });
+
+  it("is cancelled when its event's payload was erased, a retry too", async () => {
+    const { deliver, requests, event, readRecord, log } = await arrange({
+      event: 'expired',
+      log: [{ kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW - 1 }],
+    });
+    // By another process, so that it is in no memory here.
+    const other = createRedisEventStore(redis.client, 60_000);
+    await other.save(event);
+    await other.erasePayload(event.accountId, event.id, NOW);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await log()).toMatch(/{"c":"payload_erased"}\n$/);
+    expect(await readRecord()).toMatchObject({ status: 'cancelled', attempts: [{}] });
+  });
+
+  it('leaves nothing behind when neither its endpoint nor its event is there, as after the erasure of its account', async () => {
+    const { deliver, requests, log, signals } = await arrange({ endpoint: 'deleted', event: 'expired' });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(await log()).toBeNull();
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled' }]);
   });
 });
 

@@ -31,11 +31,36 @@ export interface RequestedLine {
   readonly t: number; // when: it stays the last member, as above
 }
 
+/**
+ * What a log begins with once its event's payload is erased: the one line that is put before others, so that Redis finds
+ * it. What receivers have answered may repeat the payload, so from then on no line has an answer. It is no fact.
+ */
+export const ERASED_LOG_START = '{"z":';
+
 // No header's name has one.
 const NAME_SEPARATOR = ',';
 
 export function encodeFact(fact: DeliveryFact): string {
   return `${JSON.stringify(toLine(fact))}\n`;
+}
+
+/** The same fact without what the receiver has answered. */
+export function withoutAnswer(fact: DeliveryFact): DeliveryFact {
+  if (fact.kind !== 'attempted') return fact;
+  const { responseBody: _body, responseHeaders: _headers, ...attempt } = fact.attempt;
+  return { ...fact, attempt };
+}
+
+/** The log of a delivery whose event's payload is erased. What can't be read might be anything: it goes. */
+export function eraseAnswers(log: string, erasedAt: number): string {
+  if (log.startsWith(ERASED_LOG_START)) return log;
+  const lines = log.split('\n').flatMap((text) => {
+    const line = readLine(text);
+    if (line === undefined) return [];
+    const { b: _body, h: _headers, ...rest } = { b: undefined, h: undefined, ...line };
+    return [JSON.stringify(rest)];
+  });
+  return [`${ERASED_LOG_START}${erasedAt}}`, ...lines, ''].join('\n');
 }
 
 /** `undefined` for a text that is no line of ours. */

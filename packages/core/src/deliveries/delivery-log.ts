@@ -13,6 +13,8 @@ import type { Trigger } from './trigger';
  *                  └── endpoint deleted, dead letter dropped ─▶ cancelled
  * ```
  *
+ * The one exception: when an event's payload is erased, its deliveries' logs lose the answers of their receivers.
+ *
  * Whatever its end was, somebody may request it once more: it is pending again, and its schedule begins anew. One that
  * was delivered stays delivered, since its receiver did accept it: it gets one more attempt, whatever comes of that.
  */

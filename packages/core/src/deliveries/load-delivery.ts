@@ -1,6 +1,6 @@
 import type { Endpoint } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { AcceptedEvent } from '../events/event';
+import type { AcceptedEvent, StoredEvent } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
 import type { BreakerState } from '../gates/breaker';
 import type { PassTurn } from '../gates/pass-turn';
@@ -51,22 +51,34 @@ export function createLoadDelivery(deps: LoadDeliveryDeps) {
       deps.endpointStore.find(run.accountId, run.endpointId),
       deps.eventStore.find(run.accountId, run.eventId),
     ]);
-    if (state.isOpen && endpoint && event) {
+    if (state.isOpen && endpoint && event?.body !== undefined) {
       // It ran before its time, after a crash or an error: the record knows when it is due.
       const { nextAttemptAt: dueAt = 0 } = state;
       if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
       return { kind: 'ready', run, event, endpoint, breaker, ...nextAttemptOf(state, event) };
     }
     // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
-    if (state.isOpen) await cancel(run, endpoint ? 'event_expired' : 'endpoint_deleted', event?.acceptedAt);
+    if (state.isOpen) await cancel(run, endpoint, event);
     if (endpoint) await deps.passTurn(endpoint, run.eventId);
     return { kind: 'over' };
   };
 
-  async function cancel(run: DeliveryRun, reason: string, begunAt: number | undefined): Promise<void> {
-    await deps.deliveryStore.append(run, { kind: 'cancelled', reason });
-    deps.announceEnd(run, 'cancelled', begunAt);
+  // Without event and endpoint nobody can read the record: its account may be erased, and nothing of it is to come back.
+  async function cancel(
+    run: DeliveryRun,
+    endpoint: Endpoint | undefined,
+    event: StoredEvent | undefined,
+  ): Promise<void> {
+    if (endpoint || event) {
+      await deps.deliveryStore.append(run, { kind: 'cancelled', reason: whyCancelled(endpoint, event) });
+    }
+    deps.announceEnd(run, 'cancelled', event?.acceptedAt);
   }
+}
+
+function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
+  if (!endpoint) return 'endpoint_deleted';
+  return event ? 'payload_erased' : 'event_expired';
 }
 
 function nextAttemptOf({ status, attempts, round }: DeliveryState, { acceptedAt }: AcceptedEvent) {

@@ -18,9 +18,11 @@ function arrange(resent: readonly Resent[], broughtForward: readonly BroughtForw
     nextAttemptAt: undefined,
     createdAt: 0,
   };
+  const head = { type: delivery.type, acceptedAt: 0, isAimed: false };
   const tries = { resend: 0, bringForward: 0 };
   const redeliver = createRedeliver({
     deliveries: { read: async () => delivery },
+    eventStore: { findHead: async () => head },
     resend: async () => resent[Math.min(tries.resend++, resent.length - 1)] ?? 'resent',
     bringForward: async () =>
       broughtForward[Math.min(tries.bringForward++, broughtForward.length - 1)] ?? 'soon',

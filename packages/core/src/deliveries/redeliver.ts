@@ -1,12 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
+import type { EventStore } from '../events/redis-event-store';
 import type { BringForward } from './bring-forward';
 import type { DeliveryWithAttempts, ReadDeliveries } from './read-deliveries';
 import type { Resend, ResendInput } from './resend';
 
 export interface RedeliverDeps {
   readonly deliveries: Pick<ReadDeliveries, 'read'>;
+  readonly eventStore: Pick<EventStore, 'findHead'>;
   readonly resend: Resend;
   readonly bringForward: BringForward;
 }
@@ -20,15 +22,23 @@ const EVERY_MS = 50;
  * attempt ends neither is possible: it waits for that up to a second.
  *
  * @param requestId the same when the same request is worked on again.
- * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` when it waited in vain.
+ * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` when it waited in vain;
+ *   `payload_erased` when there is nothing to send any more.
  */
-export function createRedeliver({ deliveries, resend, bringForward }: RedeliverDeps) {
+export function createRedeliver({ deliveries, eventStore, resend, bringForward }: RedeliverDeps) {
   return async function redeliver(
     accountId: AccountId,
     id: string,
     requestId: string,
   ): Promise<DeliveryWithAttempts> {
     const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
+    const head = await eventStore.findHead(accountId, eventId);
+    if (head?.erasedAt !== undefined) {
+      throw new AppError(
+        'payload_erased',
+        "The event's payload was erased: there is nothing to send any more.",
+      );
+    }
     const input = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
     for (let tries = 1; await isEnding(input); tries += 1) {
       if (tries === TRIES) {

@@ -9,7 +9,7 @@ import { withStorageErrors } from '../redis/redis-errors';
 import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
 import type { DeliveryFact } from './delivery-fact';
 import type { DeliveryParts } from './delivery-id';
-import { encodeFact } from './delivery-line';
+import { ERASED_LOG_START, encodeFact, eraseAnswers, withoutAnswer } from './delivery-line';
 import {
   type DeliveryState,
   type DeliverySummary,
@@ -32,7 +32,7 @@ export interface DeliveryPage {
   readonly nextCursor: DeliveryCursor | undefined;
 }
 
-/** How long a delivery's log is, in bytes. Lines are only ever appended: the same length is the same log. */
+/** How long a delivery's log is, in bytes. Lines are appended: the same length is the same facts. */
 export type LogLength = number;
 
 // KEYS: the log. ARGV: how long it is, the line, how long to keep it.
@@ -40,6 +40,19 @@ const APPEND_IF_UNCHANGED = `
   if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
   redis.call('APPEND', KEYS[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return 1`;
+
+// KEYS: the log. ARGV: the line, the line for a log whose answers were erased, how long to keep it.
+const APPEND = `
+  local start = redis.call('GETRANGE', KEYS[1], 0, ${ERASED_LOG_START.length - 1})
+  redis.call('APPEND', KEYS[1], start == '${ERASED_LOG_START}' and ARGV[2] or ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])`;
+
+// KEYS: the log. ARGV: as it must be now ('' for none), as it is to be, how long to keep one that is new.
+const REPLACE_IF_UNCHANGED = `
+  local log = redis.call('GET', KEYS[1])
+  if (log or '') ~= ARGV[1] then return 0 end
+  if log then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
   return 1`;
 
 /**
@@ -103,7 +116,18 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     const key = keys.delivery(endpointId, eventId);
     const line = encodeFact(fact);
     const isFirst = await redis.set(key, line, 'PX', retention.ageMs, 'NX');
-    if (isFirst === null) await Promise.all([redis.append(key, line), redis.pexpire(key, retention.ageMs)]);
+    if (isFirst !== null) return;
+    await redis.eval(APPEND, 1, key, line, encodeFact(withoutAnswer(fact)), String(retention.ageMs));
+  }
+
+  /** Takes away what the receiver has answered, and what it is about to answer. Doing it again changes nothing. */
+  async function eraseAnswersOf({ endpointId, eventId }: DeliveryParts, erasedAt: number): Promise<void> {
+    const key = keys.delivery(endpointId, eventId);
+    for (let isDone = false; !isDone; ) {
+      const log = (await redis.get(key)) ?? '';
+      const args = [log, eraseAnswers(log, erasedAt), String(retention.ageMs)];
+      isDone = (await redis.eval(REPLACE_IF_UNCHANGED, 1, key, ...args)) === 1;
+    }
   }
 
   async function find({ endpointId, eventId }: DeliveryParts): Promise<RecordedDelivery | undefined> {
@@ -146,6 +170,7 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     isListed,
     append,
     appendIfUnchanged,
+    eraseAnswersOf,
     find,
     list,
     listFrom,

@@ -30,10 +30,7 @@ export function isEndpointId(ref: EndpointRef): ref is EndpointId {
 
 const MAX_AIMED_AT = 100;
 
-/** Which endpoints an event is aimed at. */
-export const endpointIdsSchema = z.array(endpointIdSchema).min(1).max(MAX_AIMED_AT).readonly();
-
-/** The same, as clients and producers name them. */
+/** Which endpoints an event is aimed at, as clients and producers name them. */
 export const endpointRefsSchema = z.array(endpointRefSchema).min(1).max(MAX_AIMED_AT).readonly();
 
 /** Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, or because it failed for too long. */

@@ -11,6 +11,7 @@ import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { type Endpoint, type EndpointId, endpointUidSchema } from './endpoint';
 import { newestSecret } from './endpoint-secrets';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
+import { createRedisRemoveEndpoints } from './redis-remove-endpoints';
 
 let redis: TestRedis;
 let store: EndpointStore;
@@ -209,7 +210,25 @@ describe('version', () => {
     await store.update(accountId, id, (endpoint) => endpoint);
     await store.list(accountId, 10);
     await note();
-    expect(versions).toEqual(['0', '1', '2', '3', '3']);
+    const [before, ...after] = versions;
+    const first = Number(after[0]);
+    expect(before).toBe('0');
+    expect(after).toEqual([first, first + 1, first + 2, first + 2].map(String));
+  });
+
+  it('does not come back when the account is erased and made anew', async () => {
+    const accountId = uniqueAccountId();
+    const removeEndpoints = createRedisRemoveEndpoints(redis.client);
+    const versions = new Set<string>();
+    for (let life = 1; life <= 2; life += 1) {
+      const { id } = await saved({ accountId });
+      versions.add(await store.version(accountId));
+      await removeEndpoints(accountId);
+      expect(await store.find(accountId, id)).toBeUndefined();
+      versions.add(await store.version(accountId));
+    }
+    expect(versions.size).toBe(4);
+    expect(Number([...versions][0])).toBeGreaterThan(1_700_000_000);
   });
 });
 

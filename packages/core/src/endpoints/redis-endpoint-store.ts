@@ -16,6 +16,12 @@ export interface EndpointPage {
 const CACHED_ENDPOINTS = 50_000;
 
 // All keys of an account have its hash tag, so each change below is one atomic script, in a Cluster too.
+// A version must never come back: were it counted from 0 again once an account is erased, what a process remembers of the
+// one before would be taken for the one after. So it starts at the time, and no account changes more often than that runs.
+export const COUNT_UP = `
+  redis.call('SET', KEYS[3], redis.call('TIME')[1], 'NX')
+  redis.call('INCR', KEYS[3])`;
+
 // KEYS: endpoints, endpoint-ids, endpoints-version, endpoint-uids.
 // ARGV: id, the record as it must be now ('' for none), the new record, its uid before, its uid now, the most endpoints.
 const SAVE_IF_UNCHANGED = `
@@ -27,7 +33,7 @@ const SAVE_IF_UNCHANGED = `
   if uid ~= '' then redis.call('HSET', KEYS[4], uid, id) end
   redis.call('HSET', KEYS[1], id, ARGV[3])
   redis.call('ZADD', KEYS[2], 0, id)
-  redis.call('INCR', KEYS[3])
+  ${COUNT_UP}
   return 'saved'`;
 
 // ARGV: id. Its uid is not read by cjson, which refuses texts that JSON.stringify writes, such as half a surrogate pair.
@@ -40,8 +46,18 @@ const REMOVE = `
   end
   redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
-  redis.call('INCR', KEYS[3])
+  ${COUNT_UP}
   return 1`;
+
+/** In the order in which the scripts know them. */
+export function endpointsKeys(accountId: AccountId): readonly string[] {
+  return [
+    keys.endpoints(accountId),
+    keys.endpointIds(accountId),
+    keys.endpointsVersion(accountId),
+    keys.endpointUids(accountId),
+  ];
+}
 
 /**
  * Endpoints, each found by its account and id only: another account's is simply not there. What is secret is sealed
@@ -52,12 +68,7 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
   const cache = new ParsedCache(decode, CACHED_ENDPOINTS);
 
   async function run(script: string, accountId: AccountId, ...values: string[]): Promise<unknown> {
-    const account = [
-      keys.endpoints(accountId),
-      keys.endpointIds(accountId),
-      keys.endpointsVersion(accountId),
-      keys.endpointUids(accountId),
-    ];
+    const account = endpointsKeys(accountId);
     return await redis.eval(script, account.length, ...account, ...values);
   }
 

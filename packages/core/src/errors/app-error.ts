@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'not_found'
   | 'conflict'
   | 'event_id_conflict'
+  | 'payload_erased'
   | 'idempotency_key_reused'
   | 'request_in_progress'
   | 'limit_reached'

@@ -109,7 +109,7 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
 
   async function sameAsStored(event: AcceptedEvent): Promise<AcceptedEvent> {
     const stored = await deps.eventStore.find(event.accountId, event.id);
-    if (stored?.body !== event.body) throw idConflict(event.id);
+    if (stored?.body === undefined || stored.body !== event.body) throw idConflict(event.id);
     return stored;
   }
 

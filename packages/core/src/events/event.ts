@@ -28,3 +28,13 @@ export interface AcceptedEvent {
   /** Those of the account that get it, whatever they asked for; left out, those that asked for its type. */
   readonly endpointIds?: readonly EndpointId[];
 }
+
+/** An event whose payload was erased. That there was one stays on record; there is nothing to send any more. */
+export interface ErasedEvent extends Omit<AcceptedEvent, 'body'> {
+  readonly body?: undefined;
+  /** Milliseconds since the Unix epoch. */
+  readonly erasedAt: number;
+}
+
+/** An event as it is found on record. */
+export type StoredEvent = AcceptedEvent | ErasedEvent;

@@ -13,11 +13,13 @@ export interface ListedEvent {
   readonly type: string;
   /** When it was accepted. Milliseconds since the Unix epoch. */
   readonly createdAt: number;
+  /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
+  readonly erasedAt?: number;
 }
 
 /** An event as it was published, and what became of it. */
 export interface PublishedEvent extends ListedEvent {
-  /** The JSON text of its data, as it was sent. */
+  /** The JSON text of its data, as it was sent; `null` once that was erased. */
   readonly dataText: string;
   readonly deliveries: DeliveryCounts;
 }
@@ -54,7 +56,8 @@ export function createReadEvents({ eventStore, countDeliveries }: ReadEventsDeps
         show: async ({ eventId, createdAt }) => {
           const head = await eventStore.findHead(accountId, eventId);
           if (!head || (filter.type !== undefined && filter.type !== head.type)) return undefined;
-          return { id: eventId, type: head.type, createdAt };
+          const { type, erasedAt } = head;
+          return { id: eventId, type, createdAt, ...(erasedAt === undefined ? {} : { erasedAt }) };
         },
       });
     },
@@ -66,8 +69,9 @@ export function createReadEvents({ eventStore, countDeliveries }: ReadEventsDeps
         countDeliveries(accountId, id),
       ]);
       if (!event) throw eventNotFound();
-      const dataText = textOfMember(event.body, 'data') ?? 'null';
-      return { id, type: event.type, createdAt: event.acceptedAt, dataText, deliveries };
+      const listed = { id, type: event.type, createdAt: event.acceptedAt, deliveries };
+      if (event.body === undefined) return { ...listed, dataText: 'null', erasedAt: event.erasedAt };
+      return { ...listed, dataText: textOfMember(event.body, 'data') ?? 'null' };
     },
   };
 }

@@ -5,7 +5,7 @@ import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { readNewestFirst } from '../redis/redis-newest-first';
 import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
-import type { AcceptedEvent, AccountId, EventId } from './event';
+import type { AcceptedEvent, AccountId, EventId, StoredEvent } from './event';
 import { addToIndex, type EventMark, type MarkPage, readIndex } from './redis-event-index';
 
 export interface ReceiverPage {
@@ -16,6 +16,8 @@ export interface ReceiverPage {
 export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   /** Whether it was aimed at certain endpoints: it is none of the others' business. */
   readonly isAimed: boolean;
+  /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
+  readonly erasedAt?: number;
 }
 
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */
@@ -27,41 +29,89 @@ const HEAD_BYTES = 256;
  */
 const CACHED_EVENTS = 64;
 
+/**
+ * How long a body may be used from memory, counted from before it was read. Whoever erases it waits for longer than
+ * this: then no process has it any more. The deliveries of an event follow each other closely, so more gains nothing.
+ */
+export const CACHED_FOR_MS = 250;
+
 /** Events that an account's list keeps, unless it is said otherwise. */
 const LISTED_EVENTS = 100_000;
 
+// KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to keep that.
+// What is erased once stays as it is. The claim has a digest of the payload; the event that is there holds its id.
+const ERASE = `
+  local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
+  if not head and ARGV[2] == '' then return 0 end
+  redis.call('UNLINK', KEYS[2])
+  if not head then
+    redis.call('SET', KEYS[1], ARGV[2] .. ' !' .. ARGV[1] .. '\\n', 'PX', ARGV[3])
+  elseif not string.find(head, ' !%d+$') then
+    redis.call('SET', KEYS[1], head .. ' !' .. ARGV[1] .. '\\n', 'KEEPTTL')
+  end
+  return 1`;
+
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
- * a space, the type, a space and an @ if it is aimed at certain endpoints, a line feed, the body as it is. Beside it,
- * which endpoints it went to; and for each account a list of its events.
+ * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, an ! and the time if its payload was
+ * erased, a line feed, the body as it is. Beside it, which endpoints it went to; and for each account a list of its events.
+ *
+ * @param now in milliseconds, from a clock that only runs forward.
  */
-export function createRedisEventStore(redis: RedisClient, retentionMs: number, count = LISTED_EVENTS) {
+export function createRedisEventStore(
+  redis: RedisClient,
+  retentionMs: number,
+  count = LISTED_EVENTS,
+  now: () => number = () => performance.now(),
+) {
   const retention = { ageMs: retentionMs, count };
-  const cache = new LRUCache<string, AcceptedEvent>({ max: CACHED_EVENTS });
+  const cache = new LRUCache<string, { readonly event: AcceptedEvent; readonly readAt: number }>({
+    max: CACHED_EVENTS,
+  });
 
   return withStorageErrors({
     /** Storing an event again changes nothing, nor does another one under the same id. */
     async save(event: AcceptedEvent): Promise<void> {
       const key = keys.event(event.accountId, event.id);
       const mark = { eventId: event.id, createdAt: event.acceptedAt };
+      const readAt = now();
       const [saved] = await Promise.all([
         redis.set(key, encode(event), 'PX', retentionMs, 'NX'),
         addToIndex(redis, keys.events(event.accountId), mark, retention),
       ]);
       // Another event that came under this id before stays the one that is sent.
-      if (saved !== null) cache.set(key, event);
+      if (saved !== null) cache.set(key, { event, readAt });
     },
 
-    /** `undefined` when the event is not there, or no longer. An event never changes, so it may come from memory. */
-    async find(accountId: AccountId, id: EventId): Promise<AcceptedEvent | undefined> {
+    /** `undefined` when the event is not there, or no longer. It may come from memory: see `CACHED_FOR_MS`. */
+    async find(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
       const key = keys.event(accountId, id);
       const known = cache.get(key);
-      if (known) return known;
+      const readAt = now();
+      if (known && readAt - known.readAt < CACHED_FOR_MS) return known.event;
       const stored = await redis.get(key);
       if (stored === null) return undefined;
       const event = decode(accountId, id, stored);
-      cache.set(key, event);
+      if (event.body !== undefined) cache.set(key, { event, readAt });
       return event;
+    },
+
+    /**
+     * Takes an event's payload away; its id stays taken for as long as it would have been. Doing it again changes nothing.
+     *
+     * @param queued what is known of one that is on its way to be saved: it will find its place taken.
+     * @returns whether there is such an event.
+     */
+    async erasePayload(
+      accountId: AccountId,
+      id: EventId,
+      erasedAt: number,
+      queued?: EventHead,
+    ): Promise<boolean> {
+      const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
+      const head = queued === undefined ? '' : encodeHead(queued);
+      const args = [erasedAt, head, retentionMs].map(String);
+      return (await redis.eval(ERASE, eventKeys.length, ...eventKeys, ...args)) === 1;
     },
 
     async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
@@ -108,21 +158,32 @@ export function createRedisEventStore(redis: RedisClient, retentionMs: number, c
 
 export type EventStore = ReturnType<typeof createRedisEventStore>;
 
-const AIMED = ' @';
+const AIMED = '@';
+const ERASED = '!';
 
 function encode({ acceptedAt, type, body, endpointIds }: AcceptedEvent): string {
-  return `${acceptedAt} ${type}${endpointIds === undefined ? '' : AIMED}\n${body}`;
+  return `${encodeHead({ acceptedAt, type, isAimed: endpointIds !== undefined })}\n${body}`;
 }
 
-function decode(accountId: AccountId, id: EventId, stored: string): AcceptedEvent {
-  const { type, acceptedAt } = decodeHead(stored);
-  return { id, accountId, type, acceptedAt, body: stored.slice(stored.indexOf('\n') + 1) };
+function encodeHead({ acceptedAt, type, isAimed }: EventHead): string {
+  return `${acceptedAt} ${type}${isAimed ? ` ${AIMED}` : ''}`;
+}
+
+function decode(accountId: AccountId, id: EventId, stored: string): StoredEvent {
+  const { type, acceptedAt, erasedAt } = decodeHead(stored);
+  const known = { id, accountId, type, acceptedAt };
+  return erasedAt === undefined
+    ? { ...known, body: stored.slice(stored.indexOf('\n') + 1) }
+    : { ...known, erasedAt };
 }
 
 function decodeHead(stored: string): EventHead {
-  const space = stored.indexOf(' ');
-  const rest = stored.slice(space + 1, stored.indexOf('\n'));
-  const isAimed = rest.endsWith(AIMED);
-  const type = isAimed ? rest.slice(0, -AIMED.length) : rest;
-  return { acceptedAt: Number(stored.slice(0, space)), type, isAimed };
+  const [acceptedAt, type = '', ...marks] = stored.slice(0, stored.indexOf('\n')).split(' ');
+  const erased = marks.find((mark) => mark.startsWith(ERASED));
+  return {
+    acceptedAt: Number(acceptedAt),
+    type,
+    isAimed: marks.includes(AIMED),
+    ...(erased === undefined ? {} : { erasedAt: Number(erased.slice(ERASED.length)) }),
+  };
 }

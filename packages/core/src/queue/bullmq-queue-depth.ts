@@ -4,6 +4,7 @@ import type { QueueConnection } from './queue-connection';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
+  ERASURES_QUEUE,
   EVENTS_QUEUE,
   GATES_QUEUE,
   REPLAYS_QUEUE,
@@ -25,6 +26,7 @@ const QUEUES = [
   SLOW_DELIVERIES_QUEUE,
   GATES_QUEUE,
   REPLAYS_QUEUE,
+  ERASURES_QUEUE,
   DEAD_LETTERS_QUEUE,
 ];
 

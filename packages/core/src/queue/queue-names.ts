@@ -13,5 +13,8 @@ export const GATES_QUEUE = 'gates';
 /** One job a replay; its id is the replay's id. */
 export const REPLAYS_QUEUE = 'replays';
 
+/** One job for each account that is being erased. */
+export const ERASURES_QUEUE = 'erasures';
+
 /** What was pushed onto the events queue and is not a valid event, each with its reason. No worker takes from it. */
 export const DEAD_LETTERS_QUEUE = 'events-dead-letters';

@@ -7,8 +7,9 @@ import type { AccountId, EventId } from '../events/event';
  *
  * | Key | Kind | Holds | Kept |
  * |---|---|---|---|
- * | `accounts:{all}` | hash | account id → record | for ever |
- * | `account-ids:{all}` | sorted set | account ids, in order of creation | for ever |
+ * | `accounts:{all}` | hash | account id → record | until erased |
+ * | `account-ids:{all}` | sorted set | account ids, in order of creation | until erased |
+ * | `erased-accounts:{all}` | sorted set | ids of accounts that were erased, by when they are free again | RETENTION, until the next one |
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
@@ -16,9 +17,9 @@ import type { AccountId, EventId } from '../events/event';
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
- * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | for ever |
+ * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
  * | `{event-types}` | hash | name → an event type that an operator added | for ever |
- * | `event:{account/event}` | string | the event's type, time and body | RETENTION |
+ * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
  * | `event-deliveries:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
@@ -43,6 +44,7 @@ import type { AccountId, EventId } from '../events/event';
 export const keys = {
   accounts: 'accounts:{all}',
   accountIds: 'account-ids:{all}',
+  erasedAccounts: 'erased-accounts:{all}',
   apiKey: (id: string) => `api-key:{${id}}`,
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
@@ -57,6 +59,8 @@ export const keys = {
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
+  /** A pattern for what there is of an account's events, answers to requests included. */
+  ofAnyEvent: (account: AccountId) => `*:{${account}/*`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   replay: (replay: string) => `replay:{${replay}}`,
   replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,

@@ -15,8 +15,8 @@ export function createCancelReplay({ replayStore, clock, emit }: CancelReplayDep
   return async function cancelReplay(id: ReplayId): Promise<void> {
     const replay = await replayStore.find(id);
     if (!replay || hasEnded(replay)) return;
-    const { found, enqueued } = replay;
-    const ended: ReplayProgress = { status: 'cancelled', found, enqueued, finishedAt: clock() };
+    const { found, enqueued, erased } = replay;
+    const ended: ReplayProgress = { status: 'cancelled', found, enqueued, erased, finishedAt: clock() };
     if (await replayStore.save(id, ended)) announceReplayEnd(emit, { ...replay, ...ended });
   };
 }

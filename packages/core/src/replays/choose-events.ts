@@ -24,6 +24,8 @@ export interface Candidate {
 export interface Judged {
   readonly member: Mark;
   readonly isChosen: boolean;
+  /** Whether it would be chosen, but there is no payload to send any more. */
+  readonly isErased: boolean;
 }
 
 /** Goes through the events of a replay's range, oldest first, and judges each. */
@@ -35,7 +37,7 @@ export function createChooseEvents({ eventStore, deliveryStore }: ChooseEventsDe
   ): Promise<readonly Judged[]> {
     const members = await readMembers(replay, limit);
     return await Promise.all(
-      members.map(async (member) => ({ member, isChosen: await judge(replay, endpoint, member) })),
+      members.map(async (member) => ({ member, ...(await judge(replay, endpoint, member)) })),
     );
   };
 
@@ -48,7 +50,7 @@ export function createChooseEvents({ eventStore, deliveryStore }: ChooseEventsDe
       : await eventStore.listFrom(accountId, range, limit, cursor);
   }
 
-  async function judge(replay: Replay, endpoint: Endpoint, { id }: Mark): Promise<boolean> {
+  async function judge(replay: Replay, endpoint: Endpoint, { id }: Mark): Promise<Omit<Judged, 'member'>> {
     const delivery = { eventId: id as EventId, endpointId: endpoint.id };
     const [head, { state, length }, isListed] = await Promise.all([
       eventStore.findHead(endpoint.accountId, delivery.eventId),
@@ -56,8 +58,10 @@ export function createChooseEvents({ eventStore, deliveryStore }: ChooseEventsDe
       deliveryStore.isListed(delivery),
     ]);
     // Its retention is over.
-    if (!head) return false;
-    return isToBeSent(replay, endpoint, { head, state, hasDelivery: isListed || length > 0 });
+    if (!head) return { isChosen: false, isErased: false };
+    const isWanted = isToBeSent(replay, endpoint, { head, state, hasDelivery: isListed || length > 0 });
+    const isErased = isWanted && head.erasedAt !== undefined;
+    return { isChosen: isWanted && !isErased, isErased };
   }
 }
 

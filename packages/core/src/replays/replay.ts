@@ -49,6 +49,8 @@ export const replayProgressSchema = z.object({
   status: z.enum(replayStatuses),
   found: z.number(),
   enqueued: z.number(),
+  /** Events that it would be about, too, if their payload were not erased. Replays of before have no count. */
+  erased: z.number().default(0),
   cursor: replayCursorSchema.optional(),
   finishedAt: z.number().optional(),
   error: z.string().optional(),
@@ -57,7 +59,7 @@ export type ReplayProgress = Readonly<z.infer<typeof replayProgressSchema>>;
 
 export type Replay = ReplayOrder & ReplayProgress;
 
-export const NOT_BEGUN: ReplayProgress = { status: 'counting', found: 0, enqueued: 0 };
+export const NOT_BEGUN: ReplayProgress = { status: 'counting', found: 0, enqueued: 0, erased: 0 };
 
 export function hasEnded({ status }: Pick<Replay, 'status'>): boolean {
   return status !== 'counting' && status !== 'running';

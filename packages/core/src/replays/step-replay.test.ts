@@ -71,6 +71,9 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
     endpoint,
     endpointStore,
     eventIds: events.map(({ id }) => id),
+    async eraseEvent(index: number) {
+      await eventStore.erasePayload(accountId, events[index]?.id ?? buildEvent().id, 0);
+    },
     replay,
     replayStore,
     replays: createManageReplays({
@@ -119,10 +122,21 @@ it('sends nothing twice when a step is done again that broke off before it was s
   await step();
   const { status, found, enqueued } = (await read()) ?? replayMissing();
   await step();
-  await replayStore.save(replay.id, { status, found, enqueued });
+  await replayStore.save(replay.id, { status, found, enqueued, erased: 0 });
   await finish();
   expect(new Set(sent)).toEqual(new Set(eventIds));
   expect(await read()).toMatchObject({ status: 'done', enqueued: 20 });
+});
+
+it('leaves out what has no payload any more, be it erased before or after it was counted', async () => {
+  const { step, finish, read, sent, eventIds, eraseEvent } = await arrange({}, 3);
+  await eraseEvent(0);
+  await step();
+  expect(await read()).toMatchObject({ found: 2, erased: 1 });
+  await eraseEvent(1);
+  await finish();
+  expect(sent).toEqual([eventIds[2]]);
+  expect(await read()).toMatchObject({ status: 'done', found: 2, enqueued: 1 });
 });
 
 it('only counts when it is a dry run', async () => {
@@ -139,7 +153,9 @@ it('stops when it is cancelled, also when a step is under way that does not know
   await replays.cancel(replay.accountId, replay.id);
   expect(await step()).toEqual({ kind: 'done' });
   expect(sent).toHaveLength(5);
-  expect(await replayStore.save(replay.id, { status: 'running', found: 20, enqueued: 10 })).toBe(false);
+  expect(await replayStore.save(replay.id, { status: 'running', found: 20, enqueued: 10, erased: 0 })).toBe(
+    false,
+  );
   expect(await read()).toMatchObject({ status: 'cancelled', enqueued: 5, finishedAt: 0 });
   await replays.cancel(replay.accountId, replay.id);
   expect(signals.named('replay.ended')).toMatchObject([{ status: 'cancelled' }]);

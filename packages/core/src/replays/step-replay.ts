@@ -59,11 +59,16 @@ export function createStepReplay(deps: StepReplayDeps) {
   async function count(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
     const judged = await chooseEvents(replay, endpoint, COUNTED_AT_ONCE);
     const found = replay.found + chosenOf(judged).length;
+    const erased = replay.erased + judged.filter(({ isErased }) => isErased).length;
     if (judged.length === COUNTED_AT_ONCE) {
-      return await goOn(replay, { status: 'counting', found, cursor: judged.at(-1)?.member }, AT_ONCE);
+      return await goOn(
+        replay,
+        { status: 'counting', found, erased, cursor: judged.at(-1)?.member },
+        AT_ONCE,
+      );
     }
-    if (replay.isDryRun) return await end({ ...replay, found }, 'done');
-    return await goOn(replay, { status: 'running', found, cursor: undefined }, AT_ONCE);
+    if (replay.isDryRun) return await end({ ...replay, found, erased }, 'done');
+    return await goOn(replay, { status: 'running', found, erased, cursor: undefined }, AT_ONCE);
   }
 
   async function send(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
@@ -102,8 +107,11 @@ export type StepReplay = ReturnType<typeof createStepReplay>;
 
 type Change = Partial<Omit<ReplayProgress, 'cursor'>> & { readonly cursor: Mark | undefined };
 
-function progressOf({ status, found, enqueued }: Replay, { cursor, ...change }: Change): ReplayProgress {
-  return { status, found, enqueued, ...change, ...(cursor === undefined ? {} : { cursor }) };
+function progressOf(
+  { status, found, enqueued, erased }: Replay,
+  { cursor, ...change }: Change,
+): ReplayProgress {
+  return { status, found, enqueued, erased, ...change, ...(cursor === undefined ? {} : { cursor }) };
 }
 
 function chosenOf(judged: readonly Judged[]): Mark[] {

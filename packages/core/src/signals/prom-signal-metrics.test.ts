@@ -81,6 +81,7 @@ describe('createPromWorkerMetrics', () => {
     'webhooks_archive_refused_total 0',
     'webhooks_delivery_lag_seconds_sum 0',
     'webhooks_delivery_lag_seconds_count 0',
+    'webhooks_events_dropped_total 0',
   ];
 
   it('counts and times attempts, by outcome', async () => {
@@ -98,6 +99,7 @@ describe('createPromWorkerMetrics', () => {
       'webhooks_archive_refused_total 0',
       'webhooks_delivery_lag_seconds_sum 0',
       'webhooks_delivery_lag_seconds_count 0',
+      'webhooks_events_dropped_total 0',
     ]);
   });
 
@@ -137,6 +139,12 @@ describe('createPromWorkerMetrics', () => {
       'webhooks_events_rejected_total{code="invalid_request"} 1',
       ...NOTHING_YET,
     ]);
+  });
+
+  it('counts events of accounts that are erased', async () => {
+    const dropped = signalSamples['event.dropped'];
+    const samples = await scrape(createPromWorkerMetrics, [dropped, dropped]);
+    expect(samples).toContain('webhooks_events_dropped_total 2');
   });
 
   it('counts deliveries that are held, by reason', async () => {

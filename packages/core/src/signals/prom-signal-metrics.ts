@@ -133,6 +133,11 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
     buckets: LAG_SECONDS,
     registers,
   });
+  const dropped = new Counter({
+    name: 'webhooks_events_dropped_total',
+    help: 'Events that were taken off the queue and dropped, because their account is being erased or was.',
+    registers,
+  });
   return (signal: Signal) => {
     if (signal.name === 'delivery.attempted') {
       attempts.inc({ outcome: signal.outcome });
@@ -164,6 +169,8 @@ export function createPromWorkerMetrics(registry: Registry): SignalListener {
       archiveRefused.inc();
     } else if (signal.name === 'event.rejected') {
       rejected.inc({ code: signal.code });
+    } else if (signal.name === 'event.dropped') {
+      dropped.inc();
     } else if (signal.name === 'job.failed' && signal.isForGood) {
       failed.inc({ queue: signal.queue });
     }

@@ -44,6 +44,15 @@ export type Signal =
       readonly requestId?: string;
     }
   | {
+      /** Its account is being erased, or was. */
+      readonly name: 'event.dropped';
+      readonly jobId: string;
+      readonly accountId: AccountId;
+    }
+  | { readonly name: 'account.erasing'; readonly accountId: AccountId }
+  | { readonly name: 'account.erased'; readonly accountId: AccountId; readonly durationMs: number }
+  | { readonly name: 'event.payload_erased'; readonly accountId: AccountId; readonly eventId: EventId }
+  | {
       readonly name: 'event.rejected';
       readonly jobId: string;
       readonly code: string;

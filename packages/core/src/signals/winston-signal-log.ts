@@ -37,6 +37,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'archive.failed':
     case 'archive.refused':
     case 'event.rejected':
+    case 'event.dropped':
     case 'dead_letter.displaced':
     case 'delivery.blocked':
     case 'delivery.unsent':
@@ -63,6 +64,9 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'request.completed':
     case 'breaker.closed':
     case 'event.accepted':
+    case 'event.payload_erased':
+    case 'account.erasing':
+    case 'account.erased':
     case 'operational_event.raised':
     case 'replay.ended':
     case 'dead_letter.redriven':

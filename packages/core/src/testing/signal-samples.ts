@@ -25,6 +25,10 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'connection.refused': { name: 'connection.refused', reason: 'too_slow', clientAddress: '192.0.2.1' },
   'request.failed': { name: 'request.failed', requestId: 'req_1', error: new Error('no luck') },
   'event.accepted': { name: 'event.accepted', source: 'http', accountId, eventId, type, bytes: 90 },
+  'event.dropped': { name: 'event.dropped', jobId: '17', accountId },
+  'account.erasing': { name: 'account.erasing', accountId },
+  'account.erased': { name: 'account.erased', accountId, durationMs: 12_000 },
+  'event.payload_erased': { name: 'event.payload_erased', accountId, eventId },
   'event.rejected': { name: 'event.rejected', jobId: '17', code: 'invalid_request', reason: 'no type' },
   'operational_event.raised': {
     name: 'operational_event.raised',

@@ -1,0 +1,174 @@
+import { Cluster } from 'ioredis';
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId, EventId } from '../events/event';
+import { decodeParked } from '../gates/parked';
+import { keys } from '../redis/keys';
+import type { RedisClient } from '../redis/redis-connect';
+import { withStorageErrors } from '../redis/redis-errors';
+import { idOfMember } from '../redis/redis-newest-first';
+
+/** How much of an account is left, as far as it has been counted. */
+export interface Remains {
+  readonly endpoints: number;
+  readonly events: number;
+}
+
+/** A list that leads to events, and one of its entries. */
+export interface Lead {
+  readonly eventId: EventId;
+  /** As it stands in the list. */
+  readonly member: string;
+}
+
+/** How far a search through all keys is. */
+export interface SearchPlace {
+  /** Of a Redis Cluster: which of its masters. */
+  readonly node: number;
+  readonly cursor: string;
+}
+
+export interface Found {
+  readonly leads: readonly Lead[];
+  /** Where to go on; `undefined` at the end. */
+  readonly next: SearchPlace | undefined;
+}
+
+// Redis looks at so many keys in a millisecond or less.
+const LOOKED_AT = 1_000;
+
+/**
+ * What is left of an account that is being erased. One list leads to the next: the account's to its endpoints, events and
+ * API keys, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from its end,
+ * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
+ */
+export function createRedisRemainsStore(redis: RedisClient) {
+  const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
+
+  return withStorageErrors({
+    async count(accountId: AccountId): Promise<Remains> {
+      const [endpoints, events] = await Promise.all([
+        redis.zcard(keys.endpointIds(accountId)),
+        redis.zcard(keys.events(accountId)),
+      ]);
+      return { endpoints, events };
+    },
+
+    /** How many of its API keys there were to be removed, at most `limit`. */
+    async removeApiKeys(accountId: AccountId, limit: number): Promise<number> {
+      const listKey = keys.apiKeyIds(accountId);
+      const members = await firstOf(listKey, limit);
+      const ids = members.map(idOfMember);
+      await Promise.all(
+        ids.map((id) => redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id), keys.rateLimit(id))),
+      );
+      if (members.length > 0) await redis.zrem(listKey, ...members);
+      return members.length;
+    },
+
+    /** An endpoint that there is something left of. */
+    async anyEndpoint(accountId: AccountId): Promise<EndpointId | undefined> {
+      const [id] = await firstOf(keys.endpointIds(accountId), 1);
+      return id as EndpointId | undefined;
+    },
+
+    async eventsOf(accountId: AccountId, limit: number): Promise<Lead[]> {
+      return (await firstOf(keys.events(accountId), limit)).map(toLead);
+    },
+
+    async forgetEvents(accountId: AccountId, leads: readonly Lead[]): Promise<void> {
+      await redis.zrem(keys.events(accountId), ...membersOf(leads));
+    },
+
+    /** Those in its list of deliveries, and those that wait at its gate: either may reach back further than the other. */
+    async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
+      const [listed, parked] = await Promise.all([
+        firstOf(keys.deliveries(endpointId), limit),
+        firstOf(keys.parked(endpointId), limit),
+      ]);
+      const ofParked = parked.map((member) => ({ eventId: decodeParked(member).eventId, member }));
+      return [...listed.map(toLead), ...ofParked].slice(0, limit);
+    },
+
+    async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
+      const members = membersOf(leads);
+      await Promise.all([
+        redis.zrem(keys.deliveries(endpointId), ...members),
+        redis.zrem(keys.parked(endpointId), ...members),
+      ]);
+    },
+
+    /** The payload, and what stands for it. */
+    async removePayload(accountId: AccountId, eventId: EventId): Promise<void> {
+      await redis.unlink(keys.event(accountId, eventId), keys.eventClaim(accountId, eventId));
+    },
+
+    async receiversOf(accountId: AccountId, eventId: EventId, limit: number): Promise<EndpointId[]> {
+      const members = await firstOf(keys.eventDeliveries(accountId, eventId), limit);
+      return members as EndpointId[];
+    },
+
+    /** What happened to an event's deliveries. */
+    async removeDeliveries(
+      accountId: AccountId,
+      eventId: EventId,
+      endpointIds: readonly EndpointId[],
+    ): Promise<void> {
+      if (endpointIds.length === 0) return;
+      await Promise.all(endpointIds.map((id) => redis.unlink(keys.delivery(id, eventId))));
+      await redis.zrem(keys.eventDeliveries(accountId, eventId), ...endpointIds);
+    },
+
+    /** How many of its replays there were to be removed, at most `limit`. */
+    async removeReplays(endpointId: EndpointId, limit: number): Promise<number> {
+      const listKey = keys.replays(endpointId);
+      const members = await firstOf(listKey, limit);
+      await Promise.all(members.map((member) => redis.unlink(keys.replay(idOfMember(member)))));
+      if (members.length > 0) await redis.zrem(listKey, ...members);
+      return members.length;
+    },
+
+    /**
+     * Looks at some of all keys there are, whoever's, for what no list leads to: events that are older than the last ones
+     * that lists keep. Answers to requests are removed on the way.
+     */
+    async findStrays(accountId: AccountId, { node, cursor }: SearchPlace): Promise<Found> {
+      const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+      const searched = nodes[node];
+      if (!searched) return { leads: [], next: undefined };
+      const pattern = keys.ofAnyEvent(accountId);
+      const [next, found] = await searched.scan(cursor, 'MATCH', pattern, 'COUNT', LOOKED_AT);
+      const ids = found.map((key) => EVENT_KEY.exec(key)?.[1]);
+      const answers = found.filter((_key, index) => ids[index] === undefined);
+      await Promise.all(answers.map((key) => redis.unlink(key)));
+      return {
+        leads: [...new Set(ids)].filter((id) => id !== undefined).map(toLead),
+        next: next === '0' ? { node: node + 1, cursor: '0' } : { node, cursor: next },
+      };
+    },
+
+    /** What is left of an endpoint once its lists are empty. */
+    async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
+      const { deliveries, replays, parked, claims, permits, turn, breaker, health } = keys;
+      const parts = [deliveries, replays, parked, claims, permits, turn, breaker, health];
+      await redis.unlink(...parts.map((keyOf) => keyOf(endpointId)));
+      await redis.zrem(keys.endpointIds(accountId), endpointId);
+    },
+
+    /** What is left of an account once its lists are empty, but for the account itself. */
+    async removeRest(accountId: AccountId): Promise<void> {
+      await redis.unlink(keys.endpointsVersion(accountId));
+    },
+  });
+}
+
+const EVENT_KEY = /^event[a-z-]*:\{[^/]+\/(.+)\}$/;
+
+export type RemainsStore = ReturnType<typeof createRedisRemainsStore>;
+
+function toLead(member: string): Lead {
+  return { eventId: member as EventId, member };
+}
+
+function membersOf(leads: readonly Lead[]): string[] {
+  return leads.map(({ member }) => member);
+}

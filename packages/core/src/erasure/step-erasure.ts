@@ -1,0 +1,166 @@
+import type { Account } from '../accounts/account';
+import type { AccountStore } from '../accounts/redis-account-store';
+import type { DeliveryParts } from '../deliveries/delivery-id';
+import type { EndpointId } from '../endpoints/endpoint';
+import type { RemoveEndpoints } from '../endpoints/redis-remove-endpoints';
+import type { AccountId, EventId } from '../events/event';
+import type { Clock } from '../runtime/clock';
+import type { Emit } from '../signals/signals';
+import type { Lead, RemainsStore, SearchPlace } from './redis-remains-store';
+
+/** The jobs of deliveries to endpoints that are gone. */
+export interface DeliveryJobs {
+  /** Takes those away that wait for their time, or for nothing; gives the deliveries that are being attempted. */
+  removeDelayed(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]>;
+}
+
+/** Where in the queues the search for an account's jobs has come to. */
+export interface QueuePlace {
+  readonly queue: number;
+  readonly offset: number;
+}
+
+/** Jobs with payload that may stay on their queue for long: events that are put off, dead letters. */
+export interface AccountJobs {
+  /** Looks at some jobs and takes the account's away; gives where to go on, `undefined` at the end. */
+  removeSome(accountId: AccountId, place: QueuePlace): Promise<QueuePlace | undefined>;
+}
+
+/** How far the searches are for what no list leads to: first through the queues, then through all keys. */
+export interface ErasurePlace extends QueuePlace {
+  readonly search?: SearchPlace | undefined;
+}
+
+export interface StepErasureDeps {
+  readonly accountStore: Pick<AccountStore, 'find' | 'remove'>;
+  readonly removeEndpoints: RemoveEndpoints;
+  readonly remainsStore: RemainsStore;
+  readonly deliveryJobs: DeliveryJobs;
+  readonly accountJobs: AccountJobs;
+  /** How long events are kept, and with them what this may have missed. Milliseconds. */
+  readonly retentionMs: number;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** What is to become of the erasure's job. */
+export type ErasureStepResult =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'again'; readonly delayMs: number; readonly place?: ErasurePlace };
+
+const DONE = { kind: 'done' } as const;
+const AT_ONCE = { kind: 'again', delayMs: 0 } as const;
+
+// What one step looks at: at most 20 deliveries of 500 events, or a page of something else.
+const EVENTS_AT_ONCE = 500;
+const DELIVERIES_AT_ONCE = 20;
+const PAGE = 500;
+// An attempt takes seconds; there is nothing to do for it but to wait.
+const BUSY_DELAY_MS = 500;
+
+/**
+ * What began before the account was marked has written by then what it had to write: requests and fan-outs, what a
+ * worker remembers of the account, and health, which is written a second late. Attempts are waited for one by one.
+ */
+const SETTLED_AFTER_MS = 10_000;
+
+/** Removes the next part of an account that is being erased. Each step is short; one that broke off is done again. */
+export function createStepErasure(deps: StepErasureDeps) {
+  const { accountStore, removeEndpoints, remainsStore, deliveryJobs, accountJobs, clock, emit } = deps;
+
+  return async function stepErasure(
+    accountId: AccountId,
+    place: ErasurePlace = { queue: 0, offset: 0 },
+  ): Promise<ErasureStepResult> {
+    const account = await accountStore.find(accountId);
+    if (account?.erasingSince === undefined) return DONE;
+    // What somebody was just making when the account was marked.
+    await removeEndpoints(accountId);
+    if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
+    const events = await removeSomeEvents(accountId);
+    if (events) return events;
+    const unsettledMs = account.erasingSince + SETTLED_AFTER_MS - clock();
+    if (unsettledMs > 0) return { kind: 'again', delayMs: unsettledMs };
+    const endpoint = await removeSomeOfEndpoint(accountId);
+    if (endpoint) return endpoint;
+    const next = place.search ? undefined : await accountJobs.removeSome(accountId, place);
+    if (next) return { ...AT_ONCE, place: next };
+    const stray = await removeStrays(accountId, place);
+    return stray ?? (await finish(account, account.erasingSince));
+  };
+
+  async function removeStrays(
+    accountId: AccountId,
+    place: ErasurePlace,
+  ): Promise<ErasureStepResult | undefined> {
+    const { search = { node: 0, cursor: '0' } } = place;
+    const { leads, next } = await remainsStore.findStrays(accountId, search);
+    if (!next) return undefined;
+    const { gone, isBusy } = await removeEvents(accountId, leads);
+    const isDone = gone.length === leads.length;
+    return { ...again(isBusy && !isDone), place: { ...place, search: isDone ? next : search } };
+  }
+
+  async function removeSomeEvents(accountId: AccountId): Promise<ErasureStepResult | undefined> {
+    const leads = await remainsStore.eventsOf(accountId, EVENTS_AT_ONCE);
+    if (leads.length === 0) return undefined;
+    const { gone, isBusy } = await removeEvents(accountId, leads);
+    if (gone.length > 0) await remainsStore.forgetEvents(accountId, gone);
+    return again(isBusy);
+  }
+
+  async function removeSomeOfEndpoint(accountId: AccountId): Promise<ErasureStepResult | undefined> {
+    const endpointId = await remainsStore.anyEndpoint(accountId);
+    if (endpointId === undefined) return undefined;
+    const leads = await remainsStore.eventsOfEndpoint(endpointId, EVENTS_AT_ONCE);
+    if (leads.length > 0) {
+      const { gone, isBusy } = await removeEvents(accountId, leads, endpointId);
+      if (gone.length > 0) await remainsStore.forgetEventsOfEndpoint(endpointId, gone);
+      return again(isBusy);
+    }
+    if ((await remainsStore.removeReplays(endpointId, PAGE)) > 0) return AT_ONCE;
+    await remainsStore.removeEndpoint(accountId, endpointId);
+    return AT_ONCE;
+  }
+
+  /** Gives those of which nothing is left, and whether it is only for attempts under way that others are not. */
+  async function removeEvents(accountId: AccountId, leads: readonly Lead[], receiver?: EndpointId) {
+    const outcomes = await Promise.all(
+      leads.map(async (lead) => ({ lead, outcome: await removeEvent(accountId, lead.eventId, receiver) })),
+    );
+    const gone = outcomes.filter(({ outcome }) => outcome === 'gone').map(({ lead }) => lead);
+    return { gone, isBusy: gone.length === 0 && outcomes.every(({ outcome }) => outcome === 'busy') };
+  }
+
+  // The payload first: without it and its endpoint, a delivery that begins now ends without a trace. One that has begun
+  // will put its attempt on record.
+  async function removeEvent(
+    accountId: AccountId,
+    eventId: EventId,
+    receiver?: EndpointId,
+  ): Promise<'gone' | 'busy' | 'more'> {
+    await remainsStore.removePayload(accountId, eventId);
+    const receivers = await remainsStore.receiversOf(accountId, eventId, DELIVERIES_AT_ONCE);
+    const endpointIds = [...new Set(receiver === undefined ? receivers : [...receivers, receiver])];
+    const busy = await deliveryJobs.removeDelayed(endpointIds.map((endpointId) => ({ endpointId, eventId })));
+    const isBusy = new Set(busy.map(({ endpointId }) => endpointId));
+    const idle = endpointIds.filter((id) => !isBusy.has(id));
+    await remainsStore.removeDeliveries(accountId, eventId, idle);
+    if (isBusy.size > 0) return 'busy';
+    return receivers.length < DELIVERIES_AT_ONCE ? 'gone' : 'more';
+  }
+
+  async function finish(account: Account, erasingSince: number): Promise<ErasureStepResult> {
+    const now = clock();
+    await remainsStore.removeRest(account.id);
+    await accountStore.remove(account, now, now + deps.retentionMs);
+    emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
+    return DONE;
+  }
+}
+
+export type StepErasure = ReturnType<typeof createStepErasure>;
+
+function again(isBusy: boolean) {
+  return { kind: 'again', delayMs: isBusy ? BUSY_DELAY_MS : 0 } as const;
+}

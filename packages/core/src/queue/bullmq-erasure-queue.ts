@@ -1,0 +1,24 @@
+import type { ErasureQueue } from '../erasure/erase-account';
+import type { AccountId } from '../events/event';
+import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
+import { type ErasureJob, erasureJobId } from './erasure-job';
+import type { QueueConnection } from './queue-connection';
+import { ERASURES_QUEUE } from './queue-names';
+
+/** The end of the queue of erasures where they are asked for. */
+export class BullmqErasureQueue implements ErasureQueue {
+  readonly #queue: BullmqOnDemandQueue;
+
+  constructor(connection: QueueConnection) {
+    this.#queue = new BullmqOnDemandQueue(ERASURES_QUEUE, connection);
+  }
+
+  async add(id: AccountId): Promise<void> {
+    const data: ErasureJob = { account_id: id };
+    await this.#queue.add({ name: 'erase', data, opts: { jobId: erasureJobId(id) } });
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+  }
+}

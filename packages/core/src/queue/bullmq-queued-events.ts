@@ -1,0 +1,72 @@
+import { QueueKeys } from 'bullmq';
+import { z } from 'zod';
+import { eventTypeNameSchema } from '../events/custom-event-type';
+import type { QueuedEvents } from '../events/erase-payload';
+import type { AccountId, EventId } from '../events/event';
+import type { EventHead } from '../events/redis-event-store';
+import { storageUnavailable } from '../redis/redis-errors';
+import { type AcceptedEventJob, acceptedEventSchema, eventJobId, publishedEventSchema } from './event-job';
+import type { QueueConnection } from './queue-connection';
+import { EVENTS_QUEUE } from './queue-names';
+
+// KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
+const REPLACE_DATA = `
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end`;
+
+/** Looks into the events queue for events by their ids. A producer's event that has another job id is not found there. */
+export class BullmqQueuedEvents implements QueuedEvents {
+  readonly #queueKeys: QueueKeys;
+
+  constructor(private readonly connection: QueueConnection) {
+    this.#queueKeys = new QueueKeys(connection.prefix);
+  }
+
+  async find(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
+    const job = await this.#reach(
+      (redis, key) => redis.hmget(key, 'name', 'timestamp', 'data'),
+      accountId,
+      id,
+    );
+    return headOf(job, accountId, id);
+  }
+
+  async empty(accountId: AccountId, id: EventId, { acceptedAt }: EventHead): Promise<void> {
+    const data: AcceptedEventJob = {
+      account_id: accountId,
+      id,
+      body: '',
+      accepted_at: acceptedAt,
+      webhook_ids: [],
+    };
+    await this.#reach((redis, key) => redis.eval(REPLACE_DATA, 1, key, JSON.stringify(data)), accountId, id);
+  }
+
+  async #reach<T>(
+    command: (redis: QueueConnection['redis'], key: string) => Promise<T>,
+    accountId: AccountId,
+    id: EventId,
+  ): Promise<T> {
+    try {
+      return await command(
+        this.connection.redis,
+        this.#queueKeys.toKey(EVENTS_QUEUE, eventJobId(accountId, id)),
+      );
+    } catch (error) {
+      throw storageUnavailable(error);
+    }
+  }
+}
+
+const jobSchema = z.tuple([eventTypeNameSchema, z.coerce.number(), z.string()]);
+
+// What a producer has pushed was not checked by anybody yet; what is no event will be refused, and is none here either.
+function headOf(stored: unknown, accountId: AccountId, id: EventId): EventHead | undefined {
+  const job = jobSchema.safeParse(stored);
+  if (!job.success) return undefined;
+  const [type, timestamp, text] = job.data;
+  const data: unknown = JSON.parse(text);
+  const parsed = z.union([acceptedEventSchema, publishedEventSchema]).safeParse(data);
+  if (!parsed.success || parsed.data.account_id !== accountId || parsed.data.id !== id) return undefined;
+  const acceptedAt = 'accepted_at' in parsed.data ? parsed.data.accepted_at : timestamp;
+  return { type, acceptedAt, isAimed: parsed.data.webhook_ids !== undefined };
+}

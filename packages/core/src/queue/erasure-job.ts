@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { type AccountId, accountIdSchema } from '../events/event';
+
+/** Erases an account. */
+export const erasureJobSchema = z.object({
+  account_id: accountIdSchema,
+  /** How far it is with what no list leads to. */
+  place: z
+    .object({
+      queue: z.number(),
+      offset: z.number(),
+      search: z.object({ node: z.number(), cursor: z.string() }).optional(),
+    })
+    .optional(),
+});
+export type ErasureJob = z.input<typeof erasureJobSchema>;
+
+/** One for each account. An account's id may be a bare integer, which BullMQ does not take. */
+export function erasureJobId(accountId: AccountId): string {
+  return `account.${accountId}`;
+}
