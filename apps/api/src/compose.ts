@@ -1,79 +1,24 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { setTimeout as wait } from 'node:timers/promises';
-import { createActFor } from '@webhooks/core/accounts/act-for';
 import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
-import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
 import { ensureBootstrapKey } from '@webhooks/core/api-keys/ensure-bootstrap-key';
 import { createLimitAuthFailures } from '@webhooks/core/api-keys/limit-auth-failures';
-import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
-import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createNoteUse } from '@webhooks/core/api-keys/note-use';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
-import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
-import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
-import { createExportAttempts } from '@webhooks/core/deliveries/export-attempts';
-import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
-import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
-import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
-import { createResend } from '@webhooks/core/deliveries/resend';
-import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
-import { createDisable } from '@webhooks/core/endpoints/disable';
-import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
-import { createReadHealth } from '@webhooks/core/endpoints/read-health';
-import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
-import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
-import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
-import { newSecret } from '@webhooks/core/endpoints/secret';
-import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
-import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
-import { createEraseAccount } from '@webhooks/core/erasure/erase-account';
-import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
-import { createAcceptEvents } from '@webhooks/core/events/accept-events';
-import { createErasePayload } from '@webhooks/core/events/erase-payload';
-import { createEventTypes } from '@webhooks/core/events/event-types';
-import { createReadEvents } from '@webhooks/core/events/read-events';
-import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
-import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
-import { createValidateEvent } from '@webhooks/core/events/validate-event';
-import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
-import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
-import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
-import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
-import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
-import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
-import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
-import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
-import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
-import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
-import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
-import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
-import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
-import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
-import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
-import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
-import { createManageReplays } from '@webhooks/core/replays/manage-replays';
-import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { repeatUntilDone } from '@webhooks/core/runtime/repeat-until-done';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
-import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
 import { createPromApiMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { createApp } from './app';
+import { composeApp } from './compose-app';
 import type { ApiConfig } from './config';
 import { createHttpServer } from './http/http-server';
-import { createRoutes } from './routes/index';
 
 export interface Api {
   readonly emit: Emit;
@@ -83,10 +28,7 @@ export interface Api {
   readonly parts: readonly Stoppable[];
 }
 
-// The body of a request holds the event and a little around it: white space, the names of the members.
-const ENVELOPE_BYTES = 4 * 1024;
-
-/** Builds and starts the API: the only place where its parts are made and wired. */
+/** Builds and starts the API. Its parts are made and wired here and in `compose-app.ts`, nowhere else. */
 export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -99,62 +41,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const queueRedis = connectRedis({ ...connection, name: 'api-queue' });
 
   const apiKeyStore = createRedisApiKeyStore(storeRedis);
-  const endpointStore = createRedisEndpointStore(
-    storeRedis,
-    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
-  );
-  const accountStore = createRedisAccountStore(storeRedis);
-  const eventTypeStore = createRedisEventTypeStore(storeRedis);
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
-  const deliveryStore = createRedisDeliveryStore(storeRedis, {
-    ageMs: config.RETENTION,
-    count: config.RETENTION_COUNT,
-  });
-  const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
-  const breakerStore = createRedisBreakerStore(storeRedis);
-  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
-  const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
-  const eventQueue = new BullmqEventQueue(queues);
-  const subscriptions = createSubscriptions(endpointStore);
-  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
-  const wakeQueue = new BullmqWakeQueue(queues, clock);
-  const resendQueue = new BullmqResendQueue(queues);
-  const replayQueue = new BullmqReplayQueue(queues);
-  const erasureQueue = new BullmqErasureQueue(queues);
-  const remainsStore = createRedisRemainsStore(storeRedis);
-  const replayStore = createRedisReplayStore(storeRedis, config.RETENTION);
-  const turnStore = createRedisTurnStore(storeRedis);
-  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
-
-  const endpoints = createManageEndpoints({
-    endpointStore,
-    deliveryStore,
-    healthStore,
-    breakerStore,
-    turnStore,
-    requireKnownFilters: createRequireKnownFilters(eventTypeStore),
-    removeGate: createRedisRemoveGate(storeRedis),
-    wakeQueue,
-    newId,
-    newSecret,
-    maxEndpoints: config.MAX_WEBHOOKS,
-    clock,
-    disable: createDisable({ endpointStore, clock, emit }),
-    raise: operationalEvents.raise,
-  });
-  const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore });
-  const acceptEvents = createAcceptEvents({
-    eventQueue,
-    eventStore,
-    eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
-    resolveEndpoints: createResolveEndpoints(endpointStore),
-    emit,
-    validateEvent: createValidateEvent({ eventTypeStore, maxBytes: config.MAX_EVENT_BYTES }),
-  });
-  const eventTypes = createEventTypes({ eventTypeStore, clock });
-
   const bootstrap = repeatUntilDone(async () => {
-    await ensureDefaultAccount(accountStore, clock);
+    await ensureDefaultAccount(createRedisAccountStore(storeRedis), clock);
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
   });
@@ -166,92 +54,26 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     noteUse: createNoteUse(apiKeyStore, clock),
     clock,
   });
-  const { RATE_LIMIT, AUTH_FAILURE_LIMIT } = config;
+  const { AUTH_FAILURE_LIMIT } = config;
 
-  const app = createApp({
-    routes: createRoutes({
-      endpoints,
-      readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
-      deliveries,
-      exportAttempts: createExportAttempts({ endpointStore, eventStore, deliveryStore, parkedStore }),
-      events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
-      redeliver: createRedeliver({
-        deliveries,
-        eventStore,
-        ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
-        bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
-      }),
-      replays: createManageReplays({
-        endpointStore,
-        replayStore,
-        replayQueue,
-        clock,
-        emit,
-      }),
-      acceptEvents,
-      erasePayload: createErasePayload({
-        eventStore,
-        deliveryStore,
-        queuedEvents: new BullmqQueuedEvents(queues),
-        wait,
-        clock,
-        emit,
-      }),
-      testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
-      urlRules: {
-        allowHttp: config.ALLOW_HTTP_URLS,
-        allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
-        classifyAddress: createClassifyAddress({
-          allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
-          deniedCidrs: config.DELIVERY_DENIED_CIDRS,
-        }),
-      },
-      apiKeys: createManageApiKeys({ apiKeyStore, accountStore, newKey: () => newApiKey(newId), clock }),
-      accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
-      eraseAccount: createEraseAccount({
-        accountStore,
-        removeEndpoints: createRedisRemoveEndpoints(storeRedis),
-        remainsStore,
-        erasureQueue,
-        clock,
-        emit,
-      }),
-      eventTypes,
-      deadLetters: createManageDeadLetters({
-        deadLetterStore,
-        cancelDelivery: createCancelDelivery({ deliveryStore, turnStore, wakeQueue, clock, emit }),
-        cancelReplay: createCancelReplay({ replayStore, clock, emit }),
-        emit,
-      }),
-      clock,
-    }),
+  const app = composeApp({
+    config,
+    storeRedis,
+    queues: { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) },
+    authenticate: AUTH_FAILURE_LIMIT
+      ? createLimitAuthFailures({ authenticate, allowance: AUTH_FAILURE_LIMIT, clock })
+      : authenticate,
     probes: {
       registry,
       isReady: async () =>
         bootstrap.isDone() && (await Promise.all([isStoreReachable(), isQueueReachable()])).every(Boolean),
     },
-    authenticate: AUTH_FAILURE_LIMIT
-      ? createLimitAuthFailures({ authenticate, allowance: AUTH_FAILURE_LIMIT, clock })
-      : authenticate,
-    actFor: createActFor(accountStore),
-    idempotencyStore: createRedisIdempotencyStore(storeRedis),
-    rateLimit: RATE_LIMIT && {
-      allowance: RATE_LIMIT,
-      limitRate: createLimitRate({
-        allowanceStore: createRedisAllowanceStore(storeRedis, RATE_LIMIT),
-        allowance: RATE_LIMIT,
-        clock,
-      }),
-    },
-    trustProxy: config.TRUST_PROXY,
-    hasDocs: config.DOCS_ENABLED,
-    maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,
     emit,
   });
   const server = await listen(
-    createHttpServer(app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
+    createHttpServer(app.app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,
   );
 
@@ -261,16 +83,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     parts: [
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
-      { name: 'operational events', stop: () => operationalEvents.stop() },
-      {
-        name: 'queues',
-        stop: async () =>
-          void (await Promise.all(
-            [eventQueue, wakeQueue, resendQueue, replayQueue, erasureQueue, deadLetterStore].map((queue) =>
-              queue.close(),
-            ),
-          )),
-      },
+      ...app.parts,
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },
       { name: 'store connection', stop: async () => storeRedis.disconnect() },
     ],

@@ -1,0 +1,240 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { createActFor } from '@webhooks/core/accounts/act-for';
+import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
+import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
+import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
+import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
+import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
+import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
+import { createExportAttempts } from '@webhooks/core/deliveries/export-attempts';
+import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
+import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createResend } from '@webhooks/core/deliveries/resend';
+import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
+import { createDisable } from '@webhooks/core/endpoints/disable';
+import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import { createReadHealth } from '@webhooks/core/endpoints/read-health';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
+import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
+import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
+import { newSecret } from '@webhooks/core/endpoints/secret';
+import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
+import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import { createEraseAccount } from '@webhooks/core/erasure/erase-account';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
+import { createAcceptEvents } from '@webhooks/core/events/accept-events';
+import { createErasePayload } from '@webhooks/core/events/erase-payload';
+import { createEventTypes } from '@webhooks/core/events/event-types';
+import { createReadEvents } from '@webhooks/core/events/read-events';
+import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
+import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
+import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
+import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
+import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
+import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
+import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
+import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
+import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
+import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
+import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
+import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
+import type { RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
+import { createManageReplays } from '@webhooks/core/replays/manage-replays';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
+import type { Clock } from '@webhooks/core/runtime/clock';
+import type { NewId } from '@webhooks/core/runtime/ids';
+import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
+import type { Emit } from '@webhooks/core/signals/signals';
+import { createApp } from './app';
+import type { ApiConfig } from './config';
+import type { ProbeOptions } from './http/probes';
+import { createRoutes } from './routes/index';
+
+export interface AppContext {
+  readonly config: ApiConfig;
+  readonly storeRedis: RedisClient;
+  readonly queues: QueueConnection;
+  readonly authenticate: AuthenticateClient;
+  readonly probes: ProbeOptions;
+  readonly newId: NewId;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+// The body of a request holds the event and a little around it: white space, the names of the members.
+const ENVELOPE_BYTES = 4 * 1024;
+
+/** Builds what the API can do, over connections that stand; `parts` are in the order in which they are to be stopped. */
+export function composeApp({
+  config,
+  storeRedis,
+  queues,
+  authenticate,
+  probes,
+  newId,
+  clock,
+  emit,
+}: AppContext) {
+  const apiKeyStore = createRedisApiKeyStore(storeRedis);
+  const endpointStore = createRedisEndpointStore(
+    storeRedis,
+    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+  );
+  const accountStore = createRedisAccountStore(storeRedis);
+  const eventTypeStore = createRedisEventTypeStore(storeRedis);
+  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
+  const deliveryStore = createRedisDeliveryStore(storeRedis, {
+    ageMs: config.RETENTION,
+    count: config.RETENTION_COUNT,
+  });
+  const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
+  const breakerStore = createRedisBreakerStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
+  const eventQueue = new BullmqEventQueue(queues);
+  const subscriptions = createSubscriptions(endpointStore);
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
+  const wakeQueue = new BullmqWakeQueue(queues, clock);
+  const resendQueue = new BullmqResendQueue(queues);
+  const replayQueue = new BullmqReplayQueue(queues);
+  const erasureQueue = new BullmqErasureQueue(queues);
+  const remainsStore = createRedisRemainsStore(storeRedis);
+  const replayStore = createRedisReplayStore(storeRedis, config.RETENTION);
+  const turnStore = createRedisTurnStore(storeRedis);
+  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
+
+  const endpoints = createManageEndpoints({
+    endpointStore,
+    deliveryStore,
+    healthStore,
+    breakerStore,
+    turnStore,
+    requireKnownFilters: createRequireKnownFilters(eventTypeStore),
+    removeGate: createRedisRemoveGate(storeRedis),
+    wakeQueue,
+    newId,
+    newSecret,
+    maxEndpoints: config.MAX_WEBHOOKS,
+    clock,
+    disable: createDisable({ endpointStore, clock, emit }),
+    raise: operationalEvents.raise,
+  });
+  const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore });
+  const acceptEvents = createAcceptEvents({
+    eventQueue,
+    eventStore,
+    eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
+    resolveEndpoints: createResolveEndpoints(endpointStore),
+    emit,
+    validateEvent: createValidateEvent({ eventTypeStore, maxBytes: config.MAX_EVENT_BYTES }),
+  });
+  const eventTypes = createEventTypes({ eventTypeStore, clock });
+
+  const { RATE_LIMIT } = config;
+
+  const app = createApp({
+    routes: createRoutes({
+      endpoints,
+      readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
+      deliveries,
+      exportAttempts: createExportAttempts({ endpointStore, eventStore, deliveryStore, parkedStore }),
+      events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
+      redeliver: createRedeliver({
+        deliveries,
+        eventStore,
+        ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+        bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
+      }),
+      replays: createManageReplays({
+        endpointStore,
+        replayStore,
+        replayQueue,
+        clock,
+        emit,
+      }),
+      acceptEvents,
+      erasePayload: createErasePayload({
+        eventStore,
+        deliveryStore,
+        queuedEvents: new BullmqQueuedEvents(queues),
+        wait,
+        clock,
+        emit,
+      }),
+      testEndpoint: createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }),
+      urlRules: {
+        allowHttp: config.ALLOW_HTTP_URLS,
+        allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
+        classifyAddress: createClassifyAddress({
+          allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
+          deniedCidrs: config.DELIVERY_DENIED_CIDRS,
+        }),
+      },
+      apiKeys: createManageApiKeys({ apiKeyStore, accountStore, newKey: () => newApiKey(newId), clock }),
+      accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
+      eraseAccount: createEraseAccount({
+        accountStore,
+        removeEndpoints: createRedisRemoveEndpoints(storeRedis),
+        remainsStore,
+        erasureQueue,
+        clock,
+        emit,
+      }),
+      eventTypes,
+      deadLetters: createManageDeadLetters({
+        deadLetterStore,
+        cancelDelivery: createCancelDelivery({ deliveryStore, turnStore, wakeQueue, clock, emit }),
+        cancelReplay: createCancelReplay({ replayStore, clock, emit }),
+        emit,
+      }),
+      clock,
+    }),
+    probes,
+    authenticate,
+    actFor: createActFor(accountStore),
+    idempotencyStore: createRedisIdempotencyStore(storeRedis),
+    rateLimit: RATE_LIMIT && {
+      allowance: RATE_LIMIT,
+      limitRate: createLimitRate({
+        allowanceStore: createRedisAllowanceStore(storeRedis, RATE_LIMIT),
+        allowance: RATE_LIMIT,
+        clock,
+      }),
+    },
+    trustProxy: config.TRUST_PROXY,
+    hasDocs: config.DOCS_ENABLED,
+    maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
+    newId,
+    clock,
+    emit,
+  });
+
+  const parts: readonly Stoppable[] = [
+    { name: 'operational events', stop: () => operationalEvents.stop() },
+    {
+      name: 'queues',
+      stop: async () =>
+        void (await Promise.all(
+          [eventQueue, wakeQueue, resendQueue, replayQueue, erasureQueue, deadLetterStore].map((queue) =>
+            queue.close(),
+          ),
+        )),
+    },
+  ];
+  return { app, parts };
+}
