@@ -44,6 +44,16 @@ async function publishMany(count: number): Promise<readonly string[]> {
   return body.data.map(({ id }) => id);
 }
 
+/** Onto the queue, with nothing but BullMQ. */
+async function push(type: string, id: string): Promise<void> {
+  const [first = ''] = cluster.url.slice('redis+cluster://'.length).split(',');
+  const connection = new Cluster([`redis://${first}`]);
+  const events = new Queue('events', { connection, prefix: '{bull}' });
+  await events.add(type, { account_id: 'default', id, type, data: BRIEF.data });
+  await events.close();
+  connection.disconnect();
+}
+
 const eventIds = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
 
 it('delivers to endpoints of every kind, with data on all nodes', async () => {
@@ -65,14 +75,9 @@ it('delivers to endpoints of every kind, with data on all nodes', async () => {
 
 it('takes what a producer pushes onto the queue there, under the prefix for Clusters', async () => {
   const webhookId = await register();
-  const [first = ''] = cluster.url.slice('redis+cluster://'.length).split(',');
-  const connection = new Cluster([`redis://${first}`]);
-  const events = new Queue('events', { connection, prefix: '{bull}' });
-  await events.add(BRIEF.type, { account_id: 'default', id: 'order-1', ...BRIEF });
+  await push(BRIEF.type, 'order-1');
   await stack.client.waitForStatus(webhookId, 'order-1', 'delivered');
   expect(eventIds()).toEqual(['order-1']);
-  await events.close();
-  connection.disconnect();
 });
 
 it('tries again, holds at a gate, sends again and replays', async () => {
@@ -101,6 +106,50 @@ it('does what was asked for twice under one Idempotency-Key once', async () => {
     await stack.client.expect<{ id: string }>(202, 'POST', '/v1/events', QUICK_WIN, key),
   ];
   expect(again.body).toEqual(first.body);
+});
+
+it('lists dead letters of all queues, and puts them back', async () => {
+  await push('brief.imagined', 'order-2');
+  const list = () =>
+    stack.client.expect<{ data: { id: string; reason: string }[] }>(200, 'GET', '/v1/dead-letters');
+  const [letter] = await until(async () => {
+    const { data } = (await list()).body;
+    return data.length === 1 ? data : undefined;
+  });
+  expect(letter?.reason).toContain('brief.imagined');
+  await stack.client.expect(202, 'POST', `/v1/dead-letters/${letter?.id}/redrive`);
+  const again = await until(async () => (await list()).body.data.find(({ id }) => id !== letter?.id));
+  await stack.client.expect(204, 'DELETE', `/v1/dead-letters/${again.id}`);
+  expect((await list()).body.data).toEqual([]);
+});
+
+it('exports attempts, and erases an event', async () => {
+  const webhookId = await register();
+  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await stack.client.waitForStatus(webhookId, eventId, 'delivered');
+  await stack.client.expect(204, 'DELETE', `/v1/events/${eventId}/payload`);
+  const exported = await stack.client.fetch(`/v1/deliveries/export?webhook_id=${webhookId}`);
+  expect(JSON.parse(await exported.text())).toMatchObject({
+    event_id: eventId,
+    attempt: { outcome: 'delivered' },
+  });
+  const { body } = await stack.client.expect<{ data: unknown }>(200, 'GET', `/v1/events/${eventId}`);
+  expect(body.data).toBeNull();
+});
+
+it('erases an account with all that it owns', async () => {
+  await stack.client.expect(201, 'POST', '/v1/accounts', { id: 'acme', name: 'Acme' });
+  const asAcme = { 'x-account-id': 'acme' };
+  const webhook = { url: receiver.url, events: ['*'] };
+  await stack.client.expect(201, 'POST', '/v1/webhooks', webhook, asAcme);
+  await stack.client.expect(202, 'POST', '/v1/events', QUICK_WIN, asAcme);
+  await receiver.waitFor(1);
+  await stack.client.expect(202, 'DELETE', '/v1/accounts/acme');
+  const gone = await until(async () => {
+    const { status } = await stack.client.request('GET', '/v1/accounts/acme');
+    return status === 200 ? undefined : status;
+  });
+  expect(gone).toBe(404);
 });
 
 // A command across hash tags fails, and is in the log of the process that sent it.
