@@ -5,6 +5,7 @@ import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { Redis } from 'ioredis';
 import { openWorker } from './bullmq-open-worker';
+import { RetryLater } from './retry-later';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -49,6 +50,17 @@ it('says of a job that is run again that it did not fail for good', async () => 
   start();
   expect(await signals.first('job.failed')).toMatchObject({ isForGood: false });
   expect(await queue.getFailedCount()).toBe(0);
+});
+
+it('runs a job again when it asks for that, though nothing of it is stored with the job', async () => {
+  const { queue, start } = await startWorker(async () => {
+    throw new RetryLater(60_000, 'http_5xx');
+  });
+  await queue.add('d', {}, { attempts: 2 });
+  start();
+  while ((await queue.getDelayedCount()) === 0);
+  const [job] = await queue.getDelayed();
+  expect(job?.delay).toBe(60_000);
 });
 
 it('fails a job whose data is not JSON at once, as it is, and goes on with the next one', async () => {

@@ -53,10 +53,14 @@ export function openWorker<Data>(
   return worker;
 }
 
-/** Sees to it that a job that fails for good is kept, whatever it is like. */
+// A type that BullMQ doesn't have leads to the `backoffStrategy`.
+const OUR_BACKOFF = { type: 'custom' };
+
+/** Gives jobs what need not be stored with each, and sees to it that one that fails for good is kept, whatever it is like. */
 class KeepingWorker<Data> extends Worker<Data> {
   protected override createJob(json: JobJson, jobId: string): Job<Data> {
     const job = this.#read(json, jobId);
+    job.opts.backoff ??= OUR_BACKOFF;
     // Producers set this for queues of their own; here it would take away what nobody has seen.
     if (job.opts.removeOnFail !== undefined) delete job.opts.removeOnFail;
     return job;

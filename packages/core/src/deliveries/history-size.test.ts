@@ -44,7 +44,7 @@ async function fanOut(dataLength: number) {
   const [eventId] = ids;
   if (eventId === undefined) throw new Error('arranged otherwise');
   const place = (await bytesOf(keys.deliveries(endpointId))) / COUNT;
-  const receivers = await bytesOf(keys.eventDeliveries(accountId, eventId));
+  const receivers = await bytesOf(keys.receivers(accountId, eventId));
   return { accountId, endpointId, eventId, ids, deliveries, bytes: place + receivers };
 }
 

@@ -91,8 +91,8 @@ it('has an attempt on its way to the archive before it is on record', async () =
   for (const number of [1, 2]) {
     await recordAttempt({ run, event }, buildAcceptedAttempt({ number }), { kind: 'delivered' });
   }
-  const writes = commands.filter((command) => ['xadd', 'set', 'append'].includes(command));
-  expect(writes).toEqual(['xadd', 'set', 'xadd', 'set', 'append']);
+  const writes = commands.filter((command) => ['xadd', 'set', 'eval'].includes(command));
+  expect(writes).toEqual(['xadd', 'set', 'xadd', 'set', 'eval']);
 });
 
 it('hands on nothing when there is no archive', async () => {

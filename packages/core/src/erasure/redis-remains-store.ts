@@ -103,7 +103,7 @@ export function createRedisRemainsStore(redis: RedisClient) {
     },
 
     async receiversOf(accountId: AccountId, eventId: EventId, limit: number): Promise<EndpointId[]> {
-      const members = await firstOf(keys.eventDeliveries(accountId, eventId), limit);
+      const members = await firstOf(keys.receivers(accountId, eventId), limit);
       return members as EndpointId[];
     },
 
@@ -115,7 +115,7 @@ export function createRedisRemainsStore(redis: RedisClient) {
     ): Promise<void> {
       if (endpointIds.length === 0) return;
       await Promise.all(endpointIds.map((id) => redis.unlink(keys.delivery(id, eventId))));
-      await redis.zrem(keys.eventDeliveries(accountId, eventId), ...endpointIds);
+      await redis.zrem(keys.receivers(accountId, eventId), ...endpointIds);
     },
 
     /** How many of its replays there were to be removed, at most `limit`. */

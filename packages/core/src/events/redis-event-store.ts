@@ -137,7 +137,7 @@ export function createRedisEventStore(
 
     /** Adding an endpoint again changes nothing. */
     async addReceivers(accountId: AccountId, id: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
-      const key = keys.eventDeliveries(accountId, id);
+      const key = keys.receivers(accountId, id);
       // By their ids alone: so they are small, and a page can go on where the one before ended.
       const members = endpointIds.flatMap((endpointId) => ['0', endpointId]);
       await Promise.all([redis.zadd(key, ...members), redis.pexpire(key, retentionMs)]);
@@ -150,7 +150,7 @@ export function createRedisEventStore(
       limit: number,
       before?: EndpointId,
     ): Promise<ReceiverPage> {
-      const page = await readNewestFirst(redis, keys.eventDeliveries(accountId, id), limit, before);
+      const page = await readNewestFirst(redis, keys.receivers(accountId, id), limit, before);
       return page as ReceiverPage;
     },
   });

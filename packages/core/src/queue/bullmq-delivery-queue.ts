@@ -13,11 +13,11 @@ import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from './queue-names';
 
 // The retry policy decides when a delivery is at its end; BullMQ only has to be far from deciding it first.
-const MORE_ATTEMPTS_THAN_ANY_SCHEDULE = 9_999;
+const MORE_ATTEMPTS_THAN_ANY_SCHEDULE = 10_000;
 
-// Each of these is stored with each job, so there are no more than needed, and short: what is the same for every job
-// (removal, the backoff itself) is the worker's setting. A type that BullMQ doesn't know leads to its `backoffStrategy`.
-const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE, backoff: { type: 'r' } };
+// Each option is stored with each job, so there are no more than needed: what is the same for every job (its removal, its
+// backoff) is the worker's setting.
+const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE };
 
 /** Shortest names for what each pending delivery repeats: the job's id says the rest. */
 const JOB_NAME = 'd';

@@ -20,7 +20,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
  * | `{event-types}` | hash | name → an event type that an operator added | for ever |
  * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
- * | `event-deliveries:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
+ * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
  * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
@@ -55,7 +55,7 @@ export const keys = {
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   eventTypes: () => '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
-  eventDeliveries: (account: AccountId, event: EventId) => `event-deliveries:{${account}/${event}}`,
+  receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
