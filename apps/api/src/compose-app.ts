@@ -120,6 +120,7 @@ export function composeApp({
 
   const endpoints = createManageEndpoints({
     endpointStore,
+    accountStore,
     deliveryStore,
     healthStore,
     breakerStore,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createDisable } from '@webhooks/core/endpoints/disable';
@@ -31,6 +32,7 @@ export const serviceContender: Contender = {
     const connection = { url: redisUrl, role: 'working', emit: () => {} } as const;
     const storeRedis = connectRedis({ ...connection, name: 'bench-store' });
     const queueRedis = connectRedis({ ...connection, name: 'bench-queue' });
+    const accountStore = createRedisAccountStore(storeRedis);
     const endpointStore = createRedisEndpointStore(storeRedis, testSealer);
     const deliveryStore = createRedisDeliveryStore(storeRedis, RETENTION);
     const deliveryQueue = new BullmqDeliveryQueue({ redis: queueRedis, prefix: queuePrefix(redisUrl) });
@@ -44,6 +46,7 @@ export const serviceContender: Contender = {
       requireKnownFilters: async () => {},
       wakeQueue: { wake: async () => {} },
       endpointStore,
+      accountStore,
       deliveryStore,
       newId,
       newSecret,
@@ -55,6 +58,7 @@ export const serviceContender: Contender = {
     const subscribers = new Map<AccountId, Subscriber>();
     for (let i = 0; i < ENDPOINTS; i += 1) {
       const accountId = accountOf(i);
+      await accountStore.create({ id: accountId, createdAt: systemClock() });
       subscribers.set(accountId, await endpoints.create(accountId, { url: receiverUrl, events: ['*'] }));
     }
     const fanOutEvent = createFanOutEvent({

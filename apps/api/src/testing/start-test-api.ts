@@ -1,3 +1,4 @@
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import type { ApiKey } from '@webhooks/core/api-keys/api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import type { Environment } from '@webhooks/core/config/environment';
@@ -27,6 +28,7 @@ export interface TestApi {
 /** The whole API on a port of its own, with a database of its own. Resolves when it is ready. */
 export async function startTestApi(environment: Environment = {}): Promise<TestApi> {
   const redis = await openTestRedis();
+  const accountStore = createRedisAccountStore(redis.client);
   const apiKeyStore = createRedisApiKeyStore(redis.client);
   const api = await startApi({ REDIS_URL: redis.url, ...environment });
   await untilReady(api.url);
@@ -35,6 +37,7 @@ export async function startTestApi(environment: Environment = {}): Promise<TestA
     redis,
     async issueKey(change) {
       const { key, record } = buildApiKey(change);
+      await accountStore.create({ id: record.accountId, createdAt: record.createdAt });
       await apiKeyStore.save(record);
       return { key, accountId: record.accountId };
     },

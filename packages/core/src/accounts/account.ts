@@ -18,3 +18,8 @@ export const accountSchema = z.object({
   erasingSince: z.number().optional(),
 });
 export type Account = Readonly<z.infer<typeof accountSchema>>;
+
+/** One that is being erased is there no more, for all but its erasure. */
+export function isThere(account: Account | undefined): account is Account {
+  return account !== undefined && account.erasingSince === undefined;
+}

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../api-keys/api-key';
 import { accountIdSchema } from '../events/event';
+import { isThere } from './account';
 import { accountNotFound } from './manage-accounts';
 import type { AccountStore } from './redis-account-store';
 import { requireOperator } from './require-operator';
@@ -17,7 +18,7 @@ export function createActFor(accountStore: Pick<AccountStore, 'find'>) {
     requireOperator(apiKey);
     const id = accountIdSchema.safeParse(account).data;
     const found = id === undefined ? undefined : await accountStore.find(id);
-    if (id === undefined || !found || found.erasingSince !== undefined) throw accountNotFound();
+    if (id === undefined || !isThere(found)) throw accountNotFound();
     return { ...apiKey, accountId: id };
   };
 }

@@ -1,4 +1,4 @@
-import { createRedisAccountStore } from '../accounts/redis-account-store';
+import { type AccountStore, createRedisAccountStore } from '../accounts/redis-account-store';
 import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
@@ -13,22 +13,30 @@ const newId = createNewId(clock);
 
 let redis: TestRedis;
 let apiKeyStore: ApiKeyStore;
+let accountStore: AccountStore;
 let apiKeys: ManageApiKeys;
 beforeAll(async () => {
   redis = await openTestRedis();
   apiKeyStore = createRedisApiKeyStore(redis.client);
+  accountStore = createRedisAccountStore(redis.client);
   apiKeys = createManageApiKeys({
     apiKeyStore,
-    accountStore: createRedisAccountStore(redis.client),
+    accountStore,
     newKey: () => newApiKey(newId),
     clock,
   });
 });
 afterAll(() => redis.close());
 
+async function createAccount() {
+  const id = uniqueAccountId();
+  await accountStore.create({ id, createdAt: NOW });
+  return id;
+}
+
 describe('issue', () => {
   it('gives a key that is good for what it was issued for, and whose record does not hold it', async () => {
-    const accountId = uniqueAccountId();
+    const accountId = await createAccount();
     const { key, apiKey } = await apiKeys.issue(accountId, {
       name: 'ci',
       scopes: ['events:write'],
@@ -50,7 +58,7 @@ describe('issue', () => {
 
 describe('issuing from the same again', () => {
   it('gives the same key, which is listed once', async () => {
-    const accountId = uniqueAccountId();
+    const accountId = await createAccount();
     const input = { name: 'ci', scopes: ['admin' as const] };
     const issue = { key: newApiKey(newId), createdAt: NOW - 1 };
     const first = await apiKeys.issue(accountId, input, issue);
@@ -59,7 +67,7 @@ describe('issuing from the same again', () => {
   });
 
   it('leaves a key of the same id but another secret part without use', async () => {
-    const accountId = uniqueAccountId();
+    const accountId = await createAccount();
     const input = { name: 'ci', scopes: ['admin' as const] };
     const never = newApiKey(newId);
     await apiKeys.issue(accountId, input, { key: never, createdAt: NOW });
@@ -74,8 +82,8 @@ describe('issuing from the same again', () => {
 
 describe('revoke', () => {
   it("refuses what is not there, and another account's key, in the same way", async () => {
-    const accountId = uniqueAccountId();
-    const { apiKey } = await apiKeys.issue(uniqueAccountId(), { name: 'ci', scopes: ['admin'] });
+    const accountId = await createAccount();
+    const { apiKey } = await apiKeys.issue(await createAccount(), { name: 'ci', scopes: ['admin'] });
     const notFound = { code: 'not_found', message: 'There is no API key with this id.' };
     await expect(apiKeys.revoke(accountId, apiKey.id)).rejects.toMatchObject(notFound);
     await expect(apiKeys.revoke(accountId, '0000000000000000')).rejects.toMatchObject(notFound);
@@ -83,7 +91,7 @@ describe('revoke', () => {
   });
 
   it('revokes a key once, also when several ask for it at the same time', async () => {
-    const accountId = uniqueAccountId();
+    const accountId = await createAccount();
     const { apiKey } = await apiKeys.issue(accountId, { name: 'ci', scopes: ['admin'] });
     const answers = await Promise.allSettled([1, 2, 3].map(() => apiKeys.revoke(accountId, apiKey.id)));
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
@@ -91,12 +99,24 @@ describe('revoke', () => {
   });
 });
 
-it('issues none for an account that is being erased, and leaves none behind', async () => {
-  const accountId = uniqueAccountId();
-  const accountStore = createRedisAccountStore(redis.client);
-  await accountStore.create({ id: accountId, createdAt: NOW });
-  await accountStore.markErasing(accountId, NOW);
-  const issued = apiKeys.issue(accountId, { name: 'ci', scopes: ['admin'] });
-  await expect(issued).rejects.toMatchObject({ code: 'not_found' });
-  expect(await apiKeys.list(accountId, 10)).toEqual({ apiKeys: [], nextCursor: undefined });
+describe('for an account that is erased meanwhile', () => {
+  const input = { name: 'ci', scopes: ['admin' as const] };
+  const keysOf = (accountId: string) => redis.client.keys(`*${accountId}*`);
+
+  it('issues none while that goes on, and leaves none behind', async () => {
+    const accountId = await createAccount();
+    await accountStore.markErasing(accountId, NOW);
+    await expect(apiKeys.issue(accountId, input)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await keysOf(accountId)).toEqual([]);
+  });
+
+  it('issues none for a request that was slower than the erasure, and leaves none behind', async () => {
+    const accountId = await createAccount();
+    await accountStore.remove({ id: accountId, createdAt: NOW }, NOW, NOW + 1);
+    const key = newApiKey(newId);
+    const issued = apiKeys.issue(accountId, input, { key, createdAt: NOW });
+    await expect(issued).rejects.toMatchObject({ code: 'not_found' });
+    expect(await apiKeyStore.find(key.slice(4, 20))).toBeUndefined();
+    expect(await keysOf(accountId)).toEqual([]);
+  });
 });

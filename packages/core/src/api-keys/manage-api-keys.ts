@@ -1,3 +1,4 @@
+import { isThere } from '../accounts/account';
 import { accountNotFound } from '../accounts/manage-accounts';
 import type { AccountStore } from '../accounts/redis-account-store';
 import { AppError } from '../errors/app-error';
@@ -29,7 +30,7 @@ export interface IssuedApiKey {
 /** What an account can do with its keys. Every change is in force once its promise has resolved. */
 export function createManageApiKeys({ apiKeyStore, accountStore, newKey, clock }: ManageApiKeysDeps) {
   return {
-    /** @throws AppError `not_found` when the account is being erased. */
+    /** @throws AppError `not_found` when the account is gone, or being erased. */
     async issue(
       accountId: AccountId,
       input: NewApiKey,
@@ -40,8 +41,9 @@ export function createManageApiKeys({ apiKeyStore, accountStore, newKey, clock }
         throw new AppError('internal_error', 'A new API key does not have the form of one.');
       const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
       await apiKeyStore.save(apiKey);
-      // Only now: whoever erases the account first marks it and then removes its keys, so one of both sees this one.
-      if ((await accountStore.find(accountId))?.erasingSince !== undefined) {
+      // Only now: whoever erases the account first marks it and then removes its keys, so one of both sees this one. Of a
+      // slow request it may be long gone.
+      if (!isThere(await accountStore.find(accountId))) {
         await apiKeyStore.remove(apiKey);
         throw accountNotFound();
       }

@@ -1,3 +1,4 @@
+import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { createRedisEventTypeStore } from '../events/redis-event-type-store';
 import { CLOSED } from '../gates/breaker';
@@ -24,6 +25,7 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/uni
 import { tallyOf } from './attempt-tally';
 import { summarizeCertificate } from './certificate';
 import { createDisable } from './disable';
+import { endpointUidSchema } from './endpoint';
 import type { EndpointPatch } from './endpoint-input';
 import { createManageEndpoints } from './manage-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
@@ -41,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-function build(clock: Clock = () => NOW) {
+async function build(clock: Clock = () => NOW) {
   const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 10 });
   const healthStore = createRedisHealthStore(redis.client, 60_000);
   const breakerStore = createRedisBreakerStore(redis.client);
@@ -51,8 +53,12 @@ function build(clock: Clock = () => NOW) {
   const raised = recordRaised();
   const signals = recordSignals();
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+  const accountStore = createRedisAccountStore(redis.client);
+  const accountId = uniqueAccountId();
+  await accountStore.create({ id: accountId, createdAt: NOW });
   const manage = createManageEndpoints({
     endpointStore,
+    accountStore,
     deliveryStore,
     healthStore,
     breakerStore,
@@ -77,7 +83,8 @@ function build(clock: Clock = () => NOW) {
     wakes,
     raised,
     signals,
-    accountId: uniqueAccountId(),
+    accountStore,
+    accountId,
   };
 }
 
@@ -85,7 +92,7 @@ const input = { url: 'https://receiver.example.com/', events: ['*'] };
 
 describe('create', () => {
   it('makes an endpoint with an id and a secret of its own', async () => {
-    const { create, read, accountId } = build();
+    const { create, read, accountId } = await build();
     const endpoint = await create(accountId, { ...input, description: 'mine' });
     expect(endpoint).toEqual({
       ...input,
@@ -103,22 +110,41 @@ describe('create', () => {
   });
 
   it('gives the endpoint that is there when it is told to make one under the same id again', async () => {
-    const { create, accountId } = build();
+    const { create, accountId } = await build();
     const id = uniqueEndpointId();
     const first = await create(accountId, input, id);
     expect(await create(accountId, input, id)).toEqual(first);
   });
 
   it('keeps the secret that the client brought along', async () => {
-    const { create, accountId } = build();
+    const { create, accountId } = await build();
     const secret = newSecret();
     expect(await create(accountId, { ...input, secret })).toMatchObject({ secrets: [{ secret }] });
   });
 });
 
+describe('create, for an account that is erased meanwhile', () => {
+  const named = { ...input, uid: endpointUidSchema.parse('mine') };
+  const keysOf = (accountId: string) => redis.client.keys(`*${accountId}*`);
+
+  it('makes none while that goes on, and leaves none behind', async () => {
+    const { create, accountId, accountStore } = await build();
+    await accountStore.markErasing(accountId, NOW);
+    await expect(create(accountId, named)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await keysOf(accountId)).toEqual([]);
+  });
+
+  it('makes none for a request that was slower than the erasure, and leaves none behind', async () => {
+    const { create, accountId, accountStore } = await build();
+    await accountStore.remove({ id: accountId, createdAt: NOW }, NOW, NOW + 1);
+    await expect(create(accountId, named)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await keysOf(accountId)).toEqual([]);
+  });
+});
+
 describe('update', () => {
   it('changes what the patch names, removes what it sets to null, and leaves the rest', async () => {
-    const { create, update, accountId } = build();
+    const { create, update, accountId } = await build();
     const endpoint = await create(accountId, { ...input, description: 'mine' });
     const url = 'https://new.example.com/';
     const moved = await update(accountId, endpoint.id, { url });
@@ -130,7 +156,7 @@ describe('update', () => {
 
   it('tells the time of the change', async () => {
     let now = NOW;
-    const { create, update, accountId } = build(() => now);
+    const { create, update, accountId } = await build(() => now);
     const { id } = await create(accountId, input);
     now += 5_000;
     expect(await update(accountId, id, {})).toMatchObject({ createdAt: NOW, updatedAt: NOW + 5_000 });
@@ -141,7 +167,7 @@ describe('the TLS material', () => {
   const own = { certificate: clientCertificate, key: clientKey };
 
   it('is merged member by member, and goes by null: one of them, or all', async () => {
-    const { create, update, accountId } = build();
+    const { create, update, accountId } = await build();
     const { id } = await create(accountId, { ...input, tls: own });
     const steps = [
       [{ ca: otherCertificate }, { ...own, ca: otherCertificate }],
@@ -161,7 +187,7 @@ describe('the TLS material', () => {
     ['a certificate that has expired', { certificate: expiredCertificate }, '/tls/client_certificate'],
     ['a key that is too weak', { certificate: weakCertificate, key: weakKey }, '/tls/client_certificate'],
   ])('refuses %s, and changes nothing', async (_what, tls, pointer) => {
-    const { create, read, update, accountId } = build();
+    const { create, read, update, accountId } = await build();
     const endpoint = await create(accountId, { ...input, tls: own });
     await expect(update(accountId, endpoint.id, { tls })).rejects.toMatchObject({
       code: 'invalid_request',
@@ -171,7 +197,7 @@ describe('the TLS material', () => {
   });
 
   it('is looked at when an endpoint is created, too', async () => {
-    const { create, accountId } = build();
+    const { create, accountId } = await build();
     await expect(create(accountId, { ...input, tls: { key: clientKey } })).rejects.toMatchObject({
       faults: [{ pointer: '/tls/client_certificate' }],
     });
@@ -179,7 +205,7 @@ describe('the TLS material', () => {
 
   it('does not stand in the way of other changes when its certificate has expired since', async () => {
     let now = NOW;
-    const { create, update, accountId } = build(() => now);
+    const { create, update, accountId } = await build(() => now);
     const { id } = await create(accountId, { ...input, tls: own });
     now = summarizeCertificate(clientCertificate).expiresAt;
     expect(await update(accountId, id, { description: 'old' })).toMatchObject({
@@ -192,7 +218,7 @@ describe('the TLS material', () => {
 
 describe('rotateSecret', () => {
   it('is in force at once, with a secret of our making or the client’s own', async () => {
-    const { create, read, rotateSecret, accountId } = build();
+    const { create, read, rotateSecret, accountId } = await build();
     const { id, secrets } = await create(accountId, input);
     const made = await rotateSecret(accountId, id, { overlapMs: 5_000, secret: undefined });
     expect(made).toEqual({ secret: expect.stringMatching(/^whsec_/), previousExpiresAt: NOW + 5_000 });
@@ -213,7 +239,7 @@ describe("a change of what an endpoint's gate goes by", () => {
   it.each([{ rateLimit: 5 }, { ordering: 'strict' }] as const)(
     'has the gate looked at now: %j',
     async (patch) => {
-      const { create, update, accountId, wakes } = build();
+      const { create, update, accountId, wakes } = await build();
       const { id } = await create(accountId, input);
       await update(accountId, id, patch);
       expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
@@ -221,7 +247,7 @@ describe("a change of what an endpoint's gate goes by", () => {
   );
 
   it('wakes nobody when it is none', async () => {
-    const { create, update, accountId, wakes } = build();
+    const { create, update, accountId, wakes } = await build();
     const { id } = await create(accountId, { ...input, rateLimit: 5, ordering: 'strict' });
     await update(accountId, id, { rateLimit: 5, ordering: 'strict', description: 'mine' });
     expect(wakes.asked).toEqual([]);
@@ -231,7 +257,7 @@ describe("a change of what an endpoint's gate goes by", () => {
     ['ends', null, false],
     ['keeps, when the ordering stays as it is,', 'strict', true],
   ] as const)('%s the turn', async (_what, ordering, isKept) => {
-    const { create, update, accountId, turnStore, parkedStore } = build();
+    const { create, update, accountId, turnStore, parkedStore } = await build();
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
     const parked = { eventId: uniqueEventId(), side: 'first' } as const;
     await parkedStore.park(id, parked, NOW);
@@ -243,7 +269,7 @@ describe("a change of what an endpoint's gate goes by", () => {
 
 describe('disable', () => {
   it("is the client's doing, and in force at once", async () => {
-    const { create, disable, read, accountId, wakes, signals } = build();
+    const { create, disable, read, accountId, wakes, signals } = await build();
     const endpoint = await create(accountId, input);
     const disabled = await disable(accountId, endpoint.id);
     expect(signals.named('endpoint.disabled')).toMatchObject([{ endpointId: endpoint.id, reason: 'client' }]);
@@ -258,14 +284,14 @@ describe('disable', () => {
   });
 
   it('changes nothing the second time', async () => {
-    const { create, disable, accountId, signals } = build();
+    const { create, disable, accountId, signals } = await build();
     const { id } = await create(accountId, input);
     expect(await disable(accountId, id)).toEqual(await disable(accountId, id));
     expect(signals.named('endpoint.disabled')).toHaveLength(1);
   });
 
   it('is told to the account, once', async () => {
-    const { create, disable, accountId, raised } = build();
+    const { create, disable, accountId, raised } = await build();
     const { id } = await create(accountId, input);
     await disable(accountId, id);
     await disable(accountId, id);
@@ -277,7 +303,7 @@ describe('disable', () => {
 
 describe('enable', () => {
   it('lets what was held flow now, whatever the breaker thought of the receiver', async () => {
-    const { create, disable, enable, read, accountId, breakerStore, wakes } = build();
+    const { create, disable, enable, read, accountId, breakerStore, wakes } = await build();
     const { id } = await create(accountId, input);
     await disable(accountId, id);
     await breakerStore.recordFailure(id, CLOSED, NOW);
@@ -291,7 +317,7 @@ describe('enable', () => {
 
   // A client whose first try was cut short between the record and the wake can only try again.
   it('wakes the gate also of an endpoint that is enabled, and changes nothing of it', async () => {
-    const { create, enable, accountId, wakes } = build();
+    const { create, enable, accountId, wakes } = await build();
     const endpoint = await create(accountId, input);
     expect(await enable(accountId, endpoint.id)).toEqual(endpoint);
     expect(wakes.asked).toHaveLength(1);
@@ -300,7 +326,7 @@ describe('enable', () => {
 
 describe('remove', () => {
   it('takes the list of its deliveries along', async () => {
-    const { create, remove, read, accountId, deliveryStore } = build();
+    const { create, remove, read, accountId, deliveryStore } = await build();
     const { id } = await create(accountId, input);
     await deliveryStore.enlist(uniqueEventId(), [id], NOW);
     await remove(accountId, id);
@@ -309,7 +335,7 @@ describe('remove', () => {
   });
 
   it('takes along what its gate knows and holds', async () => {
-    const { create, remove, accountId, breakerStore, parkedStore } = build();
+    const { create, remove, accountId, breakerStore, parkedStore } = await build();
     const { id } = await create(accountId, input);
     await parkedStore.park(id, { eventId: uniqueEventId(), side: 'second' }, NOW);
     await breakerStore.recordFailure(id, CLOSED, NOW);
@@ -319,7 +345,7 @@ describe('remove', () => {
   });
 
   it('takes along how the attempts at it went', async () => {
-    const { create, remove, accountId, healthStore } = build();
+    const { create, remove, accountId, healthStore } = await build();
     const { id } = await create(accountId, input);
     await healthStore.add(id, tallyOf({ delivered: true, at: NOW }), NOW);
     await remove(accountId, id);
@@ -327,7 +353,7 @@ describe('remove', () => {
   });
 
   it("leaves another account's deliveries alone", async () => {
-    const { create, remove, accountId, deliveryStore } = build();
+    const { create, remove, accountId, deliveryStore } = await build();
     const { id } = await create(accountId, input);
     await deliveryStore.enlist(uniqueEventId(), [id], NOW);
     await expect(remove(uniqueAccountId(), id)).rejects.toMatchObject(NOT_FOUND);
@@ -337,7 +363,7 @@ describe('remove', () => {
 
 it("answers for another account's endpoint as for one that is not there", async () => {
   const { create, read, update, rotateSecret, enable, disable, remove, accountId, breakerStore, wakes } =
-    build();
+    await build();
   const { id } = await create(accountId, input);
   await breakerStore.recordFailure(id, CLOSED, NOW);
   for (const [account, endpointId] of [
@@ -358,7 +384,7 @@ it("answers for another account's endpoint as for one that is not there", async 
 });
 
 it('makes no more endpoints than an account may have, however many are asked for at the same time', async () => {
-  const { create, list, accountId } = build();
+  const { create, list, accountId } = await build();
   const results = await Promise.allSettled(Array.from({ length: 12 }, () => create(accountId, input)));
   const refused = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code);
   expect(refused).toEqual(Array(12 - MAX_ENDPOINTS).fill('limit_reached'));

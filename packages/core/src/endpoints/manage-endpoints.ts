@@ -1,3 +1,6 @@
+import { isThere } from '../accounts/account';
+import { accountNotFound } from '../accounts/manage-accounts';
+import type { AccountStore } from '../accounts/redis-account-store';
 import type { DeliveryStore } from '../deliveries/redis-delivery-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
@@ -33,6 +36,7 @@ import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from './rotate-
 
 export interface ManageEndpointsDeps {
   readonly endpointStore: EndpointStore;
+  readonly accountStore: Pick<AccountStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
   readonly healthStore: Pick<HealthStore, 'remove'>;
   readonly breakerStore: Pick<BreakerStore, 'closeBreaker'>;
@@ -56,7 +60,7 @@ export interface Rotated {
 
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
-  const { endpointStore, deliveryStore, breakerStore, turnStore, healthStore } = deps;
+  const { endpointStore, accountStore, deliveryStore, breakerStore, turnStore, healthStore } = deps;
   const { removeGate, wakeQueue, requireKnownFilters, newId, newSecret, maxEndpoints, clock } = deps;
   const { disable, raise } = deps;
 
@@ -81,7 +85,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
      * Creating one under the same id again gives the one that is there.
      *
      * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for events that there
-     *   are none of, and for TLS material that doesn't go together.
+     *   are none of, and for TLS material that doesn't go together; `not_found` when the account is gone, or being erased.
      */
     async create(
       accountId: AccountId,
@@ -105,6 +109,12 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
         now,
       );
       const isNew = await endpointStore.create(endpoint, maxEndpoints);
+      // Only now: whoever erases the account first marks it and then removes its endpoints, so one of both sees this one.
+      // Of a slow request it may be long gone.
+      if (!isThere(await accountStore.find(accountId))) {
+        await endpointStore.takeBack(accountId, id);
+        throw accountNotFound();
+      }
       return isNew ? endpoint : found(await endpointStore.find(accountId, id));
     },
 

@@ -129,6 +129,12 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
       return (await run(REMOVE, accountId, id)) === 1;
     },
 
+    /** Removes one that was created when its account was gone already, and what its creation left for the account. */
+    async takeBack(accountId: AccountId, id: EndpointId): Promise<void> {
+      await run(REMOVE, accountId, id);
+      await redis.unlink(keys.endpointsVersion(accountId));
+    },
+
     /** The id of the endpoint that a client names; for a text that is an id, without looking whether it exists. */
     idOf,
 

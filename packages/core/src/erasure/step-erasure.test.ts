@@ -231,12 +231,12 @@ it('waits for an attempt that is under way, whose record would be left behind', 
   expect(await keysLeft()).toEqual([]);
 });
 
-it('does not end before what had begun when it was asked for', async () => {
+it('does not end before what had begun when it was asked for, even if clocks differ', async () => {
   const { accountId } = await saveAccount(uniqueAccountId());
   const { erase, step } = createErasure();
   await erase(accountId);
   await step(accountId);
-  expect(await step(accountId)).toEqual({ kind: 'again', delayMs: 10_000 });
+  expect(await step(accountId)).toEqual({ kind: 'again', delayMs: 15_000 });
 });
 
 it("leaves an account alone that nobody wants to erase, and refuses the operator's own", async () => {

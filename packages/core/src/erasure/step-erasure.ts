@@ -60,9 +60,13 @@ const BUSY_DELAY_MS = 500;
 
 /**
  * What began before the account was marked has written by then what it had to write: requests and fan-outs, what a
- * worker remembers of the account, and health, which is written a second late. Attempts are waited for one by one.
+ * worker remembers of the account, and health, which is written a second late. Attempts are waited for one by one. What a
+ * slow request makes later, it takes back itself.
  */
-const SETTLED_AFTER_MS = 10_000;
+const SETTLING_MS = 10_000;
+// The account was marked by another machine's clock.
+const CLOCK_SKEW_MS = 5_000;
+const SETTLED_AFTER_MS = SETTLING_MS + CLOCK_SKEW_MS;
 
 /** Removes the next part of an account that is being erased. Each step is short; one that broke off is done again. */
 export function createStepErasure(deps: StepErasureDeps) {
