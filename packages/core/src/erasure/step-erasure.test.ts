@@ -109,14 +109,21 @@ function createErasure() {
   const queued: AccountId[] = [];
   const looked: QueuePlace[] = [];
   let busy: readonly DeliveryParts[] = [];
+  let atOnce = 0;
+  let mostAtOnce = 0;
   const common = { accountStore, remainsStore, removeEndpoints, clock: () => now, emit: signals.listen };
   const step = createStepErasure({
     ...common,
     deliveryJobs: {
-      removeDelayed: async (deliveries) =>
-        deliveries.filter(({ eventId, endpointId }) =>
+      async removeDelayed(deliveries) {
+        atOnce += deliveries.length;
+        mostAtOnce = Math.max(mostAtOnce, atOnce);
+        await redis.client.ping();
+        atOnce -= deliveries.length;
+        return deliveries.filter(({ eventId, endpointId }) =>
           busy.some((each) => each.eventId === eventId && each.endpointId === endpointId),
-        ),
+        );
+      },
     },
     accountJobs: {
       async removeSome(_accountId, place) {
@@ -132,6 +139,7 @@ function createErasure() {
     looked,
     step,
     erase: createEraseAccount({ ...common, erasureQueue: { add: async (id) => void queued.push(id) } }),
+    mostAtOnce: () => mostAtOnce,
     setBusy: (deliveries: readonly DeliveryParts[]) => void (busy = deliveries),
     /** As the queue does it: each step when it is due. Gives what the steps said. */
     async finish(accountId: AccountId, steps = Number.POSITIVE_INFINITY) {
@@ -203,6 +211,15 @@ it('does a bounded part in each step', async () => {
     counts.push(await logsLeft());
   }
   expect(counts).toEqual([90, 50, 10, 0]);
+});
+
+it('has commands for few events under way at the same time, however many events a step takes', async () => {
+  const { accountId } = await saveAccount(uniqueAccountId(), { endpoints: 2, events: 60 });
+  const { erase, step, mostAtOnce } = createErasure();
+  await erase(accountId);
+  await step(accountId);
+  expect(await redis.client.keys('delivery:*')).toEqual([]);
+  expect(mostAtOnce()).toBeLessThanOrEqual(50);
 });
 
 it('takes keys, endpoints and payloads at once, before the rest', async () => {

@@ -51,10 +51,11 @@ export type ErasureStepResult =
 const DONE = { kind: 'done' } as const;
 const AT_ONCE = { kind: 'again', delayMs: 0 } as const;
 
-// What one step looks at: at most 20 deliveries of 500 events, or a page of something else.
-const EVENTS_AT_ONCE = 500;
-const DELIVERIES_AT_ONCE = 20;
+// What one step looks at: a page of something. Of events, few at the same time, and few deliveries of each: their commands
+// go over the connections by which others' deliveries are made.
 const PAGE = 500;
+const EVENTS_AT_ONCE = 25;
+const DELIVERIES_AT_ONCE = 20;
 // An attempt takes seconds; there is nothing to do for it but to wait.
 const BUSY_DELAY_MS = 500;
 
@@ -106,7 +107,7 @@ export function createStepErasure(deps: StepErasureDeps) {
   }
 
   async function removeSomeEvents(accountId: AccountId): Promise<ErasureStepResult | undefined> {
-    const leads = await remainsStore.eventsOf(accountId, EVENTS_AT_ONCE);
+    const leads = await remainsStore.eventsOf(accountId, PAGE);
     if (leads.length === 0) return undefined;
     const { gone, isBusy } = await removeEvents(accountId, leads);
     if (gone.length > 0) await remainsStore.forgetEvents(accountId, gone);
@@ -116,7 +117,7 @@ export function createStepErasure(deps: StepErasureDeps) {
   async function removeSomeOfEndpoint(accountId: AccountId): Promise<ErasureStepResult | undefined> {
     const endpointId = await remainsStore.anyEndpoint(accountId);
     if (endpointId === undefined) return undefined;
-    const leads = await remainsStore.eventsOfEndpoint(endpointId, EVENTS_AT_ONCE);
+    const leads = await remainsStore.eventsOfEndpoint(endpointId, PAGE);
     if (leads.length > 0) {
       const { gone, isBusy } = await removeEvents(accountId, leads, endpointId);
       if (gone.length > 0) await remainsStore.forgetEventsOfEndpoint(endpointId, gone);
@@ -129,9 +130,15 @@ export function createStepErasure(deps: StepErasureDeps) {
 
   /** Gives those of which nothing is left, and whether it is only for attempts under way that others are not. */
   async function removeEvents(accountId: AccountId, leads: readonly Lead[], receiver?: EndpointId) {
-    const outcomes = await Promise.all(
-      leads.map(async (lead) => ({ lead, outcome: await removeEvent(accountId, lead.eventId, receiver) })),
-    );
+    const remove = async (lead: Lead) => ({
+      lead,
+      outcome: await removeEvent(accountId, lead.eventId, receiver),
+    });
+    const outcomes: Awaited<ReturnType<typeof remove>>[] = [];
+    for (let start = 0; start < leads.length; start += EVENTS_AT_ONCE) {
+      const some = leads.slice(start, start + EVENTS_AT_ONCE);
+      outcomes.push(...(await Promise.all(some.map(remove))));
+    }
     const gone = outcomes.filter(({ outcome }) => outcome === 'gone').map(({ lead }) => lead);
     return { gone, isBusy: gone.length === 0 && outcomes.every(({ outcome }) => outcome === 'busy') };
   }
