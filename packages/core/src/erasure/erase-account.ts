@@ -44,9 +44,10 @@ export function createEraseAccount(deps: EraseAccountDeps) {
     }
     const account = await accountStore.markErasing(id, clock());
     if (!account) throw accountNotFound();
+    // Before the rest, which the worker repeats: so there is no moment to be killed at that leaves it to nobody.
+    await erasureQueue.add(id);
     await removeEndpoints(id);
     while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
-    await erasureQueue.add(id);
     emit({ name: 'account.erasing', accountId: id });
     return account;
   };

@@ -1,11 +1,12 @@
-import { Cluster } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import { decodeParked } from '../gates/parked';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
-import { withStorageErrors } from '../redis/redis-errors';
+import { storageUnavailable, withStorageErrors } from '../redis/redis-errors';
 import { idOfMember } from '../redis/redis-newest-first';
+import { placeAfter, placeAmong, type SearchPlace } from './search-place';
 
 /** How much of an account is left, as far as it has been counted. */
 export interface Remains {
@@ -20,15 +21,11 @@ export interface Lead {
   readonly member: string;
 }
 
-/** How far a search through all keys is. */
-export interface SearchPlace {
-  /** Of a Redis Cluster: which of its masters. */
-  readonly node: number;
-  readonly cursor: string;
-}
-
+/** What a look at some of all keys has found of an account. */
 export interface Found {
   readonly leads: readonly Lead[];
+  /** Names of answers to requests with an `Idempotency-Key`. */
+  readonly answers: readonly string[];
   /** Where to go on; `undefined` at the end. */
   readonly next: SearchPlace | undefined;
 }
@@ -129,21 +126,22 @@ export function createRedisRemainsStore(redis: RedisClient) {
 
     /**
      * Looks at some of all keys there are, whoever's, for what no list leads to: events that are older than the last ones
-     * that lists keep. Answers to requests are removed on the way.
+     * that lists keep, and answers to requests. Others' keys may look much the same.
+     *
+     * @param noted where it has come to; left out at the beginning.
      */
-    async findStrays(accountId: AccountId, { node, cursor }: SearchPlace): Promise<Found> {
-      const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
-      const searched = nodes[node];
-      if (!searched) return { leads: [], next: undefined };
+    async findStrays(accountId: AccountId, noted: SearchPlace | undefined): Promise<Found> {
+      const masters = mastersOf(redis);
+      const place = placeAmong([...masters.keys()], noted);
+      const master = place && masters.get(place.master);
+      if (!master) throw storageUnavailable(new Error('No master of the Cluster is known.'));
       const pattern = keys.ofAnyEvent(accountId);
-      const [next, found] = await searched.scan(cursor, 'MATCH', pattern, 'COUNT', LOOKED_AT);
-      const ids = found.map((key) => EVENT_KEY.exec(key)?.[1]);
-      const answers = found.filter((_key, index) => ids[index] === undefined);
-      await Promise.all(answers.map((key) => redis.unlink(key)));
-      return {
-        leads: [...new Set(ids)].filter((id) => id !== undefined).map(toLead),
-        next: next === '0' ? { node: node + 1, cursor: '0' } : { node, cursor: next },
-      };
+      const [cursor, found] = await master.scan(place.cursor, 'MATCH', pattern, 'COUNT', LOOKED_AT);
+      return { ...sortOut(found), next: placeAfter(place, cursor) };
+    },
+
+    async removeAnswers(accountId: AccountId, names: readonly string[]): Promise<void> {
+      await Promise.all(names.map((name) => redis.unlink(keys.idempotency(accountId, name))));
     },
 
     /** What is left of an endpoint once its lists are empty. */
@@ -161,9 +159,24 @@ export function createRedisRemainsStore(redis: RedisClient) {
   });
 }
 
-const EVENT_KEY = /^event[a-z-]*:\{[^/]+\/(.+)\}$/;
-
 export type RemainsStore = ReturnType<typeof createRedisRemainsStore>;
+
+/** The servers that hold keys, by their addresses. */
+function mastersOf(redis: RedisClient): ReadonlyMap<string, Redis> {
+  const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  return new Map(masters.map((master) => [`${master.options.host}:${master.options.port}`, master]));
+}
+
+const EVENT_KEY = /^(?:event|receivers|event-claim):\{[^/]+\/([\w-]+)\}$/;
+const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
+
+function sortOut(found: readonly string[]): Pick<Found, 'leads' | 'answers'> {
+  const eventIds = new Set(found.flatMap((key) => EVENT_KEY.exec(key)?.[1] ?? []));
+  return {
+    leads: [...eventIds].map(toLead),
+    answers: [...new Set(found.flatMap((key) => ANSWER_KEY.exec(key)?.[1] ?? []))],
+  };
+}
 
 function toLead(member: string): Lead {
   return { eventId: member as EventId, member };

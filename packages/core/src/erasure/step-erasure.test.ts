@@ -111,7 +111,15 @@ function createErasure() {
   let busy: readonly DeliveryParts[] = [];
   let atOnce = 0;
   let mostAtOnce = 0;
-  const common = { accountStore, remainsStore, removeEndpoints, clock: () => now, emit: signals.listen };
+  const erasureQueue = { add: async (id: AccountId) => void queued.push(id) };
+  const common = {
+    accountStore,
+    remainsStore,
+    removeEndpoints,
+    erasureQueue,
+    clock: () => now,
+    emit: signals.listen,
+  };
   const step = createStepErasure({
     ...common,
     deliveryJobs: {
@@ -134,17 +142,18 @@ function createErasure() {
     retentionMs: DAY,
   });
   return {
+    common,
     signals,
     queued,
     looked,
     step,
-    erase: createEraseAccount({ ...common, erasureQueue: { add: async (id) => void queued.push(id) } }),
+    erase: createEraseAccount(common),
     mostAtOnce: () => mostAtOnce,
     setBusy: (deliveries: readonly DeliveryParts[]) => void (busy = deliveries),
     /** As the queue does it: each step when it is due. Gives what the steps said. */
-    async finish(accountId: AccountId, steps = Number.POSITIVE_INFINITY) {
+    async finish(accountId: AccountId, steps = Number.POSITIVE_INFINITY, from?: ErasurePlace) {
       const results: ErasureStepResult[] = [];
-      let place: ErasurePlace | undefined;
+      let place = from;
       while (results.at(-1)?.kind !== 'done' && results.length < steps) {
         const result = await step(accountId, place);
         results.push(result);
@@ -174,6 +183,19 @@ it('removes everything of the account and nothing of another, and the account la
   expect(await redis.client.hget('accounts:{all}', accountId)).toBeNull();
   expect(looked).toEqual([0, 1, 2].map((offset) => ({ queue: 0, offset })));
   expect(signals.named('account.erased')).toMatchObject([{ accountId }]);
+});
+
+it('is left to the workers as soon as the account is marked, should the process that was asked be killed', async () => {
+  const { accountId } = await saveAccount(uniqueAccountId());
+  const { common, queued, finish } = createErasure();
+  const doomed = createEraseAccount({
+    ...common,
+    removeEndpoints: () => Promise.reject(new Error('killed')),
+  });
+  await expect(doomed(accountId)).rejects.toThrow('killed');
+  expect(queued).toEqual([accountId]);
+  await finish(accountId);
+  expect(await keysLeft()).toEqual([]);
 });
 
 it('goes on wherever it broke off', async () => {
@@ -230,6 +252,33 @@ it('takes keys, endpoints and payloads at once, before the rest', async () => {
   await step(accountId);
   expect(await redis.client.keys(`event:{${accountId}/*`)).toHaveLength(3);
   expect(await redis.client.zcard(`endpoint-ids:{${accountId}}`)).toBe(ids.length);
+});
+
+it("leaves others' keys alone that look much like the account's", async () => {
+  const { accountId } = await saveAccount(uniqueAccountId());
+  const others = [
+    // A job under the id that a producer has given it.
+    `bull:events:{${accountId}/order-17}`,
+    `cache:{${accountId}/report}`,
+    `old-event:{${accountId}/1}`,
+    `events:{${accountId}/1}`,
+    `event:{${accountId}/1}:seen`,
+    `event:{${accountId}/1/2}`,
+  ];
+  for (const key of others) await redis.client.set(key, 'theirs');
+  const { erase, finish } = createErasure();
+  await erase(accountId);
+  await finish(accountId);
+  expect(await keysLeft()).toEqual(others.toSorted());
+});
+
+it('finds what no list leads to when the servers have changed since it was noted how far it is', async () => {
+  const { accountId } = await saveAccount(uniqueAccountId());
+  const { erase, finish } = createErasure();
+  await erase(accountId);
+  const search = { masters: ['10.0.0.1:6379'], master: '10.0.0.1:6379', cursor: '1' };
+  await finish(accountId, Number.POSITIVE_INFINITY, { queue: 0, offset: 2, search });
+  expect(await keysLeft()).toEqual([]);
 });
 
 it('waits for an attempt that is under way, whose record would be left behind', async () => {

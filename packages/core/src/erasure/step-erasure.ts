@@ -6,7 +6,8 @@ import type { RemoveEndpoints } from '../endpoints/redis-remove-endpoints';
 import type { AccountId, EventId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
-import type { Lead, RemainsStore, SearchPlace } from './redis-remains-store';
+import type { Lead, RemainsStore } from './redis-remains-store';
+import type { SearchPlace } from './search-place';
 
 /** The jobs of deliveries to endpoints that are gone. */
 export interface DeliveryJobs {
@@ -98,12 +99,11 @@ export function createStepErasure(deps: StepErasureDeps) {
     accountId: AccountId,
     place: ErasurePlace,
   ): Promise<ErasureStepResult | undefined> {
-    const { search = { node: 0, cursor: '0' } } = place;
-    const { leads, next } = await remainsStore.findStrays(accountId, search);
-    if (!next) return undefined;
+    const { leads, answers, next } = await remainsStore.findStrays(accountId, place.search);
+    await remainsStore.removeAnswers(accountId, answers);
     const { gone, isBusy } = await removeEvents(accountId, leads);
-    const isDone = gone.length === leads.length;
-    return { ...again(isBusy && !isDone), place: { ...place, search: isDone ? next : search } };
+    if (gone.length < leads.length) return { ...again(isBusy), place };
+    return next && { ...AT_ONCE, place: { ...place, search: next } };
   }
 
   async function removeSomeEvents(accountId: AccountId): Promise<ErasureStepResult | undefined> {

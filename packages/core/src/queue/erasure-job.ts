@@ -9,7 +9,9 @@ export const erasureJobSchema = z.object({
     .object({
       queue: z.number(),
       offset: z.number(),
-      search: z.object({ node: z.number(), cursor: z.string() }).optional(),
+      search: z
+        .object({ masters: z.array(z.string()).readonly(), master: z.string(), cursor: z.string() })
+        .optional(),
     })
     .optional(),
 });

@@ -59,7 +59,7 @@ export const keys = {
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
   idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
-  /** A pattern for what there is of an account's events, answers to requests included. */
+  /** A pattern for what there is of an account's events, answers to requests included, and maybe for keys of others. */
   ofAnyEvent: (account: AccountId) => `*:{${account}/*`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   replay: (replay: string) => `replay:{${replay}}`,
