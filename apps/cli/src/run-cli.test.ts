@@ -18,8 +18,11 @@ beforeAll(async () => {
 beforeEach(() => redis.client.flushdb());
 afterAll(() => redis.close());
 
-async function run(commandLine: string, environment: Record<string, string> = { REDIS_URL: redis.url }) {
-  const written = { out: '', error: '' };
+async function run(
+  commandLine: string,
+  environment: Record<string, string> = { REDIS_URL: redis.url },
+  written = { out: '', error: '' },
+) {
   const exitCode = await runCli(commandLine.split(' '), environment, {
     out: (text) => void (written.out += text),
     error: (text) => void (written.error += text),
@@ -204,7 +207,6 @@ describe('accounts delete', () => {
     expect(await runJson('accounts delete acme --yes --no-wait')).toMatchObject({
       id: 'acme',
       status: 'erasing',
-      erased: false,
     });
     await expect(authenticate(key)).rejects.toMatchObject({ code: 'unauthenticated' });
     expect(await redis.client.exists('bull:erasures:account.acme')).toBe(1);
@@ -215,14 +217,29 @@ describe('accounts delete', () => {
     expect(await runJson('keys list --account acme')).toEqual([]);
   });
 
-  it('waits until the account is gone', async () => {
+  /** Ends the erasure as a worker would, as soon as the command has said this. */
+  async function deleteAcme(flags: string, said: string) {
     await run('accounts create --id acme');
-    const deleted = run('accounts delete acme --yes');
     const store = createRedisAccountStore(redis.client);
+    const written = { out: '', error: '' };
+    const deleted = run(`accounts delete acme --yes${flags}`, undefined, written);
     let account: Account | undefined;
-    while (account?.erasingSince === undefined) account = await store.find('acme' as AccountId);
-    await store.remove(account, 0, 1);
-    expect(await deleted).toMatchObject({ exitCode: 0, out: 'Erased the account acme.\n' });
+    while (!written.error.includes(said)) account = await store.find('acme' as AccountId);
+    if (account) await store.remove(account, 0, 1);
+    return await deleted;
+  }
+
+  it('waits until the account is gone, and says who erases it and what is still going on', async () => {
+    const { exitCode, out, error } = await deleteAcme('', 'looked for among all keys');
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Erased the account acme.\n' });
+    expect(error).toContain('The workers erase it. If nothing moves, see that one is running.');
+  });
+
+  it('tells programs that the account is erased once it is', async () => {
+    const { exitCode, out } = await deleteAcme(' --json', 'all keys');
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ id: 'acme', status: 'erased' });
+    expect(JSON.parse(out)).not.toHaveProperty('erased');
   });
 
   it.each([

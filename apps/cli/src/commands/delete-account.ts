@@ -39,7 +39,8 @@ export function addDeleteAccount(accounts: Command, { output, withService }: Cli
         );
         if (flags.wait) await untilErased(id, service, output);
         const done = flags.wait ? `Erased the account ${id}.\n` : `The account ${id} is being erased.\n`;
-        output.out(flags.json ? formatJson({ ...presentAccount(account), erased: flags.wait }) : done);
+        const status = flags.wait ? 'erased' : 'erasing';
+        output.out(flags.json ? formatJson({ ...presentAccount(account), status }) : done);
       });
     });
 }
@@ -51,6 +52,7 @@ function parseId(given: unknown): AccountId {
 }
 
 async function untilErased(id: AccountId, { accounts }: Service, output: Output): Promise<void> {
+  output.error('The workers erase it. If nothing moves, see that one is running.\n');
   let said = '';
   for (let left = await readLeft(id, accounts); left !== undefined; left = await readLeft(id, accounts)) {
     if (left !== said) output.error(`${left}\n`);
@@ -64,7 +66,10 @@ async function readLeft(id: AccountId, accounts: Service['accounts']): Promise<s
   try {
     const remains = await accounts.readRemains(await accounts.read(id));
     if (!remains) return undefined;
-    return `Still there: ${remains.endpoints} webhooks, ${remains.events} events.`;
+    if (remains.endpoints + remains.events > 0) {
+      return `Still there: ${remains.endpoints} webhooks, ${remains.events} events.`;
+    }
+    return 'No webhooks or events are listed any more. What no list has is looked for among all keys.';
   } catch (error) {
     if (error instanceof AppError && error.code === 'not_found') return undefined;
     throw error;
