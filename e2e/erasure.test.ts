@@ -37,7 +37,7 @@ describe("an event's payload", () => {
   }
 
   it('is nowhere in Redis any more, and a retry that was pending is cancelled instead of sent', async () => {
-    const stack = await startStack({ environment: { RETRY_SCHEDULE: '5s' } });
+    const stack = await startStack({ environment: { RETRY_SCHEDULE: '1h' } });
     const { client, redis } = stack;
     const receiver = await startReceiver((request) => ({
       status: 500,
@@ -53,11 +53,15 @@ describe("an event's payload", () => {
       return delivery?.attempt_count === 1 ? delivery : undefined;
     });
     await client.waitForStatus(held.id, eventId, 'held');
+    // The retry is due now, and there is nobody to send it before the payload is erased.
+    await stack.workers[0]?.end('SIGTERM');
+    await client.expect(202, 'POST', `/v1/deliveries/${failed.id}/redeliver`);
     expect(await readDatabase(redis.client)).toContain(MARKER);
 
     await erase(stack, eventId);
     expect(await readDatabase(redis.client)).not.toContain(MARKER);
     const sent = receiver.requests.length;
+    await stack.startWorker();
     const cancelled = await client.waitForStatus(webhook.id, eventId, 'cancelled');
     expect(cancelled).toMatchObject({ id: failed.id, attempts: [{ number: 1, outcome: 'http_5xx' }] });
     await client.expect(200, 'POST', `/v1/webhooks/${held.id}/enable`);
@@ -152,6 +156,7 @@ describe('an account', () => {
     const stack = await startStack({ environment: { ...LOCKED_FOR, RETRY_SCHEDULE: '1h' } });
     const receiver = await startReceiver();
     const broken = await startReceiver(() => 500);
+    const silent = await startReceiver(() => 'never');
     const [acme, other] = [await createAccount(stack, 'acme-7f'), await createAccount(stack, 'other-7f')];
     const kept = await other.register(receiver.url);
     await other.publish(MARKED.type, MARKED.data);
@@ -180,7 +185,13 @@ describe('an account', () => {
     await events.add('no.such_event', { ...data, type: 'no.such_event' });
     await stack.workers[0]?.waitForLine(({ message }) => message === 'event.rejected');
 
-    const ids = [...webhooks, failing, held, gone].map(({ id }) => id);
+    // An attempt that is under way: as long as it is, its event can't be gone.
+    const slow = await acme.register(silent.url, ['brief.created']);
+    await acme.expect(200, 'PATCH', `/v1/webhooks/${slow.id}`, { timeout_ms: 60_000 });
+    await acme.publish('brief.created', { brief_id: 'brf_2', title: 'Blue shoes' });
+    await silent.waitFor(1);
+
+    const ids = [...webhooks, failing, held, gone, slow].map(({ id }) => id);
     expect((await keysThatName(stack, ['acme-7f', ...ids])).length).toBeGreaterThan(COUNT);
 
     const { body } = await stack.client.expect<object>(202, 'DELETE', '/v1/accounts/acme-7f');
@@ -202,7 +213,9 @@ describe('an account', () => {
     };
     await until(async () => (Number(await eventsLeft()) < COUNT ? true : undefined));
     await stack.workers[0]?.end('SIGKILL');
-    expect(await eventsLeft()).toEqual(expect.any(Number));
+    const left = Number(await eventsLeft());
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(COUNT);
 
     await stack.startWorker();
     const finished = await runCli(stack.redis.url, 'accounts', 'delete', 'acme-7f', '--yes');
