@@ -44,10 +44,14 @@ async function publishMany(count: number): Promise<readonly string[]> {
   return body.data.map(({ id }) => id);
 }
 
+function connect(): Cluster {
+  const [first = ''] = cluster.url.slice('redis+cluster://'.length).split(',');
+  return new Cluster([`redis://${first}`]);
+}
+
 /** Onto the queue, with nothing but BullMQ. */
 async function push(type: string, id: string): Promise<void> {
-  const [first = ''] = cluster.url.slice('redis+cluster://'.length).split(',');
-  const connection = new Cluster([`redis://${first}`]);
+  const connection = connect();
   const events = new Queue('events', { connection, prefix: '{bull}' });
   await events.add(type, { account_id: 'default', id, type, data: BRIEF.data });
   await events.close();
@@ -137,19 +141,28 @@ it('exports attempts, and erases an event', async () => {
   expect(body.data).toBeNull();
 });
 
-it('erases an account with all that it owns', async () => {
+it('erases an account with all that it owns, also what no list leads to, on whichever node it is', async () => {
   await stack.client.expect(201, 'POST', '/v1/accounts', { id: 'acme', name: 'Acme' });
   const asAcme = { 'x-account-id': 'acme' };
   const webhook = { url: receiver.url, events: ['*'] };
-  await stack.client.expect(201, 'POST', '/v1/webhooks', webhook, asAcme);
-  await stack.client.expect(202, 'POST', '/v1/events', QUICK_WIN, asAcme);
-  await receiver.waitFor(1);
+  const { body } = await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook, asAcme);
+  const events = Array.from({ length: EVENTS }, () => QUICK_WIN);
+  await stack.client.expect(200, 'POST', '/v1/events/batch', { events }, asAcme);
+  await receiver.waitFor(EVENTS);
+  const connection = connect();
+  await connection.del('events:{acme}');
+  await connection.del(`deliveries:{${body.id}}`);
+  const keysOfEvents = async () =>
+    await Promise.all(connection.nodes('master').map((node) => node.keys('*:{acme/*')));
+  for (const keys of await keysOfEvents()) expect(keys).not.toEqual([]);
   await stack.client.expect(202, 'DELETE', '/v1/accounts/acme');
   const gone = await until(async () => {
     const { status } = await stack.client.request('GET', '/v1/accounts/acme');
     return status === 200 ? undefined : status;
   });
   expect(gone).toBe(404);
+  expect((await keysOfEvents()).flat()).toEqual([]);
+  connection.disconnect();
 });
 
 // A command across hash tags fails, and is in the log of the process that sent it.
