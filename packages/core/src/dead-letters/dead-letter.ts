@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type AccountId, accountIdSchema } from '../events/event';
+import type { AccountId } from '../events/event';
+import { accountOfJob } from '../queue/account-of-job';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
@@ -8,6 +9,7 @@ import {
   REPLAYS_QUEUE,
   SLOW_DELIVERIES_QUEUE,
 } from '../queue/queue-names';
+import { parsedOrUndefined } from '../runtime/parse-json';
 
 /** The queues whose jobs can become dead letters. */
 export const deadLetterQueues = [
@@ -62,17 +64,7 @@ export function parseDeadLetterId(id: DeadLetterId): {
   return { place: id.slice(0, dot) as DeadLetterPlace, jobId: id.slice(dot + 1) };
 }
 
-const withAccountSchema = z.object({ account_id: accountIdSchema });
-
 /** The account that its data names, as all our jobs that belong to one do. */
 export function accountOf({ dataText }: Pick<DeadLetter, 'dataText'>): AccountId | undefined {
-  return withAccountSchema.safeParse(parsedOrUndefined(dataText)).data?.account_id;
-}
-
-export function parsedOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return accountOfJob(parsedOrUndefined(dataText));
 }

@@ -1,3 +1,4 @@
+import { buildReplayOrder } from '../testing/build-replay';
 import { type DeadLetter, deadLetterIdOf, deadLetterIdSchema } from './dead-letter';
 import { presentDeadLetter, presentListedDeadLetter } from './present-dead-letter';
 
@@ -24,6 +25,12 @@ describe('presentListedDeadLetter', () => {
       failed_at: '2023-11-14T22:13:20.000Z',
       attempts_made: 2,
     });
+  });
+
+  it('names the account of a replay, whose job is the replay as it was ordered', () => {
+    const order = buildReplayOrder();
+    const deadLetter = buildDeadLetter({ queue: 'replays', dataText: JSON.stringify(order) });
+    expect(presentListedDeadLetter(deadLetter).account_id).toBe(order.accountId);
   });
 
   it.each(['{}', 'null', '"text"', '{"account_id":7}', '{"account_id":"a/b"}', '{"broken'])(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatTime, timeSchema } from '../runtime/clock';
-import { accountOf, type DeadLetter, deadLetterQueues, parsedOrUndefined } from './dead-letter';
+import { parsedOrUndefined } from '../runtime/parse-json';
+import { accountOf, type DeadLetter, deadLetterQueues } from './dead-letter';
 
 export const listedDeadLetterSchema = z
   .object({

@@ -9,6 +9,7 @@ export const erasureJobSchema = z.object({
     .object({
       queue: z.number(),
       offset: z.number(),
+      after: z.object({ id: z.string(), at: z.number() }).optional(),
       search: z.object({ node: z.number(), cursor: z.string() }).optional(),
     })
     .optional(),
