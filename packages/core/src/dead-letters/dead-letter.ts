@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import type { AccountId } from '../events/event';
-import { accountOfJob } from '../queue/account-of-job';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
+  ERASURES_QUEUE,
   EVENTS_QUEUE,
   GATES_QUEUE,
   REPLAYS_QUEUE,
   SLOW_DELIVERIES_QUEUE,
 } from '../queue/queue-names';
-import { parsedOrUndefined } from '../runtime/parse-json';
 
 /** The queues whose jobs can become dead letters. */
 export const deadLetterQueues = [
@@ -18,6 +17,7 @@ export const deadLetterQueues = [
   SLOW_DELIVERIES_QUEUE,
   GATES_QUEUE,
   REPLAYS_QUEUE,
+  ERASURES_QUEUE,
 ] as const;
 export type DeadLetterQueue = (typeof deadLetterQueues)[number];
 
@@ -34,20 +34,25 @@ export const deadLetterIdSchema = z
   .brand<'DeadLetterId'>();
 export type DeadLetterId = z.infer<typeof deadLetterIdSchema>;
 
-/** A job that no worker will take any more, unless somebody puts it back. */
-export interface DeadLetter {
+/** A job that no worker will take any more, unless somebody puts it back; without its data, which may be large. */
+export interface ListedDeadLetter {
   readonly id: DeadLetterId;
   /** Where it came from, and goes back to. */
   readonly queue: DeadLetterQueue;
-  /** Its id there. */
-  readonly jobId: string;
   readonly name: string;
+  /** The account that its data name, as all our jobs that belong to one do. */
+  readonly accountId: AccountId | undefined;
   /** Why it is one, for people. */
   readonly reason: string;
   /** Milliseconds since the Unix epoch. */
   readonly failedAt: number;
   /** Runs that failed. */
   readonly attemptsMade: number;
+}
+
+export interface DeadLetter extends ListedDeadLetter {
+  /** Its id where it came from. */
+  readonly jobId: string;
   /** The job's data as it is stored, which need not be JSON. */
   readonly dataText: string;
 }
@@ -62,9 +67,4 @@ export function parseDeadLetterId(id: DeadLetterId): {
 } {
   const dot = id.indexOf('.');
   return { place: id.slice(0, dot) as DeadLetterPlace, jobId: id.slice(dot + 1) };
-}
-
-/** The account that its data names, as all our jobs that belong to one do. */
-export function accountOf({ dataText }: Pick<DeadLetter, 'dataText'>): AccountId | undefined {
-  return accountOfJob(parsedOrUndefined(dataText));
 }
