@@ -1,5 +1,8 @@
 import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
 import type { AccountId } from '@webhooks/core/events/event';
+import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
+import { QUEUE_PREFIX } from '@webhooks/core/redis/keys';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { uniqueAccountId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
@@ -67,6 +70,8 @@ async function conflict(route: RouteCase): Promise<Response> {
     await send(route, { key, headers });
     return send(route, { key: await newKey(route), headers });
   }
+  if (route.of === 'deadLetter')
+    return send(route, { key, path: pathTo(route, await claimForTheOther(route)) });
   if (route.method === 'put') return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();
@@ -76,6 +81,19 @@ async function conflict(route: RouteCase): Promise<Response> {
     .set('authorization', `Bearer ${key}`)
     .send({ url: 'https://receiver.example.com', events: ['*'] });
   return send(route, { key, body: { uid }, path: `/v1/webhooks/${other.body.id}` });
+}
+
+/** A delivery's job that failed for good, and that somebody is about to do the other thing with. */
+async function claimForTheOther({ method }: RouteCase): Promise<Belongings> {
+  const { client } = api.redis;
+  const jobId = uniqueEventId();
+  await client.hset(`${QUEUE_PREFIX}:deliveries:${jobId}`, { name: 'd', data: '{}' });
+  await client.zadd(`${QUEUE_PREFIX}:deliveries:failed`, 1, jobId);
+  const store = createBullmqDeadLetterStore({ redis: client, prefix: QUEUE_PREFIX }, Date.now);
+  const deadLetter = deadLetterIdOf('deliveries', jobId);
+  await store.claim(deadLetter, method === 'delete' ? 'redrive' : 'drop');
+  await store.close();
+  return { ...own, deadLetter };
 }
 
 /** How every route is brought to each error that it is described with. */

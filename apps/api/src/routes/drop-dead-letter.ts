@@ -14,6 +14,7 @@ export function dropDeadLetter(deadLetters: ManageDeadLetters) {
     responses: {
       204: { description: 'It is gone; a delivery or a replay whose job it was is cancelled.' },
     },
+    problems: ['conflict'],
     async handle({ params }) {
       await deadLetters.drop(params.id);
       return { status: 204 };

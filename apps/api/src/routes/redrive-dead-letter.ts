@@ -15,6 +15,7 @@ export function redriveDeadLetter(deadLetters: ManageDeadLetters) {
     responses: {
       202: { description: 'It is back on its queue, and no dead letter any more.' },
     },
+    problems: ['conflict'],
     async handle({ params }) {
       await deadLetters.redrive(params.id);
       return { status: 202 };

@@ -77,13 +77,13 @@ async function doAll(
   return count;
 }
 
-// Somebody else may be at it too.
+// Somebody else may be at it too, and want the other.
 async function oneIfThere(action: Promise<void>): Promise<0 | 1> {
   try {
     await action;
     return 1;
   } catch (error) {
-    if (error instanceof AppError && error.code === 'not_found') return 0;
+    if (error instanceof AppError && (error.code === 'not_found' || error.code === 'conflict')) return 0;
     throw error;
   }
 }

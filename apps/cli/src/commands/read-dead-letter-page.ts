@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadLetterQueue } from '@webhooks/core/dead-letters/dead-letter';
+import type { DeadLetterQueue, ListedDeadLetter } from '@webhooks/core/dead-letters/dead-letter';
 import type { DeadLetterMark, ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
 import type { ReadPage } from '../read-all-pages';
 
@@ -6,7 +6,7 @@ import type { ReadPage } from '../read-all-pages';
 export function readDeadLetterPage(
   deadLetters: ManageDeadLetters,
   queue: DeadLetterQueue | undefined,
-): ReadPage<DeadLetter, DeadLetterMark> {
+): ReadPage<ListedDeadLetter, DeadLetterMark> {
   return async (limit, before) => {
     const page = await deadLetters.list(queue, limit, before);
     return [page.deadLetters, page.nextCursor];

@@ -1,9 +1,10 @@
-import type { ErasureStepResult, StepErasure } from '@webhooks/core/erasure/step-erasure';
+import type { StepErasure } from '@webhooks/core/erasure/step-erasure';
 import { type ErasureJob, erasureJobSchema } from '@webhooks/core/queue/erasure-job';
 import { ERASURES_QUEUE } from '@webhooks/core/queue/queue-names';
-import { DelayedError, type Job, UnrecoverableError, type Worker } from 'bullmq';
+import { type Job, UnrecoverableError, type Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
+import { putBackForNextStep } from './bullmq-put-back-for-next-step';
 
 export interface ErasureConsumerOptions extends ConsumerOptions {
   readonly stepErasure: StepErasure;
@@ -30,20 +31,14 @@ export class BullmqErasureConsumer {
     const data = erasureJobSchema.safeParse(job.data);
     if (!data.success) throw new UnrecoverableError('Not an erasure job.');
     const { account_id: accountId, place } = data.data;
-    let result: ErasureStepResult = { kind: 'done' };
     const step = async () => {
-      result = await this.options.stepErasure(accountId, place);
-      if (result.kind === 'again' && result.place) {
-        await job.updateData({ account_id: accountId, place: result.place });
+      const stepped = await this.options.stepErasure(accountId, place);
+      if (stepped.kind === 'again' && stepped.place) {
+        await job.updateData({ account_id: accountId, place: stepped.place });
       }
+      return stepped;
     };
-    await orTryAgainSoon(step, job, token, this.options.emit);
-    await this.#heed(result, job, token);
-  }
-
-  async #heed(result: ErasureStepResult, job: Job, token: string | undefined): Promise<void> {
-    if (result.kind === 'done') return;
-    await job.moveToDelayed(Date.now() + result.delayMs, token);
-    throw new DelayedError();
+    const result = await orTryAgainSoon(step, job, token, this.options.emit);
+    if (result.kind === 'again') await putBackForNextStep(job, token, result.delayMs, this.options);
   }
 }

@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import { deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
 import { AppError } from '@webhooks/core/errors/app-error';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
@@ -128,6 +129,6 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const deadLetterStore = willClose(createBullmqDeadLetterStore({ redis: client, prefix: 'bull' }, Date.now));
   const [deadLetter] = (await deadLetterStore.list(undefined, 10)).deadLetters;
   expect(deadLetter).toMatchObject({ id: `events.${id}`, reason: 'The event is nested too deeply.' });
-  expect(deadLetter?.dataText).toBe(deep);
+  expect((await deadLetterStore.find(deadLetterIdOf('events', id)))?.dataText).toBe(deep);
   expect(await client.zcard(keys.putBackEvents)).toBe(0);
 });

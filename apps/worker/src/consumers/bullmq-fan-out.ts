@@ -1,9 +1,9 @@
 import type { TakesEvents } from '@webhooks/core/accounts/takes-events';
 import type { FanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { AppError } from '@webhooks/core/errors/app-error';
+import { accountOfJob } from '@webhooks/core/queue/account-of-job';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import type { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
-import { accountOfEventJob } from '@webhooks/core/queue/event-job';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import type { EventJob, ReadEvent, ReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { describeRefusal } from '@webhooks/core/queue/rejected-job';
@@ -63,7 +63,7 @@ export class BullmqFanOutConsumer {
   }
 
   async #isDropped({ id, data }: EventJob): Promise<boolean> {
-    const accountId = accountOfEventJob(data);
+    const accountId = accountOfJob(data);
     if (accountId === undefined || (await this.options.takesEvents(accountId))) return false;
     this.options.emit({ name: 'event.dropped', jobId: id, accountId });
     return true;

@@ -11,14 +11,14 @@ const SOON_MS = 1_000;
  *
  * @throws UnrecoverableError when the work does: no later run would go better.
  */
-export async function orTryAgainSoon(
-  work: () => Promise<void>,
+export async function orTryAgainSoon<Result>(
+  work: () => Promise<Result>,
   job: Job,
   token: string | undefined,
   emit: Emit,
-): Promise<void> {
+): Promise<Result> {
   try {
-    await work();
+    return await work();
   } catch (error) {
     if (error instanceof UnrecoverableError) throw error;
     emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });

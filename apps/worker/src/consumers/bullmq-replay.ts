@@ -1,9 +1,10 @@
 import { REPLAYS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { replayOrderSchema } from '@webhooks/core/replays/replay';
-import type { StepReplay, StepResult } from '@webhooks/core/replays/step-replay';
-import { DelayedError, type Job, UnrecoverableError, type Worker } from 'bullmq';
+import type { StepReplay } from '@webhooks/core/replays/step-replay';
+import { type Job, UnrecoverableError, type Worker } from 'bullmq';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
+import { putBackForNextStep } from './bullmq-put-back-for-next-step';
 
 export interface ReplayConsumerOptions extends ConsumerOptions {
   readonly stepReplay: StepReplay;
@@ -29,17 +30,8 @@ export class BullmqReplayConsumer {
   async #process(job: Job, token: string | undefined): Promise<void> {
     const order = replayOrderSchema.safeParse(job.data);
     if (!order.success) throw new UnrecoverableError('Not a replay job.');
-    let result: StepResult = { kind: 'done' };
-    const step = async () => {
-      result = await this.options.stepReplay(order.data);
-    };
-    await orTryAgainSoon(step, job, token, this.options.emit);
-    await this.#heed(result, job, token);
-  }
-
-  async #heed(result: StepResult, job: Job, token: string | undefined): Promise<void> {
-    if (result.kind === 'done') return;
-    await job.moveToDelayed(Date.now() + result.delayMs, token);
-    throw new DelayedError();
+    const step = () => this.options.stepReplay(order.data);
+    const result = await orTryAgainSoon(step, job, token, this.options.emit);
+    if (result.kind === 'again') await putBackForNextStep(job, token, result.delayMs, this.options);
   }
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { type AccountId, accountIdSchema } from '../events/event';
+import type { AccountId } from '../events/event';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
+  ERASURES_QUEUE,
   EVENTS_QUEUE,
   GATES_QUEUE,
   REPLAYS_QUEUE,
@@ -16,6 +17,7 @@ export const deadLetterQueues = [
   SLOW_DELIVERIES_QUEUE,
   GATES_QUEUE,
   REPLAYS_QUEUE,
+  ERASURES_QUEUE,
 ] as const;
 export type DeadLetterQueue = (typeof deadLetterQueues)[number];
 
@@ -32,20 +34,25 @@ export const deadLetterIdSchema = z
   .brand<'DeadLetterId'>();
 export type DeadLetterId = z.infer<typeof deadLetterIdSchema>;
 
-/** A job that no worker will take any more, unless somebody puts it back. */
-export interface DeadLetter {
+/** A job that no worker will take any more, unless somebody puts it back; without its data, which may be large. */
+export interface ListedDeadLetter {
   readonly id: DeadLetterId;
   /** Where it came from, and goes back to. */
   readonly queue: DeadLetterQueue;
-  /** Its id there. */
-  readonly jobId: string;
   readonly name: string;
+  /** The account that its data name, as all our jobs that belong to one do. */
+  readonly accountId: AccountId | undefined;
   /** Why it is one, for people. */
   readonly reason: string;
   /** Milliseconds since the Unix epoch. */
   readonly failedAt: number;
   /** Runs that failed. */
   readonly attemptsMade: number;
+}
+
+export interface DeadLetter extends ListedDeadLetter {
+  /** Its id where it came from. */
+  readonly jobId: string;
   /** The job's data as it is stored, which need not be JSON. */
   readonly dataText: string;
 }
@@ -60,19 +67,4 @@ export function parseDeadLetterId(id: DeadLetterId): {
 } {
   const dot = id.indexOf('.');
   return { place: id.slice(0, dot) as DeadLetterPlace, jobId: id.slice(dot + 1) };
-}
-
-const withAccountSchema = z.object({ account_id: accountIdSchema });
-
-/** The account that its data names, as all our jobs that belong to one do. */
-export function accountOf({ dataText }: Pick<DeadLetter, 'dataText'>): AccountId | undefined {
-  return withAccountSchema.safeParse(parsedOrUndefined(dataText)).data?.account_id;
-}
-
-export function parsedOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

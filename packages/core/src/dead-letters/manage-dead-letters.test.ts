@@ -3,6 +3,7 @@ import { deliveryIdOf } from '../deliveries/delivery-id';
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { createRedisParkedStore } from '../gates/redis-parked-store';
 import { createRedisTurnStore } from '../gates/redis-turn-store';
+import { accountOfJob } from '../queue/account-of-job';
 import { createCancelReplay } from '../replays/cancel-replay';
 import { createRedisReplayStore } from '../replays/redis-replay-store';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
@@ -30,6 +31,7 @@ function holdDeadLetters(deadLetters: readonly DeadLetter[]) {
   const store: DeadLetterStore = {
     list: async () => ({ deadLetters: [...held.values()], nextCursor: undefined }),
     find: async (id) => held.get(id),
+    claim: async (id) => (held.has(id) ? 'claimed' : 'gone'),
     putBack: take,
     remove: take,
   };
@@ -42,6 +44,7 @@ function buildDeadLetter(queue: DeadLetterQueue, jobId: string, data: unknown = 
     queue,
     jobId,
     name: 'd',
+    accountId: accountOfJob(data),
     reason: 'No luck.',
     failedAt: NOW,
     attemptsMade: 1,
@@ -64,7 +67,7 @@ function arrange(deadLetter: DeadLetter) {
     cancelReplay: createCancelReplay({ replayStore, clock, emit }),
     emit,
   });
-  return { ...manage, held, signals, wakes, deliveryStore, turnStore, replayStore, deadLetter };
+  return { ...manage, store, held, signals, wakes, deliveryStore, turnStore, replayStore, deadLetter };
 }
 
 /** The dead letter of a delivery whose turn it is, and the delivery. */
@@ -161,6 +164,18 @@ describe('redrive', () => {
     expect(signals.named('dead_letter.redriven')).toMatchObject([{ queue: 'deliveries' }]);
   });
 });
+
+it.each(['redrive', 'drop'] as const)(
+  '%s does nothing to one that somebody is at who wants the other',
+  async (name) => {
+    const { deadLetter, held, store, deliveryStore, delivery, signals, ...manage } = await arrangeDelivery();
+    store.claim = async () => 'taken';
+    await expect(manage[name](deadLetter.id)).rejects.toMatchObject({ code: 'conflict' });
+    expect(held.size).toBe(1);
+    expect((await deliveryStore.find(delivery))?.status).toBe('pending');
+    expect(signals.named('delivery.ended')).toEqual([]);
+  },
+);
 
 it.each(['read', 'redrive', 'drop'] as const)('%s knows none that is not there', async (name) => {
   const { held, deadLetter, ...manage } = arrange(buildDeadLetter('gates', 'one'));

@@ -5,7 +5,7 @@ import { DELIVERIES_QUEUE, REPLAYS_QUEUE, SLOW_DELIVERIES_QUEUE } from '../queue
 import type { CancelReplay } from '../replays/cancel-replay';
 import { replayIdSchema } from '../replays/replay';
 import type { Emit } from '../signals/signals';
-import { accountOf, type DeadLetter, type DeadLetterId, type DeadLetterQueue } from './dead-letter';
+import type { DeadLetter, DeadLetterId, DeadLetterQueue, ListedDeadLetter } from './dead-letter';
 
 /** The last dead letter of a page. */
 export interface DeadLetterMark {
@@ -15,14 +15,22 @@ export interface DeadLetterMark {
 
 export interface DeadLetterPage {
   /** Newest first. */
-  readonly deadLetters: readonly DeadLetter[];
+  readonly deadLetters: readonly ListedDeadLetter[];
   readonly nextCursor: DeadLetterMark | undefined;
 }
+
+/** What can be done with one. */
+export type DeadLetterAct = 'redrive' | 'drop';
 
 export interface DeadLetterStore {
   /** @param queue only those that came from it. */
   list(queue: DeadLetterQueue | undefined, limit: number, before?: DeadLetterMark): Promise<DeadLetterPage>;
   find(id: DeadLetterId): Promise<DeadLetter | undefined>;
+  /**
+   * Asked for before anything is done with it: who comes first keeps who wants the other away, also when it breaks off.
+   * The same can be claimed again.
+   */
+  claim(id: DeadLetterId, act: DeadLetterAct): Promise<'claimed' | 'taken' | 'gone'>;
   /** Puts it back onto its queue, to run as if it never had. Whether it was there. */
   putBack(id: DeadLetterId): Promise<boolean>;
   /** Whether it was there. */
@@ -35,6 +43,11 @@ export interface ManageDeadLettersDeps {
   readonly cancelReplay: CancelReplay;
   readonly emit: Emit;
 }
+
+const TAKEN: Readonly<Record<DeadLetterAct, string>> = {
+  redrive: 'This dead letter is being dropped. If that broke off, drop it once more.',
+  drop: 'This dead letter is being put back. If that broke off, put it back once more.',
+};
 
 /** What an operator can do with dead letters, whichever account they belong to. */
 export function createManageDeadLetters(deps: ManageDeadLettersDeps) {
@@ -49,23 +62,30 @@ export function createManageDeadLetters(deps: ManageDeadLettersDeps) {
 
   // What nothing works on any more must not look as if it were on its way.
   async function endWorkOf(deadLetter: DeadLetter): Promise<void> {
-    const { queue, jobId } = deadLetter;
+    const { queue, jobId, accountId } = deadLetter;
     if (queue === DELIVERIES_QUEUE || queue === SLOW_DELIVERIES_QUEUE) {
       const delivery = parseDeliveryJobId(jobId);
-      if (delivery) await cancelDelivery(accountOf(deadLetter), delivery, 'dropped');
+      if (delivery) await cancelDelivery(accountId, delivery, 'dropped');
     } else if (queue === REPLAYS_QUEUE) {
       const replayId = replayIdSchema.safeParse(jobId).data;
       if (replayId !== undefined) await cancelReplay(replayId);
     }
   }
 
+  async function claim(id: DeadLetterId, act: DeadLetterAct): Promise<void> {
+    const answer = await deadLetterStore.claim(id, act);
+    if (answer === 'gone') throw deadLetterNotFound();
+    if (answer === 'taken') throw new AppError('conflict', TAKEN[act]);
+  }
+
   return {
     list: deadLetterStore.list,
     read,
 
-    /** One that fails again is a dead letter again, a new one. @throws AppError `not_found`. */
+    /** One that fails again is a dead letter again, a new one. @throws AppError `not_found`, `conflict`. */
     async redrive(id: DeadLetterId): Promise<void> {
       const { queue, jobId } = await read(id);
+      await claim(id, 'redrive');
       if (!(await deadLetterStore.putBack(id))) throw deadLetterNotFound();
       emit({ name: 'dead_letter.redriven', queue, jobId });
     },
@@ -74,10 +94,11 @@ export function createManageDeadLetters(deps: ManageDeadLettersDeps) {
      * Its delivery or replay, if it is the job of one, ends as cancelled: first, so that it is found and can be dropped
      * again when this breaks off.
      *
-     * @throws AppError `not_found`.
+     * @throws AppError `not_found`, `conflict`.
      */
     async drop(id: DeadLetterId): Promise<void> {
       const deadLetter = await read(id);
+      await claim(id, 'drop');
       await endWorkOf(deadLetter);
       if (!(await deadLetterStore.remove(id))) throw deadLetterNotFound();
       emit({ name: 'dead_letter.dropped', queue: deadLetter.queue, jobId: deadLetter.jobId });

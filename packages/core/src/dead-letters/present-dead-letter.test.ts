@@ -1,3 +1,4 @@
+import type { AccountId } from '../events/event';
 import { type DeadLetter, deadLetterIdOf, deadLetterIdSchema } from './dead-letter';
 import { presentDeadLetter, presentListedDeadLetter } from './present-dead-letter';
 
@@ -6,6 +7,7 @@ const buildDeadLetter = (change: Partial<DeadLetter> = {}): DeadLetter => ({
   queue: 'events',
   jobId: '17',
   name: 'keyword.lost',
+  accountId: 'acme' as AccountId,
   reason: 'No luck.',
   failedAt: 1_700_000_000_000,
   attemptsMade: 2,
@@ -26,12 +28,9 @@ describe('presentListedDeadLetter', () => {
     });
   });
 
-  it.each(['{}', 'null', '"text"', '{"account_id":7}', '{"account_id":"a/b"}', '{"broken'])(
-    'names no account when the data has none: %s',
-    (dataText) => {
-      expect(presentListedDeadLetter(buildDeadLetter({ dataText })).account_id).toBeNull();
-    },
-  );
+  it('names no account when the data has none', () => {
+    expect(presentListedDeadLetter(buildDeadLetter({ accountId: undefined })).account_id).toBeNull();
+  });
 });
 
 describe('presentDeadLetter', () => {

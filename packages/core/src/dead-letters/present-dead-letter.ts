@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatTime, timeSchema } from '../runtime/clock';
-import { accountOf, type DeadLetter, deadLetterQueues, parsedOrUndefined } from './dead-letter';
+import { parsedOrUndefined } from '../runtime/parse-json';
+import { type DeadLetter, deadLetterQueues, type ListedDeadLetter } from './dead-letter';
 
 export const listedDeadLetterSchema = z
   .object({
@@ -20,13 +21,13 @@ export const deadLetterSchema = listedDeadLetterSchema
   .meta({ id: 'DeadLetter' });
 
 /** A dead letter as it stands in a list: without its data. */
-export function presentListedDeadLetter(deadLetter: DeadLetter): ListedDeadLetterView {
-  const { id, queue, name, reason, failedAt, attemptsMade } = deadLetter;
+export function presentListedDeadLetter(deadLetter: ListedDeadLetter): ListedDeadLetterView {
+  const { id, queue, name, accountId, reason, failedAt, attemptsMade } = deadLetter;
   return {
     id,
     queue,
     name,
-    account_id: accountOf(deadLetter) ?? null,
+    account_id: accountId ?? null,
     reason,
     failed_at: formatTime(failedAt),
     attempts_made: attemptsMade,

@@ -123,7 +123,7 @@ function createErasure() {
   const step = createStepErasure({
     ...common,
     deliveryJobs: {
-      async removeDelayed(deliveries) {
+      async removeIdle(deliveries) {
         atOnce += deliveries.length;
         mostAtOnce = Math.max(mostAtOnce, atOnce);
         await redis.client.ping();
@@ -136,7 +136,7 @@ function createErasure() {
     accountJobs: {
       async removeSome(_accountId, place) {
         looked.push(place);
-        return place.offset < 2 ? { ...place, offset: place.offset + 1 } : undefined;
+        return place.queue < 2 ? { queue: place.queue + 1 } : undefined;
       },
     },
     retentionMs: DAY,
@@ -181,7 +181,7 @@ it('removes everything of the account and nothing of another, and the account la
   await finish(accountId);
   expect(await keysLeft()).toEqual(before);
   expect(await redis.client.hget('accounts:{all}', accountId)).toBeNull();
-  expect(looked).toEqual([0, 1, 2].map((offset) => ({ queue: 0, offset })));
+  expect(looked).toEqual([0, 1, 2].map((queue) => ({ queue })));
   expect(signals.named('account.erased')).toMatchObject([{ accountId }]);
 });
 
@@ -277,7 +277,7 @@ it('finds what no list leads to when the servers have changed since it was noted
   const { erase, finish } = createErasure();
   await erase(accountId);
   const search = { masters: ['10.0.0.1:6379'], master: '10.0.0.1:6379', cursor: '1' };
-  await finish(accountId, Number.POSITIVE_INFINITY, { queue: 0, offset: 2, search });
+  await finish(accountId, Number.POSITIVE_INFINITY, { queue: 2, search });
   expect(await keysLeft()).toEqual([]);
 });
 

@@ -4,6 +4,7 @@ import type { DeliveryParts } from '../deliveries/delivery-id';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { RemoveEndpoints } from '../endpoints/redis-remove-endpoints';
 import type { AccountId, EventId } from '../events/event';
+import type { Mark } from '../redis/redis-timeline';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import type { Lead, RemainsStore } from './redis-remains-store';
@@ -11,14 +12,15 @@ import type { SearchPlace } from './search-place';
 
 /** The jobs of deliveries to endpoints that are gone. */
 export interface DeliveryJobs {
-  /** Takes those away that wait for their time, or for nothing; gives the deliveries that are being attempted. */
-  removeDelayed(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]>;
+  /** Takes those away that wait for their time or have failed for good; gives the deliveries that are being attempted. */
+  removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]>;
 }
 
 /** Where in the queues the search for an account's jobs has come to. */
 export interface QueuePlace {
   readonly queue: number;
-  readonly offset: number;
+  /** The last job of the part before, as those before it come and go. Its `at` means nothing in a list. */
+  readonly after?: Mark | undefined;
 }
 
 /** Jobs with payload that may stay on their queue for long: events that are put off, dead letters. */
@@ -76,7 +78,7 @@ export function createStepErasure(deps: StepErasureDeps) {
 
   return async function stepErasure(
     accountId: AccountId,
-    place: ErasurePlace = { queue: 0, offset: 0 },
+    place: ErasurePlace = { queue: 0 },
   ): Promise<ErasureStepResult> {
     const account = await accountStore.find(accountId);
     if (account?.erasingSince === undefined) return DONE;
@@ -153,7 +155,7 @@ export function createStepErasure(deps: StepErasureDeps) {
     await remainsStore.removePayload(accountId, eventId);
     const receivers = await remainsStore.receiversOf(accountId, eventId, DELIVERIES_AT_ONCE);
     const endpointIds = [...new Set(receiver === undefined ? receivers : [...receivers, receiver])];
-    const busy = await deliveryJobs.removeDelayed(endpointIds.map((endpointId) => ({ endpointId, eventId })));
+    const busy = await deliveryJobs.removeIdle(endpointIds.map((endpointId) => ({ endpointId, eventId })));
     const isBusy = new Set(busy.map(({ endpointId }) => endpointId));
     const idle = endpointIds.filter((id) => !isBusy.has(id));
     await remainsStore.removeDeliveries(accountId, eventId, idle);

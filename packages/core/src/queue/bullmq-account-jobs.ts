@@ -1,76 +1,98 @@
-import { type JobType, type Queue, QueueKeys } from 'bullmq';
+import { type Queue, QueueKeys } from 'bullmq';
 import type { AccountJobs, QueuePlace } from '../erasure/step-erasure';
 import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
+import { type Mark, readTimeline } from '../redis/redis-timeline';
+import { parsedOrUndefined } from '../runtime/parse-json';
+import { accountOfJob, accountOfRejectedJob } from './account-of-job';
 import { openQueue } from './bullmq-open-queue';
-import { accountOfEventJob } from './event-job';
 import type { QueueConnection } from './queue-connection';
-import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from './queue-names';
-import { rejectedJobSchema } from './rejected-job';
+import {
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
+  GATES_QUEUE,
+  REPLAYS_QUEUE,
+  SLOW_DELIVERIES_QUEUE,
+} from './queue-names';
 
+/** Part of a queue, as BullMQ 6 has it, or the list that we have beside it. */
 interface Searched {
-  readonly queue: Queue;
-  readonly state: JobType;
-  readonly accountOf: (data: unknown) => string | undefined;
+  readonly queue: string;
+  readonly key: string;
+  readonly kind: 'list' | 'sorted set';
 }
 
 const LOOKED_AT = 100;
 
 /**
- * Finds an account's jobs where they may stay for long: events that a producer has put off, or that came to nothing, and
- * dead letters. These queues have no list by account, so they are gone through, from the oldest job on.
+ * Finds an account's jobs where they may stay for long: events that wait, that a producer has put off or that came to
+ * nothing, whatever failed for good, and dead letters. These queues have no list by account, so they are gone through.
+ * Of the events, first where they come from, then where they go to, so that none gets past the search.
  */
 export class BullmqAccountJobs implements AccountJobs {
-  readonly #events: Queue;
-  readonly #deadLetters: Queue;
+  readonly #queues = new Map<string, Queue>();
   readonly #searched: readonly Searched[];
   readonly #queueKeys: QueueKeys;
 
   constructor(private readonly connection: QueueConnection) {
     this.#queueKeys = new QueueKeys(connection.prefix);
-    this.#events = openQueue(EVENTS_QUEUE, connection);
-    this.#deadLetters = openQueue(DEAD_LETTERS_QUEUE, connection);
+    const setOf = (queue: string, state: string) =>
+      ({ queue, key: this.#queueKeys.toKey(queue, state), kind: 'sorted set' }) as const;
+    const listOf = (queue: string, state: string) => ({ ...setOf(queue, state), kind: 'list' }) as const;
     this.#searched = [
-      { queue: this.#events, state: 'delayed', accountOf: accountOfEventJob },
-      { queue: this.#events, state: 'failed', accountOf: accountOfEventJob },
-      { queue: this.#deadLetters, state: 'wait', accountOf: accountOfLetter },
+      setOf(EVENTS_QUEUE, 'delayed'),
+      setOf(EVENTS_QUEUE, 'prioritized'),
+      listOf(EVENTS_QUEUE, 'wait'),
+      // Where BullMQ before 6, which producers may have, puts them while the queue is paused.
+      listOf(EVENTS_QUEUE, 'paused'),
+      setOf(EVENTS_QUEUE, 'failed'),
+      { queue: DEAD_LETTERS_QUEUE, key: keys.rejectedJobs, kind: 'sorted set' },
+      setOf(DELIVERIES_QUEUE, 'failed'),
+      setOf(SLOW_DELIVERIES_QUEUE, 'failed'),
+      setOf(GATES_QUEUE, 'failed'),
+      setOf(REPLAYS_QUEUE, 'failed'),
     ];
+    for (const { queue } of this.#searched) {
+      if (!this.#queues.has(queue)) this.#queues.set(queue, openQueue(queue, connection));
+    }
   }
 
-  async removeSome(accountId: AccountId, { queue, offset }: QueuePlace): Promise<QueuePlace | undefined> {
+  async removeSome(accountId: AccountId, { queue, after }: QueuePlace): Promise<QueuePlace | undefined> {
     const searched = this.#searched[queue];
     if (!searched) return undefined;
-    const ids = await searched.queue.getRanges([searched.state], offset, offset + LOOKED_AT - 1, true);
-    const removed = await Promise.all(ids.map((id) => this.#removeIfOf(accountId, searched, id)));
-    if (ids.length < LOOKED_AT) return { queue: queue + 1, offset: 0 };
-    return { queue, offset: offset + removed.filter((isRemoved) => !isRemoved).length };
+    const marks = await this.#read(searched, after);
+    const isRemoved = await Promise.all(marks.map(({ id }) => this.#removeIfOf(accountId, searched, id)));
+    if (marks.length < LOOKED_AT) return { queue: queue + 1 };
+    // In a list only one that is still there can be found again.
+    const left = searched.kind === 'list' ? marks.filter((_mark, index) => !isRemoved[index]) : marks;
+    return { queue, after: left.at(-1) ?? after };
   }
 
-  async #removeIfOf(accountId: AccountId, { queue, accountOf }: Searched, id: string): Promise<boolean> {
+  async #read({ key, kind }: Searched, after: Mark | undefined): Promise<readonly Mark[]> {
     const { redis } = this.connection;
-    const [data, scheduler] = await redis.hmget(this.#queueKeys.toKey(queue.name, id), 'data', 'rjk');
-    if (accountOf(parse(data)) !== accountId) return false;
+    if (kind === 'sorted set')
+      return await readTimeline(redis, key, { order: 'oldest_first', limit: LOOKED_AT, after });
+    // Where new ones are added: they are taken from the other end, so that nothing moves up meanwhile. Without the one
+    // that was the last, it begins anew.
+    const at = after === undefined ? null : await redis.lpos(key, after.id);
+    const first = at === null ? 0 : at + 1;
+    const ids = await redis.lrange(key, first, first + LOOKED_AT - 1);
+    return ids.map((id) => ({ id, at: 0 }));
+  }
+
+  async #removeIfOf(accountId: AccountId, { queue, key }: Searched, id: string): Promise<boolean> {
+    const { redis } = this.connection;
+    const [data, scheduler] = await redis.hmget(this.#queueKeys.toKey(queue, id), 'data', 'rjk');
+    const readAccount = queue === DEAD_LETTERS_QUEUE ? accountOfRejectedJob : accountOfJob;
+    if (readAccount(parsedOrUndefined(data ?? '')) !== accountId) return false;
     // A job of a producer's scheduler is the scheduler's alone; what comes of it is dropped when it is taken.
-    if (scheduler !== null || (await queue.remove(id)) !== 1) return false;
-    if (queue === this.#deadLetters) await redis.zrem(keys.rejectedJobs, id);
+    if (scheduler !== null || (await this.#queues.get(queue)?.remove(id)) !== 1) return false;
+    if (queue === DEAD_LETTERS_QUEUE) await redis.zrem(key, id);
     return true;
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#events.close(), this.#deadLetters.close()]);
-  }
-}
-
-function accountOfLetter(data: unknown): string | undefined {
-  const letter = rejectedJobSchema.safeParse(data);
-  return letter.success ? accountOfEventJob(letter.data.job.data) : undefined;
-}
-
-// What others have written may be anything.
-function parse(text: string | null | undefined): unknown {
-  try {
-    return JSON.parse(text ?? 'null');
-  } catch {
-    return undefined;
+    await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
   }
 }

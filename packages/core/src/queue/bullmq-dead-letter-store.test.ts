@@ -1,11 +1,18 @@
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
-import { type DeadLetter, type DeadLetterId, deadLetterIdOf } from '../dead-letters/dead-letter';
+import { type DeadLetterId, deadLetterIdOf, type ListedDeadLetter } from '../dead-letters/dead-letter';
 import { AppError } from '../errors/app-error';
 import { keys } from '../redis/keys';
+import { buildReplayOrder } from '../testing/build-replay';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { createBullmqDeadLetterStore } from './bullmq-dead-letter-store';
 import { BullmqDeadLetters } from './bullmq-dead-letters';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, GATES_QUEUE } from './queue-names';
+import {
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
+  GATES_QUEUE,
+  REPLAYS_QUEUE,
+} from './queue-names';
 
 const NOW = 1_700_000_000_000;
 
@@ -58,8 +65,8 @@ async function fail(
   return deadLetterIdOf(queue.name as 'events' | 'deliveries', jobId);
 }
 
-async function readAll(limit: number): Promise<DeadLetter[]> {
-  const all: DeadLetter[] = [];
+async function readAll(limit: number): Promise<ListedDeadLetter[]> {
+  const all: ListedDeadLetter[] = [];
   let page = await store.list(undefined, limit);
   for (;;) {
     all.push(...page.deadLetters);
@@ -68,7 +75,7 @@ async function readAll(limit: number): Promise<DeadLetter[]> {
   }
 }
 
-const idsOf = (deadLetters: readonly DeadLetter[]) => deadLetters.map(({ id }) => id);
+const idsOf = (deadLetters: readonly ListedDeadLetter[]) => deadLetters.map(({ id }) => id);
 
 describe('find', () => {
   it('gives an invalid event as the job that it was, with what is wrong with it', async () => {
@@ -78,6 +85,7 @@ describe('find', () => {
       queue: 'events',
       jobId: '17',
       name: 'invoice.paid',
+      accountId: 'acme',
       reason: 'The event is not valid.; /type is not known',
       failedAt: NOW,
       attemptsMade: 1,
@@ -92,6 +100,7 @@ describe('find', () => {
       queue: 'deliveries',
       jobId: 'one',
       name: 'd',
+      accountId: 'acme',
       reason: 'No luck.',
       failedAt: expect.any(Number),
       attemptsMade: 1,
@@ -103,6 +112,15 @@ describe('find', () => {
     const id = await fail(events, 'one');
     await redis.client.hset('bull:events:one', 'data', '{"broken');
     expect((await store.find(id))?.dataText).toBe('{"broken');
+  });
+
+  it('gives what was kept of an event and can not be read as a text', async () => {
+    const id = await reject('17');
+    await redis.client.hset(`bull:${id.replace('.', ':')}`, 'data', '{"broken');
+    expect(await store.find(id)).toMatchObject({ id, name: 'invoice.paid', dataText: '{"broken' });
+    expect(idsOf((await store.list(undefined, 10)).deadLetters)).toEqual([id]);
+    await expect(store.putBack(id)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await store.remove(id)).toBe(true);
   });
 
   it('knows none by the id of a job that waits, or that there is not', async () => {
@@ -136,6 +154,34 @@ describe('list', () => {
     const second = await store.list(undefined, 2, first.nextCursor);
     expect(idsOf(second.deadLetters)).toEqual([ids[0]]);
     expect(second.nextCursor).toBeUndefined();
+  });
+
+  it('tells of a large one all but its data, which it does not read', async () => {
+    const data = { account_id: 'acme', text: 'x'.repeat(100_000) };
+    const invalid = await reject('17', NOW, { ...invalidJob, data });
+    const failed = await fail(deliveries, 'one', data);
+    // What can't be read shows that it was not.
+    await redis.client.hset(`bull:${invalid.replace('.', ':')}`, 'data', 'x'.repeat(100_000));
+    const [first, second] = (await store.list(undefined, 10)).deadLetters;
+    expect(first).toMatchObject({ id: failed, reason: 'No luck.', attemptsMade: 1 });
+    expect(second).toEqual({
+      id: invalid,
+      queue: 'events',
+      name: 'invoice.paid',
+      accountId: 'acme',
+      reason: 'The event is not valid.; /type is not known',
+      failedAt: NOW,
+      attemptsMade: 1,
+    });
+  });
+
+  it('names the account of a replay, whose job is the replay as it was ordered', async () => {
+    const order = buildReplayOrder();
+    const replays = new Queue(REPLAYS_QUEUE, { connection: redis.client });
+    await fail(replays, order.id, order);
+    await replays.close();
+    const { deadLetters } = await store.list(undefined, 10);
+    expect(deadLetters).toMatchObject([{ queue: 'replays', accountId: order.accountId }]);
   });
 
   it('gives those of a queue', async () => {
@@ -211,6 +257,34 @@ describe('putBack', () => {
   it('knows no job that is not there', async () => {
     expect(await store.putBack(deadLetterIdOf('deliveries', 'none'))).toBe(false);
     expect(await redis.client.exists('bull:deliveries:none')).toBe(0);
+  });
+});
+
+describe('claim', () => {
+  it('keeps who wants to drop a job away from one that is being put back, and the other way round', async () => {
+    const one = await fail(deliveries, 'one');
+    const two = await fail(deliveries, 'two');
+    expect([await store.claim(one, 'redrive'), await store.claim(one, 'drop')]).toEqual(['claimed', 'taken']);
+    expect([await store.claim(two, 'drop'), await store.claim(two, 'redrive')]).toEqual(['claimed', 'taken']);
+  });
+
+  it('lets go on who broke off', async () => {
+    const id = await fail(deliveries, 'one');
+    for (let i = 0; i < 2; i += 1) expect(await store.claim(id, 'drop')).toBe('claimed');
+    expect(await store.find(id)).toMatchObject({ id });
+  });
+
+  it('means nothing any more once the job has failed anew', async () => {
+    const id = await fail(deliveries, 'one');
+    await store.claim(id, 'redrive');
+    await redis.client.zincrby('bull:deliveries:failed', 1, 'one');
+    expect(await store.claim(id, 'drop')).toBe('claimed');
+  });
+
+  it('gives nobody a job that is back on its queue', async () => {
+    const id = await fail(deliveries, 'one');
+    await store.putBack(id);
+    expect(await store.claim(id, 'drop')).toBe('gone');
   });
 });
 

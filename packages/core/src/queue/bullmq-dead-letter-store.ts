@@ -7,12 +7,18 @@ import {
   type DeadLetterQueue,
   deadLetterIdOf,
   deadLetterPlaces,
+  type ListedDeadLetter,
   parseDeadLetterId,
 } from '../dead-letters/dead-letter';
-import type { DeadLetterMark } from '../dead-letters/manage-dead-letters';
+import type { DeadLetterAct, DeadLetterMark } from '../dead-letters/manage-dead-letters';
+import { AppError } from '../errors/app-error';
 import { keys } from '../redis/keys';
 import { withStorageErrors } from '../redis/redis-errors';
+import { type ReadTimelineInput, readTimeline } from '../redis/redis-timeline';
 import type { Clock } from '../runtime/clock';
+import { parsedOrUndefined } from '../runtime/parse-json';
+import { accountOfJob } from './account-of-job';
+import { REJECTED_FIELDS } from './bullmq-dead-letters';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './queue-connection';
 import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from './queue-names';
@@ -29,6 +35,23 @@ const redrivenAtSchema = z.string().transform(Number).nullable();
 
 // What is read of a job's hash, as BullMQ 6 writes it.
 const FIELDS = ['name', 'data', 'failedReason', 'atm'] as const;
+
+// Up to here the data of each are read for a list, to learn whose it is. Events can have megabytes: of a larger one that
+// is invalid it stands beside its data, and of a job that failed it is not told.
+const LISTED_DATA_BYTES = 16_384;
+const LISTED_FIELDS = ['name', 'failedReason', 'atm', ...REJECTED_FIELDS] as const;
+
+// Between two who want to do different things with the same failed job: what it is to be stays with the job, for as long
+// as it is among the failed. With the time of its failure, so that it means nothing any more when the job fails again.
+// KEYS: the failed, job. ARGV: job id, what is to be done, what else could be.
+const CLAIM = `
+  local failedAt = redis.call('ZSCORE', KEYS[1], ARGV[1])
+  if not failedAt or redis.call('EXISTS', KEYS[2]) == 0 then return 'gone' end
+  if redis.call('HGET', KEYS[2], 'claim') == ARGV[3] .. ' ' .. failedAt then return 'taken' end
+  redis.call('HSET', KEYS[2], 'claim', ARGV[2] .. ' ' .. failedAt)
+  return 'claimed'`;
+
+const claimAnswerSchema = z.enum(['claimed', 'taken', 'gone']);
 
 /**
  * The dead letters where they are: nothing is moved for becoming one, so none can get lost on its way. Jobs that failed
@@ -51,29 +74,39 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
     return queue;
   }
 
-  async function marksOf(
-    place: DeadLetterPlace,
-    limit: number,
-    before: DeadLetterMark | undefined,
-  ): Promise<DeadLetterMark[]> {
-    const marks: DeadLetterMark[] = [];
-    // Those of one millisecond are ordered by id, so a page can end within a millisecond.
-    for (let offset = 0; marks.length < limit; offset += limit) {
-      const range = [before?.failedAt ?? '+inf', '-inf', 'WITHSCORES', 'LIMIT', offset, limit] as const;
-      const found = toMarks(place, await redis.zrevrangebyscore(setOf(place), ...range));
-      marks.push(...found.filter((mark) => before === undefined || newestFirst(before, mark) < 0));
-      if (found.length < limit) break;
-    }
-    return marks;
-  }
-
   async function load({ id, failedAt }: DeadLetterMark): Promise<DeadLetter | undefined> {
     const { place, jobId } = parseDeadLetterId(id);
     const [name, data, reason, attempts] = await redis.hmget(queueKeys.toKey(place, jobId), ...FIELDS);
     if (typeof name !== 'string' || typeof data !== 'string') return undefined;
-    if (place === DEAD_LETTERS_QUEUE) return { ...readRejected(data), id, failedAt };
+    const found = { id, failedAt, name, jobId };
+    if (place === DEAD_LETTERS_QUEUE) return { ...found, ...readRejected(data) };
+    const accountId = accountOfJob(parsedOrUndefined(data));
     const attemptsMade = Number(attempts ?? 0);
-    return { id, queue: place, jobId, name, reason: reason ?? '', failedAt, attemptsMade, dataText: data };
+    return { ...found, queue: place, accountId, reason: reason ?? '', attemptsMade, dataText: data };
+  }
+
+  async function loadListed(mark: DeadLetterMark): Promise<ListedDeadLetter | undefined> {
+    const { id, failedAt } = mark;
+    const { place, jobId } = parseDeadLetterId(id);
+    const key = queueKeys.toKey(place, jobId);
+    if ((await redis.hstrlen(key, 'data')) <= LISTED_DATA_BYTES) return await load(mark);
+    const [name, failedReason, attempts, ...ofRejected] = await redis.hmget(key, ...LISTED_FIELDS);
+    if (typeof name !== 'string') return undefined;
+    const [account, refusal] = ofRejected;
+    const common = { id, name, failedAt, accountId: accountOfJob({ account_id: account }) };
+    if (place === DEAD_LETTERS_QUEUE) {
+      return { ...common, queue: EVENTS_QUEUE, reason: refusal ?? '', attemptsMade: 1 };
+    }
+    return { ...common, queue: place, reason: failedReason ?? '', attemptsMade: Number(attempts ?? 0) };
+  }
+
+  async function marksOf(place: DeadLetterPlace, limit: number, before?: DeadLetterMark) {
+    const marks = await readTimeline(redis, setOf(place), {
+      order: 'newest_first',
+      limit,
+      ...partAfter(before, place),
+    });
+    return marks.map(({ id, at }): DeadLetterMark => ({ id: deadLetterIdOf(place, id), failedAt: at }));
   }
 
   const { list, find } = withStorageErrors({
@@ -81,7 +114,7 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
       const marks = await Promise.all(placesOf(queue).map((place) => marksOf(place, limit + 1, before)));
       const newest = marks.flat().sort(newestFirst);
       const page = newest.slice(0, limit);
-      const deadLetters = await Promise.all(page.map(load));
+      const deadLetters = await Promise.all(page.map(loadListed));
       return {
         // Others may have gone meanwhile.
         deadLetters: deadLetters.filter((deadLetter) => deadLetter !== undefined),
@@ -100,7 +133,9 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
     const key = queueKeys.toKey(DEAD_LETTERS_QUEUE, jobId);
     const data = await redis.hget(key, 'data');
     if (data === null) return false;
-    const { job } = rejectedJobSchema.parse(JSON.parse(data));
+    const rejected = rejectedJobSchema.safeParse(parsedOrUndefined(data));
+    if (!rejected.success) throw new AppError('conflict', 'What was kept of the event can not be read.');
+    const { job } = rejected.data;
     // Later than the time that it has: also two within a millisecond are to have ids of their own.
     const time = Math.max(clock(), job.timestamp + 1);
     const timestamp = redrivenAtSchema.parse(await redis.eval(BEGIN_REDRIVE, 1, key, String(time)));
@@ -125,7 +160,16 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
     return true;
   }
 
-  const { putBack, remove } = withStorageErrors({
+  const { claim, putBack, remove } = withStorageErrors({
+    // An invalid event needs none: whoever drops one that is being put back takes nothing from the events queue.
+    async claim(id: DeadLetterId, act: DeadLetterAct) {
+      const { place, jobId } = parseDeadLetterId(id);
+      if (place === DEAD_LETTERS_QUEUE) return 'claimed';
+      const jobKey = queueKeys.toKey(place, jobId);
+      const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
+      return claimAnswerSchema.parse(await redis.eval(CLAIM, 2, setOf(place), jobKey, jobId, act, other));
+    },
+
     putBack(id: DeadLetterId) {
       const { place, jobId } = parseDeadLetterId(id);
       return place === DEAD_LETTERS_QUEUE ? putEventBack(jobId) : putFailedBack(place, jobId);
@@ -140,6 +184,7 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
   return {
     list,
     find,
+    claim,
     putBack,
     remove,
     async close(): Promise<void> {
@@ -153,12 +198,16 @@ function placesOf(queue: DeadLetterQueue | undefined): readonly DeadLetterPlace[
   return queue === EVENTS_QUEUE ? [EVENTS_QUEUE, DEAD_LETTERS_QUEUE] : [queue];
 }
 
-function toMarks(place: DeadLetterPlace, flat: readonly string[]): DeadLetterMark[] {
-  const marks: DeadLetterMark[] = [];
-  for (let i = 0; i + 1 < flat.length; i += 2) {
-    marks.push({ id: deadLetterIdOf(place, flat[i] ?? ''), failedAt: Number(flat[i + 1]) });
-  }
-  return marks;
+// Those of one millisecond stand by their ids: place by place, as these begin with it.
+function partAfter(
+  before: DeadLetterMark | undefined,
+  place: DeadLetterPlace,
+): Pick<ReadTimelineInput, 'after' | 'range'> {
+  if (before === undefined) return {};
+  const { place: reached, jobId } = parseDeadLetterId(before.id);
+  const at = before.failedAt;
+  if (place === reached) return { after: { id: jobId, at } };
+  return { range: { until: `${place}.` < `${reached}.` ? at + 1 : at } };
 }
 
 function newestFirst(one: DeadLetterMark, other: DeadLetterMark): number {
@@ -167,14 +216,21 @@ function newestFirst(one: DeadLetterMark, other: DeadLetterMark): number {
   return one.id < other.id ? 1 : -1;
 }
 
-function readRejected(text: string): Omit<DeadLetter, 'id' | 'failedAt'> {
-  const { job, reason, errors } = rejectedJobSchema.parse(JSON.parse(text));
+function readRejected(text: string) {
+  const attemptsMade = 1;
+  const rejected = rejectedJobSchema.safeParse(parsedOrUndefined(text));
+  if (!rejected.success) {
+    const reason = 'What was kept of it can not be read.';
+    return { queue: EVENTS_QUEUE, accountId: undefined, reason, attemptsMade, dataText: text } as const;
+  }
+  const { job, reason, errors } = rejected.data;
   return {
     queue: EVENTS_QUEUE,
     jobId: job.id,
     name: job.name,
+    accountId: accountOfJob(job.data),
     reason: describeRefusal(reason, errors),
-    attemptsMade: 1,
+    attemptsMade,
     dataText: JSON.stringify(job.data) ?? 'null',
-  };
+  } as const;
 }

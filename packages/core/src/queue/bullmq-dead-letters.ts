@@ -1,12 +1,13 @@
-import type { Queue } from 'bullmq';
+import { type Queue, QueueKeys } from 'bullmq';
 import type { AppError } from '../errors/app-error';
 import { keys } from '../redis/keys';
 import type { Clock } from '../runtime/clock';
+import { accountOfJob } from './account-of-job';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
 import { DEAD_LETTERS_QUEUE } from './queue-names';
 import type { EventJob } from './read-event-job';
-import { type RejectedJob, rejectedJobId, rejectedJobOf } from './rejected-job';
+import { describeRefusal, type RejectedJob, rejectedJobId, rejectedJobOf } from './rejected-job';
 
 // As many are kept, the newest: a producer that goes wrong must not fill Redis.
 const MAX_REJECTED_JOBS = 100_000;
@@ -14,6 +15,12 @@ const MAX_REJECTED_JOBS = 100_000;
 // More than one at a time, so that there are fewer again when there came to be too many; a few, as Redis has to look
 // through the queue for each.
 const PRUNED_AT_ONCE = 10;
+
+/** What a list tells of one that is too large to be read for it: whose it is, and why it was refused. */
+export const REJECTED_FIELDS = ['account', 'refusal'] as const;
+
+// It can quote what it refuses.
+const MAX_REFUSAL_LENGTH = 2_000;
 
 /** Keeps what was pushed onto the events queue and is no valid event, for people to look at. */
 export class BullmqDeadLetters {
@@ -34,9 +41,19 @@ export class BullmqDeadLetters {
    */
   async keep(job: EventJob, error: AppError): Promise<readonly string[]> {
     const id = rejectedJobId(job);
-    await this.#queue.add(job.name, rejectedJobOf(job, error), { jobId: id });
+    const rejected = rejectedJobOf(job, error);
+    await this.#queue.add(job.name, rejected, { jobId: id });
+    await this.#describe(id, rejected);
     await this.connection.redis.zadd(keys.rejectedJobs, 'NX', String(this.clock()), id);
     return await this.#prune();
+  }
+
+  async #describe(id: string, { job, reason, errors }: RejectedJob): Promise<void> {
+    const [account, refusal] = REJECTED_FIELDS;
+    await this.connection.redis.hset(new QueueKeys(this.connection.prefix).toKey(DEAD_LETTERS_QUEUE, id), {
+      [account]: accountOfJob(job.data) ?? '',
+      [refusal]: describeRefusal(reason, errors).slice(0, MAX_REFUSAL_LENGTH),
+    });
   }
 
   async #prune(): Promise<readonly string[]> {

@@ -31,7 +31,7 @@ it('takes away what waits for its time, leaves what waits for a worker, and says
   await fast.add('d', {}, { jobId: deliveryJobId(waiting, 'first') });
   await fast.add('d', {}, { jobId: deliveryJobId(delayed, 'first'), delay: 60_000 });
 
-  expect(await jobs.removeDelayed([none, waiting, delayed, active])).toEqual([active]);
+  expect(await jobs.removeIdle([none, waiting, delayed, active])).toEqual([active]);
   expect(await fast.getJobCounts('delayed', 'wait')).toEqual({ delayed: 0, wait: 1 });
   expect(await fast.getJob(deliveryJobId(delayed, 'first'))).toBeUndefined();
   finish();

@@ -9,11 +9,13 @@ import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from './queue-names';
 
 type Lane = typeof DELIVERIES_QUEUE | typeof SLOW_DELIVERIES_QUEUE;
 
-/*
- * Relies on where BullMQ 6 has a job: a worker that is at it holds `<job>:lock`, and one that waits for its time is in
- * `delayed`, one that failed for good in `failed`. One that is to be taken next is left alone: to look for it in a long list takes long, and it ends by itself.
+/**
+ * Finds the jobs of deliveries by their ids, in both lanes.
+ *
+ * Relies on where BullMQ 6 has a job: a worker that is at it holds `<job>:lock`, one that waits for its time is in
+ * `delayed`, one that failed for good in `failed`. One that is to be taken next is left alone: to look for it in a long
+ * list takes long, and it ends by itself.
  */
-/** Finds the jobs of deliveries by their ids, in both lanes. */
 export class BullmqDeliveryJobs implements DeliveryJobs {
   readonly #queueKeys: QueueKeys;
   readonly #queues: Readonly<Record<Lane, Queue>>;
@@ -26,7 +28,7 @@ export class BullmqDeliveryJobs implements DeliveryJobs {
     };
   }
 
-  async removeDelayed(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
+  async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
     const isBusy = await Promise.all(deliveries.map((delivery) => this.#removeOne(delivery)));
     return deliveries.filter((_delivery, index) => isBusy[index]);
   }

@@ -15,7 +15,10 @@ export class BullmqErasureQueue implements ErasureQueue {
 
   async add(id: AccountId): Promise<void> {
     const data: ErasureJob = { account_id: id };
-    await this.#queue.add({ name: 'erase', data, opts: { jobId: erasureJobId(id) } });
+    const jobId = erasureJobId(id);
+    await this.#queue.add({ name: 'erase', data, opts: { jobId } });
+    // BullMQ ignores the same job again: one that failed for good would leave the account half erased for ever.
+    await this.#queue.retryFailed(jobId);
   }
 
   async close(): Promise<void> {

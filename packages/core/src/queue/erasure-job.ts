@@ -8,7 +8,7 @@ export const erasureJobSchema = z.object({
   place: z
     .object({
       queue: z.number(),
-      offset: z.number(),
+      after: z.object({ id: z.string(), at: z.number() }).optional(),
       search: z
         .object({ masters: z.array(z.string()).readonly(), master: z.string(), cursor: z.string() })
         .optional(),

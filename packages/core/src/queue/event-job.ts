@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endpointIdSchema, endpointRefsSchema } from '../endpoints/endpoint';
-import { type AccountId, accountIdSchema, eventIdSchema } from '../events/event';
+import { accountIdSchema, eventIdSchema } from '../events/event';
 
 /** What a producer pushes onto the events queue; the job's name is the event's type. Public contract. */
 export const publishedEventSchema = z.strictObject({
@@ -25,12 +25,6 @@ export const acceptedEventSchema = z.strictObject({
   webhook_ids: z.array(endpointIdSchema).readonly().optional(),
 });
 export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;
-
-/** Whose event it says that it is, also one that is no valid event. */
-export function accountOfEventJob(data: unknown): AccountId | undefined {
-  const isObject = typeof data === 'object' && data !== null && 'account_id' in data;
-  return isObject ? accountIdSchema.safeParse(data.account_id).data : undefined;
-}
 
 /** An event's job id: adding an event twice makes one job. BullMQ allows no colon and no bare integer. */
 export function eventJobId(accountId: string, eventId: string): string {

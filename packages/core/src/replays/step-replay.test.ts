@@ -185,6 +185,14 @@ it('fails when the webhook is deleted meanwhile', async () => {
   expect(await read()).toMatchObject({ status: 'failed', error: 'The webhook was deleted.' });
 });
 
+it('puts nothing on record of a replay that is on none, when its webhook is gone', async () => {
+  const { endpoint, stepReplay } = await arrange();
+  const order = buildReplayOrder({ accountId: endpoint.accountId });
+  expect(await stepReplay(order)).toEqual({ kind: 'done' });
+  expect(await redis.client.keys(`*${order.id}*`)).toEqual([]);
+  expect(await redis.client.keys(`replays:*${order.endpointId}*`)).toEqual([]);
+});
+
 describe('creating one', () => {
   const broken = async () => {
     throw new Error('no Redis');

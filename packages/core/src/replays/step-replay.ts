@@ -43,9 +43,10 @@ export function createStepReplay(deps: StepReplayDeps) {
   const { replayStore, endpointStore, chooseEvents, resendAll, clock, emit } = deps;
 
   return async function stepReplay(order: ReplayOrder): Promise<StepResult> {
-    const replay = await findOrCreate(order);
+    const endpoint = await endpointStore.find(order.accountId, order.endpointId);
+    // What is not on record stays off it when its webhook is gone: its account may have been erased.
+    const replay = endpoint ? await findOrCreate(order) : await replayStore.find(order.id);
     if (!replay || hasEnded(replay)) return DONE;
-    const endpoint = await endpointStore.find(replay.accountId, replay.endpointId);
     if (!endpoint) return await end(replay, 'failed', 'The webhook was deleted.');
     return replay.status === 'counting' ? await count(replay, endpoint) : await send(replay, endpoint);
   };

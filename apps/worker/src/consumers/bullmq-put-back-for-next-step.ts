@@ -1,0 +1,22 @@
+import { DelayedError, type Job, QueueKeys } from 'bullmq';
+import type { ConsumerOptions } from './bullmq-open-worker';
+
+/**
+ * Puts a job back whose work is done in steps, once one is done.
+ *
+ * BullMQ counts each step as a start. Work of many steps would look like a job that kills each worker that takes it, so
+ * the count begins anew with each step that came to its end.
+ *
+ * @throws DelayedError always, which tells BullMQ that the job is not at its end.
+ */
+export async function putBackForNextStep(
+  job: Job,
+  token: string | undefined,
+  delayMs: number,
+  { redis, prefix }: Pick<ConsumerOptions, 'redis' | 'prefix'>,
+): Promise<never> {
+  // As BullMQ 6 names it.
+  await redis.hset(new QueueKeys(prefix).toKey(job.queueName, job.id ?? ''), 'ats', 0);
+  await job.moveToDelayed(Date.now() + delayMs, token);
+  throw new DelayedError();
+}

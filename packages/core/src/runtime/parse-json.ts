@@ -1,0 +1,8 @@
+/** What a text of others says, which need not be JSON: `undefined` then. */
+export function parsedOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
