@@ -57,7 +57,7 @@ describePostgres("the archive's page", () => {
     await createRedisArchiveStream(redis.client).add(record);
     const { entry } = await takeOne();
     const [definition = '', queries = '', dropping = ''] = blocksOf(await readPage('export.md'), 'sql');
-    const table = new PgAttemptTable({ url: postgres.url, onIdleError: () => {} });
+    const table = new PgAttemptTable({ url: postgres.url });
     await table.insert([readAttemptRow(entry.fields)]);
     await table.close();
 
