@@ -157,7 +157,7 @@ it('breaks off when Redis falls silent in the middle, and goes on later from the
   await held;
   expect(own.signals.named('request.failed')).toMatchObject([{ error: { code: 'storage_unavailable' } }]);
 
-  expect(came).toHaveLength(100);
+  expect(came).toHaveLength(140);
   const rest = await lines(`?cursor=${came.at(-1)?.cursor}`);
   const places = [...came, ...rest].map((line) => `${line.delivery_id} ${line.attempt.number}`);
   expect(places).toEqual(ids.flatMap((id) => [`${id} 1`, `${id} 2`]));

@@ -9,6 +9,9 @@ import { exportedAttemptSchema, presentExportedAttempt } from './present-exporte
 
 const MAX_LIMIT = 1_000_000;
 
+// A page may be some megabytes, and the client slow: it is turned into text as it is taken.
+const PART_LENGTH = 65_536;
+
 // By clocks that are further ahead of ours than this nothing is accepted. An export has an end for all that is published
 // meanwhile, and still leaves out nothing that was there at its beginning.
 const CLOCK_SKEW_MS = 60_000;
@@ -59,6 +62,13 @@ export function exportDeliveries(exportAttempts: ExportAttempts) {
 
 async function* linesOf(pages: AsyncIterable<readonly ExportedAttempt[]>) {
   for await (const page of pages) {
-    yield page.map((exported) => `${JSON.stringify(presentExportedAttempt(exported))}\n`).join('');
+    let part = '';
+    for (const exported of page) {
+      part += `${JSON.stringify(presentExportedAttempt(exported))}\n`;
+      if (part.length < PART_LENGTH) continue;
+      yield part;
+      part = '';
+    }
+    if (part !== '') yield part;
   }
 }

@@ -46,12 +46,12 @@ export interface ExportedAttempt extends WalkedDelivery {
   readonly mark: ExportMark;
 }
 
-// Logs hold the beginnings of answers: with the default sizes ten failed attempts of each are some megabytes.
-const DELIVERIES_AT_ONCE = 50;
+// Logs hold the beginnings of answers: with the default sizes ten failed attempts of each are 400 KB.
+const DELIVERIES_AT_ONCE = 10;
 
 /**
  * Goes through an account's attempts, those of the oldest event first, reading on as it is asked and holding no more than
- * a few dozen deliveries. Lines of a log are only ever appended, so that each attempt keeps its place.
+ * a few deliveries. Lines of a log are only ever appended, so that each attempt keeps its place.
  */
 export function createExportAttempts({
   endpointStore,
