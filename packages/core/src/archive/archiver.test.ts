@@ -38,12 +38,13 @@ function buildTable() {
     rows,
     batches,
     isAway: false,
+    takesPoison: false,
     /** It is away once it has stored so many batches. */
     awayAfter: Number.POSITIVE_INFINITY,
     async insert(given: readonly AttemptRow[]): Promise<InsertResult> {
       if (table.isAway || batches.length >= table.awayAfter) throw new Error('no archive');
-      if (given.some(({ response_body }) => response_body === 'poison')) {
-        return { kind: 'refused', reason: '22000: poison' };
+      if (!table.takesPoison && given.some(({ response_body }) => response_body === 'poison')) {
+        return { kind: 'refused', code: '22000', reason: '22000: poison' };
       }
       rows.push(...given);
       batches.push(given.length);
@@ -159,6 +160,26 @@ it('puts aside and counts everything once, though the archive went away in the m
   expect(await redis.client.xlen(keys.attemptsNotArchived)).toBe(1);
   expect(signals.named('archive.refused')).toHaveLength(1);
   expect(signals.named('attempts.archived').reduce((sum, { count }) => sum + count, 0)).toBe(2);
+});
+
+it('keeps a full batch in the stream of which the table takes nothing, for one reason, until it does', async () => {
+  const { archiver, table, stream, signals } = buildArchiver({ batchSize: 3 });
+  await addAll(Array.from({ length: 3 }, () => buildRecord('poison')));
+  await addAll([buildRecord()]);
+  await expect(archiver.runOnce()).rejects.toThrow('refuses all 3 attempts (22000: poison)');
+  expect([await stream.count(), await stream.countAside()]).toEqual([4, 0]);
+  expect(signals.named('archive.refused')).toEqual([]);
+
+  table.takesPoison = true;
+  expect([await archiver.runOnce(), await archiver.runOnce()]).toEqual([3, 1]);
+  expect(table.rows).toHaveLength(4);
+});
+
+it('puts aside all of a batch that is not full, so that few bad rows do not wait for others', async () => {
+  const { archiver, stream } = buildArchiver({ batchSize: 3 });
+  await addAll(Array.from({ length: 2 }, () => buildRecord('poison')));
+  expect(await archiver.runOnce()).toBe(2);
+  expect([await stream.count(), await stream.countAside()]).toEqual([0, 2]);
 });
 
 it('puts aside what is no record of an attempt', async () => {

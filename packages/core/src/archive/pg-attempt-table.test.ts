@@ -162,6 +162,17 @@ describePostgres("the archive's table", () => {
     expect(await table.insert([buildRow({ number: 2 })])).toEqual({ kind: 'stored' });
   });
 
+  it('keeps its connection when it refuses something', async () => {
+    const backends = () =>
+      postgres.query(`SELECT pid FROM pg_stat_activity WHERE application_name = 'webhooks-archiver'`);
+    await table.insert([buildRow()]);
+    const before = await backends();
+    expect(await table.insert([buildRow({ account_id: null })])).toMatchObject({ code: '23502' });
+    await table.insert([buildRow({ number: 2 })]);
+    expect(await backends()).toEqual(before);
+    expect(before).toHaveLength(1);
+  });
+
   it('refuses what is too long for an index that the operator added', async () => {
     await table.insert([buildRow()]);
     await postgres.query('CREATE INDEX ON webhook_attempts (response_body)');

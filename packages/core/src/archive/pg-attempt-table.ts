@@ -10,7 +10,12 @@ export interface PgAttemptTableOptions {
 /** `refused`: the values are not what the table takes, and never will be. */
 export type InsertResult =
   | { readonly kind: 'stored' }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | {
+      readonly kind: 'refused';
+      /** PostgreSQL's own, of five characters. */
+      readonly code: string;
+      readonly reason: string;
+    };
 
 const COLUMNS = {
   account_id: 'text NOT NULL',
@@ -91,10 +96,8 @@ export class PgAttemptTable {
   async insert(rows: readonly AttemptRow[]): Promise<InsertResult> {
     await this.#provideDays(new Set(rows.map(dayOf)));
     try {
-      await this.#pool.query(INSERT, [JSON.stringify(rows)]);
-      return { kind: 'stored' };
+      return await this.#withClient((client) => insertInto(client, rows));
     } catch (error) {
-      if (isRefusal(error)) return { kind: 'refused', reason: `${error.code}: ${error.message}` };
       // Somebody may have taken partitions away, or the table: the next time it is looked after.
       this.#days.clear();
       throw error;
@@ -140,6 +143,18 @@ export class PgAttemptTable {
       client.release(fault);
       client.off('error', ignore);
     }
+  }
+}
+
+// A refusal is no fault of the connection, which is kept: a batch that is looked through by halves has many of them.
+async function insertInto(client: PoolClient, rows: readonly AttemptRow[]): Promise<InsertResult> {
+  try {
+    await client.query(INSERT, [JSON.stringify(rows)]);
+    return { kind: 'stored' };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    const { code = '', message } = error;
+    return { kind: 'refused', code, reason: `${code}: ${message}` };
   }
 }
 
