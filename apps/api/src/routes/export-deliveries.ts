@@ -2,7 +2,8 @@ import type { ExportAttempts, ExportedAttempt } from '@webhooks/core/deliveries/
 import { endpointIdSchema, endpointRefSchema } from '@webhooks/core/endpoints/endpoint';
 import { eventIdSchema } from '@webhooks/core/events/event';
 import { z } from 'zod';
-import { cursorOf } from '../http/cursor';
+import { cursorSchema } from '../http/cursor';
+import { createLimitAtOnce } from '../http/limit-at-once';
 import { defineRoute } from '../http/route';
 import { timeRangeQuery } from '../http/time-range';
 import { exportedAttemptSchema, presentExportedAttempt } from './present-exported-attempt';
@@ -33,10 +34,14 @@ const querySchema = z.strictObject({
     .min(1, 'must be at least 1')
     .max(MAX_LIMIT, `must be at most ${MAX_LIMIT}`)
     .optional(),
-  cursor: cursorOf(markSchema, 'must be the cursor of a line before').optional(),
+  cursor: cursorSchema(markSchema, 'must be the cursor of a line before').optional(),
 });
 
+// Each reads for as long as its client does, and there may be hundreds of thousands of attempts.
+const MOST_AT_ONCE = 2;
+
 export function exportDeliveries(exportAttempts: ExportAttempts) {
+  const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
   return defineRoute({
     operationId: 'exportDeliveries',
     summary: 'Export every attempt, a line each',
@@ -55,7 +60,10 @@ export function exportDeliveries(exportAttempts: ExportAttempts) {
       const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
       const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
       const scope = { range: { since, until: end }, endpoint, limit };
-      return { status: 200, lines: linesOf(exportAttempts(apiKey.accountId, scope, cursor)) };
+      const { accountId } = apiKey;
+      const lines = (signal: AbortSignal) =>
+        limitAtOnce(accountId, linesOf(exportAttempts(accountId, scope, cursor, signal)));
+      return { status: 200, lines };
     },
   });
 }
