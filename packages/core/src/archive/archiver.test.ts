@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { EventEmitter, once } from 'node:events';
 import { keys } from '../redis/keys';
 import { buildAttempt } from '../testing/build-attempt';
 import { recordSignals } from '../testing/record-signals';
@@ -9,8 +9,6 @@ import { Archiver, TAKE_OVER_AFTER_MS } from './archiver';
 import type { AttemptRow } from './attempt-row';
 import type { InsertResult } from './pg-attempt-table';
 import { createRedisArchiveStream } from './redis-archive-stream';
-
-const LOOK_EVERY_MS = 10;
 
 let redis: TestRedis;
 beforeEach(async () => {
@@ -34,6 +32,7 @@ function buildRecord(responseBody = 'oh'): ArchiveRecord {
 function buildTable() {
   const rows: AttemptRow[] = [];
   const batches: number[] = [];
+  const stored = new EventEmitter();
   const table = {
     rows,
     batches,
@@ -48,7 +47,12 @@ function buildTable() {
       }
       rows.push(...given);
       batches.push(given.length);
+      stored.emit('batch');
       return { kind: 'stored' };
+    },
+    /** Resolves once there are so many rows. */
+    async untilStored(count: number): Promise<void> {
+      while (rows.length < count) await once(stored, 'batch');
     },
   };
   return table;
@@ -197,13 +201,14 @@ it('runs until it is stopped, announces what goes wrong, and leaves no trace of 
   table.isAway = true;
   await addAll([buildRecord()]);
   archiver.start();
-  while (signals.named('archive.failed').length === 0) await wait(LOOK_EVERY_MS);
+  await signals.first('archive.failed');
   table.isAway = false;
-  while ((await stream.count()) > 0) await wait(LOOK_EVERY_MS);
+  await signals.first('attempts.archived');
+  expect(await stream.count()).toBe(0);
   // Redis may have lost the stream, with all that it knew of those who take from it.
   await redis.client.flushdb();
   await addAll([buildRecord()]);
-  while (table.rows.length < 2) await wait(LOOK_EVERY_MS);
+  await table.untilStored(2);
   await archiver.stop();
   await archiver.stop();
   expect(await redis.client.xinfo('CONSUMERS', keys.attemptsToArchive, 'archivers')).toEqual([]);
@@ -214,7 +219,7 @@ it('keeps its place in the stream when it is stopped with attempts that it could
   table.isAway = true;
   await addAll([buildRecord()]);
   archiver.start();
-  while (signals.named('archive.failed').length === 0) await wait(LOOK_EVERY_MS);
+  await signals.first('archive.failed');
   await archiver.stop();
   expect(await pending()).toBe(1);
 });

@@ -46,7 +46,11 @@ describePostgres("the archive's table", () => {
     await postgres.query('DROP TABLE IF EXISTS webhook_attempts');
     table = openTable();
   });
-  afterEach(() => table.close());
+  afterEach(async () => {
+    await table.close();
+    // After a test that killed it, be it that it failed.
+    await postgres.start();
+  });
   afterAll(() => postgres.close());
 
   const openTable = () => new PgAttemptTable({ url: postgres.url });
