@@ -8,6 +8,7 @@ import { createAdmit } from '@webhooks/core/gates/admit';
 import { createHandBack } from '@webhooks/core/gates/hand-back';
 import { createHold, type WakeQueue } from '@webhooks/core/gates/hold';
 import { InFlightWindows } from '@webhooks/core/gates/in-flight-windows';
+import { createIsStuck } from '@webhooks/core/gates/is-stuck';
 import { Lanes } from '@webhooks/core/gates/lanes';
 import { createLookAtGate } from '@webhooks/core/gates/look-at-gate';
 import { createMove } from '@webhooks/core/gates/move';
@@ -78,6 +79,7 @@ export function composeGate(config: WorkerConfig, deps: GateDeps) {
     settle: createSettle({ ...gate, disable, disableFailing }),
     passTurn: createPassTurn(gate),
     lookAtGate: createLookAtGate(gate),
+    isStuck: createIsStuck(gate),
   };
 }
 

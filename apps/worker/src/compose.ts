@@ -155,6 +155,7 @@ export async function composeWorker(
       deliveryStore,
       deliveryQueue,
       hold: gate.hold,
+      isStuck: gate.isStuck,
       clock,
       emit,
     }),

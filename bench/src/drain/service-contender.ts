@@ -68,6 +68,7 @@ export const serviceContender: Contender = {
       deliveryQueue,
       // None of these endpoints asks for its deliveries in order.
       hold: async () => {},
+      isStuck: () => false,
       clock: systemClock,
       emit: () => {},
     });

@@ -40,9 +40,16 @@ async function arrange({ queueName = DELIVERIES_QUEUE, side = 'first' }: Arrange
   await queue.add('d', {}, { jobId, delay: 3_600_000 });
   const signals = recordSignals();
   const delayedJobs = willClose(new BullmqResendQueue({ redis: redis.client, prefix: 'bull' }));
+  let beforePromote: () => Promise<unknown> = async () => undefined;
   const bringForward = createBringForward({
     deliveryStore,
-    delayedJobs,
+    delayedJobs: {
+      isRunning: (parts) => delayedJobs.isRunning(parts),
+      promote: async (parts) => {
+        await beforePromote();
+        await delayedJobs.promote(parts);
+      },
+    },
     clock: () => NOW,
     emit: signals.listen,
   });
@@ -53,6 +60,9 @@ async function arrange({ queueName = DELIVERIES_QUEUE, side = 'first' }: Arrange
     jobState: () => queue.getJobState(jobId),
     removeJob: () => queue.remove(jobId),
     lock: () => redis.client.set(queue.toKey(`${jobId}:lock`), 'worker'),
+    onPromote: (act: () => Promise<unknown>) => {
+      beforePromote = act;
+    },
     bringForward: (requestId: string) => bringForward({ ...delivery, trigger: 'manual', requestId }),
   };
 }
@@ -91,6 +101,12 @@ it('leaves alone what waits on the queue already, and what has no job', async ()
   await removeJob();
   expect(await bringForward('c')).toBe('soon');
   expect(await read()).toMatchObject({ requestIds: ['a'] });
+});
+
+it('asks to wait when a worker has taken the job meanwhile, and thinks that it is not due', async () => {
+  const { bringForward, lock, onPromote } = await arrange();
+  onPromote(lock);
+  expect(await bringForward('a')).toBe('ending');
 });
 
 // The worker would put its job back until the time it has in mind.

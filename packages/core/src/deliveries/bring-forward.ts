@@ -44,7 +44,8 @@ export function createBringForward({ deliveryStore, delayedJobs, clock, emit }: 
     const { endpointId, eventId, trigger, requestId } = input;
     const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
     const now = clock();
-    if (state.nextAttemptAt !== undefined && state.nextAttemptAt > now) {
+    const isEarlier = state.nextAttemptAt !== undefined && state.nextAttemptAt > now;
+    if (isEarlier) {
       if (state.requestIds.includes(requestId)) return 'soon';
       if (await delayedJobs.isRunning(input)) return 'ending';
       const fact = { kind: 'requested', requestId, trigger, requestedAt: now } as const;
@@ -53,7 +54,8 @@ export function createBringForward({ deliveryStore, delayedJobs, clock, emit }: 
       announceRequest(emit, input, trigger);
     }
     await delayedJobs.promote(input);
-    return 'soon';
+    // A worker may have taken the job before its time, and not know that it is due: it is about to put it back.
+    return isEarlier && (await delayedJobs.isRunning(input)) ? 'ending' : 'soon';
   };
 }
 

@@ -45,6 +45,7 @@ function build() {
     deliveryStore,
     deliveryQueue,
     hold: gate.hold,
+    isStuck: gate.isStuck,
     clock: () => NOW,
     emit: signals.listen,
   });
@@ -139,6 +140,19 @@ describe('fanOutEvent', () => {
     const next = buildEvent({ accountId: event.accountId });
     await fanOutEvent(next);
     expect(await gate.parkedStore.isParked(strict.id, next.id)).toBe(true);
+  });
+
+  it('lets wait at its gate at once what goes to a slow endpoint where others wait already', async () => {
+    const { event, endpointIds } = await arrange(['*'], ['*']);
+    const [stuck, quick] = endpointIds;
+    if (!stuck || !quick) throw new Error('arranged otherwise');
+    const { fanOutEvent, gate } = build();
+    for (const id of endpointIds) gate.waitingHere.add(id);
+    gate.lanes.learn(stuck, { outcome: 'response_timeout', durationMs: 15_000 });
+    await fanOutEvent(event);
+    expect(await waitingIds()).toEqual(idsFor(event, [quick]));
+    expect(await gate.parkedStore.isParked(stuck, event.id)).toBe(true);
+    expect(gate.wakes.asked).toMatchObject([{ endpointId: stuck, at: NOW + 10_000 }]);
   });
 
   it('makes every delivery of an event that goes to more endpoints than one chunk', async () => {

@@ -3,7 +3,8 @@ import type { Subscriber } from '../endpoints/stored-endpoint';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent, AccountId, EventId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
-import type { Hold } from '../gates/hold';
+import { type Hold, SAFETY_WAKE_MS } from '../gates/hold';
+import type { IsStuck } from '../gates/is-stuck';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import type { DeliveryStore } from './redis-delivery-store';
@@ -19,6 +20,7 @@ export interface FanOutEventDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly deliveryQueue: DeliveryQueue;
   readonly hold: Hold;
+  readonly isStuck: IsStuck;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -62,8 +64,13 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
     ]);
     const inOrder = subscribers.filter(({ ordering }) => ordering === 'strict');
     const inAnyOrder = subscribers.filter(({ ordering }) => ordering === 'none');
-    await deps.deliveryQueue.addAll(event.accountId, event.id, idsOf(inAnyOrder));
-    await Promise.all(inOrder.map(({ id }) => lineUp(event, id)));
+    const stuck = inAnyOrder.filter(({ id }) => deps.isStuck(id));
+    const flowing = inAnyOrder.filter((subscriber) => !stuck.includes(subscriber));
+    await deps.deliveryQueue.addAll(event.accountId, event.id, idsOf(flowing));
+    await Promise.all([
+      ...inOrder.map(({ id }) => lineUp(event, id)),
+      ...stuck.map(({ id }) => waitInLine(event, id)),
+    ]);
   }
 
   // Straight to the gate, so that an event whose fan-out is complete is in its line: on the queue it could be overtaken
@@ -75,6 +82,17 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
     await deps.hold(
       { accountId, endpointId, eventId, acceptedAt, side: 'first' },
       { reason: 'out_of_turn', wakeAt: undefined },
+    );
+  }
+
+  // It would come there anyway, after a way over the queue that costs as much as a delivery.
+  async function waitInLine(
+    { accountId, id: eventId, acceptedAt }: AcceptedEvent,
+    endpointId: EndpointId,
+  ): Promise<void> {
+    await deps.hold(
+      { accountId, endpointId, eventId, acceptedAt, side: 'first' },
+      { reason: 'busy', wakeAt: deps.clock() + SAFETY_WAKE_MS },
     );
   }
 }

@@ -26,6 +26,7 @@ function arrange() {
   const delivery = { eventId: event.id, endpointId: uniqueEndpointId() };
   const jobs = new Set<string>();
   const batches: number[] = [];
+  const putBack: string[] = [];
   const signals = recordSignals();
   const { resend, resendAll } = createResend({
     eventStore: createRedisEventStore(redis.client, 60_000),
@@ -33,6 +34,7 @@ function arrange() {
     parkedStore,
     resendQueue: {
       hasJob: async (parts) => jobs.has(deliveryIdOf(parts)),
+      putBackFailed: async (parts) => void putBack.push(deliveryIdOf(parts)),
       addAll: async (all) => {
         batches.push(all.length);
         for (const parts of all) jobs.add(deliveryIdOf(parts));
@@ -45,6 +47,7 @@ function arrange() {
   return {
     delivery,
     jobs,
+    putBack,
     signals,
     parkedStore,
     append: (fact: DeliveryFact) => deliveryStore.append(delivery, fact),
@@ -99,6 +102,13 @@ it('does not send one whose last job is about to end', async () => {
   await append(exhausted);
   jobs.add(deliveryIdOf(delivery));
   expect(await resend('a')).toBe('ending');
+});
+
+it('sees to it that a job which has failed for good runs again', async () => {
+  const { resend, jobs, delivery, putBack } = arrange();
+  jobs.add(deliveryIdOf(delivery));
+  expect(await resend('a')).toBe('on_its_way');
+  expect(putBack).toEqual([deliveryIdOf(delivery)]);
 });
 
 it('puts on the queue what a request that broke off has only put on record', async () => {

@@ -12,6 +12,8 @@ import type { RequestTrigger } from './trigger';
 export interface ResendQueue {
   /** Whether the delivery has a job, in whichever lane and state. */
   hasJob(delivery: DeliveryParts): Promise<boolean>;
+  /** If its job has failed for good, it is put back. Otherwise nothing happens. */
+  putBackFailed(delivery: DeliveryParts): Promise<void>;
   /** Adding the same deliveries again is harmless: also when it broke off, and some of them are there. */
   addAll(deliveries: readonly QueuedDelivery[]): Promise<void>;
 }
@@ -79,6 +81,8 @@ export function createResend(deps: ResendDeps) {
     if (isOurs && !state.isOpen) return 'resent';
     if (await hasPlace(input)) {
       if (isOurs) return 'resent';
+      // What an operator would be needed for otherwise: it is sent, or if it has ended, gone soon.
+      await resendQueue.putBackFailed(input);
       return state.isOpen ? 'on_its_way' : 'ending';
     }
     if (!isOurs) {

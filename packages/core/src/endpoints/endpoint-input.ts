@@ -14,7 +14,8 @@ const eventsSchema = z
   .array(z.string())
   .min(1, 'must name at least one event type')
   .max(MAX_FILTERS, `must name at most ${MAX_FILTERS} event types`)
-  .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice');
+  .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice')
+  .meta({ example: ['keyword.*', 'brief.created'] });
 
 const MAX_DELAYS = 30;
 const MAX_DELAY_MS = 7 * 86_400_000;

@@ -13,9 +13,12 @@ export function newSecret(): string {
 }
 
 /** A secret that a client brings along. */
-export const secretSchema = z.string().refine(isSecret, {
-  message: `must be "${PREFIX}" and the base64 of ${MIN_BYTES} to ${MAX_BYTES} random bytes`,
-});
+export const secretSchema = z
+  .string()
+  .refine(isSecret, {
+    message: `must be "${PREFIX}" and the base64 of ${MIN_BYTES} to ${MAX_BYTES} random bytes`,
+  })
+  .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=' });
 
 function isSecret(text: string): boolean {
   if (!text.startsWith(PREFIX)) return false;

@@ -2,6 +2,7 @@ import type { Endpoint } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import { type BreakerState, PROBE_MS, phaseOf } from './breaker';
+import { SAFETY_WAKE_MS } from './hold';
 import type { InFlightWindows } from './in-flight-windows';
 import type { Lane, LaneEntry, Lanes } from './lanes';
 import type { BreakerStore } from './redis-breaker-store';
@@ -52,8 +53,6 @@ export interface AdmitInput {
   readonly lane: Lane;
 }
 
-// Those that wait for a place follow as others come to their end; this is for when the worker that knows of them dies.
-const BUSY_WAKE_MS = 10_000;
 // For what is before and after the request: long enough that no permit expires within a second of its arrival.
 const LEASE_MARGIN_MS = 5_000;
 
@@ -73,7 +72,7 @@ export function createAdmit(deps: AdmitDeps) {
     if (endpoint.ordering === 'strict' && !(await turnStore.isTurnOf(endpoint.id, eventId))) {
       return wait('out_of_turn');
     }
-    if (!(await enterWindow(endpoint, breaker))) return wait('busy', clock() + BUSY_WAKE_MS);
+    if (!(await enterWindow(endpoint, breaker))) return wait('busy', clock() + SAFETY_WAKE_MS);
     return await orLeave(enterLane(input, phase === 'half_open'), () => windows.leave(endpoint.id, 'unused'));
   };
 

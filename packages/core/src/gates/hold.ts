@@ -34,6 +34,12 @@ export interface HoldInput {
   readonly side: JobSide;
 }
 
+/**
+ * Those that wait for a place follow as others come to their end. So much later their gate is looked at in any case: the
+ * worker that knows of them may have died. Milliseconds.
+ */
+export const SAFETY_WAKE_MS = 10_000;
+
 /** Parks a delivery at its endpoint's gate; its job may then end. Waiting uses no attempt. */
 export function createHold({ parkedStore, wakeQueue, waitingHere, openGate, clock, emit }: HoldDeps) {
   return async function hold(

@@ -256,3 +256,21 @@ describe('at an endpoint with strict ordering', () => {
     expect(released()).toEqual([parked[0], parked[0]]);
   });
 });
+
+describe('a look', () => {
+  it('lets two through', async () => {
+    const { lookAtGate, released, parked, endpoint } = await arrange({ waiting: 3 });
+    await lookAtGate(endpoint.accountId, endpoint.id);
+    expect(released()).toEqual(parked.slice(0, 2));
+  });
+
+  it('lets none through that would find no place here, and comes again', async () => {
+    const { lookAtGate, windows, released, wakes, endpoint } = await arrange({ waiting: 3 });
+    while (windows.enterAtOnce(endpoint.id, false));
+    await lookAtGate(endpoint.accountId, endpoint.id);
+    expect(released()).toEqual([]);
+    expect(wakes.asked).toEqual([
+      { accountId: endpoint.accountId, endpointId: endpoint.id, at: NOW + 10_000 },
+    ]);
+  });
+});

@@ -3,7 +3,7 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent, AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import { phaseOf } from './breaker';
-import type { WaitingHere, WakeQueue } from './hold';
+import { SAFETY_WAKE_MS, type WaitingHere, type WakeQueue } from './hold';
 import type { Parked } from './parked';
 import type { BreakerStore } from './redis-breaker-store';
 import type { Claim, ParkedStore } from './redis-parked-store';
@@ -38,9 +38,7 @@ export interface OpenGateDeps {
   readonly clock: Clock;
 }
 
-// While deliveries flow, each that ends lets the next one through. This is for when the worker that knows dies.
-const SAFETY_WAKE_MS = 10_000;
-// The same for those that go one at a time: the queue itself sees to it that one whose worker dies comes to its end.
+// The safety wake for those that go one at a time: the queue itself sees to it that one whose worker dies comes to its end.
 const TURN_WAKE_MS = 60_000;
 // Fan-outs take milliseconds; one that broke off is put back for a second, one whose worker died for longer.
 const HORIZON_WAKE_MS = 100;

@@ -31,6 +31,18 @@ export class BullmqResendQueue implements ResendQueue, DelayedJobs {
     return await this.#isAnyThere(this.#jobKeys(delivery).map((key) => `${key}:lock`));
   }
 
+  async putBackFailed(delivery: DeliveryParts): Promise<void> {
+    const lanes = [
+      [DELIVERIES_QUEUE, this.#queue],
+      [SLOW_DELIVERIES_QUEUE, this.#slowQueue],
+    ] as const;
+    await Promise.all(
+      lanes.map(async ([name, queue]) => {
+        for (const jobId of await this.#failedOf(name, jobIdsOf(delivery))) await queue.retryFailed(jobId);
+      }),
+    );
+  }
+
   async addAll(deliveries: readonly QueuedDelivery[]): Promise<void> {
     await this.#queue.addAll(deliveries.map((delivery) => newDeliveryJob(delivery.accountId, delivery)));
   }
@@ -49,6 +61,15 @@ export class BullmqResendQueue implements ResendQueue, DelayedJobs {
   #jobKeys(delivery: DeliveryParts): string[] {
     const queues = [DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE];
     return jobIdsOf(delivery).flatMap((jobId) => queues.map((queue) => this.#queueKeys.toKey(queue, jobId)));
+  }
+
+  async #failedOf(queue: string, jobIds: readonly string[]): Promise<readonly string[]> {
+    try {
+      const scores = await this.connection.redis.zmscore(this.#queueKeys.toKey(queue, 'failed'), ...jobIds);
+      return jobIds.filter((_, i) => scores[i] !== null);
+    } catch (error) {
+      throw storageUnavailable(error);
+    }
   }
 
   async #isAnyThere(keys: readonly string[]): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId } from '../events/event';
@@ -29,7 +30,7 @@ export class BullmqWakeQueue implements WakeQueue {
   async wake(accountId: AccountId, endpointId: EndpointId, at: number): Promise<void> {
     const now = this.clock();
     const grainMs = at - now < COARSE_MS ? FINE_MS : COARSE_MS;
-    const moment = Math.ceil(Math.max(at, now) / grainMs) * grainMs;
+    const moment = momentOf(endpointId, Math.max(at, now), grainMs);
     // Each of many that are held asks for the same: that it is on the queue already need not be asked of Redis.
     if (this.#asked.get(endpointId) === moment && moment > now) return;
     const data: WakeJob = { account_id: accountId, endpoint_id: endpointId };
@@ -41,4 +42,11 @@ export class BullmqWakeQueue implements WakeQueue {
   async close(): Promise<void> {
     await this.#queue.close();
   }
+}
+
+// The moments of one endpoint are the same for all who ask, and others than those of the next one: were all looked at
+// together, whatever is delivered meanwhile would wait for that.
+function momentOf(endpointId: EndpointId, at: number, grainMs: number): number {
+  const phase = crc32(endpointId) % grainMs;
+  return Math.ceil((at - phase) / grainMs) * grainMs + phase;
 }

@@ -3,6 +3,7 @@ import { createResend } from '../deliveries/resend';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildReplayOrder } from '../testing/build-replay';
@@ -43,6 +44,7 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
   await replayStore.create(replay);
 
   const sent: string[] = [];
+  const ending = new Set<string>();
   const batches: number[] = [];
   const stepReplay = createStepReplay({
     replayStore,
@@ -54,7 +56,8 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
       parkedStore,
       // A job that is done at once.
       resendQueue: {
-        hasJob: async () => false,
+        hasJob: async ({ eventId }) => ending.has(eventId),
+        putBackFailed: async () => {},
         addAll: async (deliveries) => {
           batches.push(deliveries.length);
           sent.push(...deliveries.map(({ eventId }) => eventId));
@@ -85,6 +88,14 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
     }),
     signals,
     sent,
+    /** Puts the end of an event's delivery on record; its job is not gone before it is deleted here. */
+    async beginToEnd(index: number) {
+      const eventId = events[index]?.id ?? buildEvent().id;
+      const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+      await deliveryStore.append({ endpointId, eventId }, fact);
+      ending.add(eventId);
+    },
+    ending,
     batches,
     step,
     stepReplay,
@@ -216,3 +227,17 @@ describe('creating one', () => {
 function replayMissing(): never {
   throw new Error('There is no replay.');
 }
+
+it('waits for a delivery that is just coming to its end, rather than leave it out', async () => {
+  const { step, finish, read, sent, eventIds, beginToEnd, ending } = await arrange({ mode: 'all' }, 3);
+  await beginToEnd(1);
+  await step();
+  expect(await step()).toEqual({ kind: 'again', delayMs: 1_000 });
+  expect(await read()).toMatchObject({ status: 'running', enqueued: 1 });
+  expect(sent).not.toContain(eventIds[1]);
+
+  ending.clear();
+  await finish();
+  expect(await read()).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+  expect(sent).toContain(eventIds[1]);
+});

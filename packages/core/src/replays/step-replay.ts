@@ -29,6 +29,8 @@ const AT_ONCE: StepResult = { kind: 'again', delayMs: 0 };
 // of which little is chosen would take steps without end.
 const COUNTED_AT_ONCE = 500;
 const LOOKED_AT = 100;
+// A delivery that has just ended has its job still, for milliseconds or until a dead worker's jobs are taken over.
+const ENDING_DELAY_MS = 1_000;
 // A replay sends twice a second, at most as many as it looks at: it comes in small doses, and is soon cancelled.
 const STEPS_A_SECOND = 2;
 
@@ -75,8 +77,16 @@ export function createStepReplay(deps: StepReplayDeps) {
     const startedAt = clock();
     const judged = await chooseEvents(replay, endpoint, LOOKED_AT);
     const dose = chosenOf(judged).slice(0, Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT));
-    const results = await resendAll(dose.map((member) => toResend(replay, member)));
+    const resent = await resendAll(dose.map((member) => toResend(replay, member)));
+    const ending = resent.indexOf('ending');
+    const results = ending < 0 ? resent : resent.slice(0, ending);
     const enqueued = replay.enqueued + results.filter((result) => result === 'resent').length;
+
+    // On from there soon: those behind it that are sent already are counted then.
+    if (ending >= 0) {
+      const cursor = ending === 0 ? replay.cursor : dose[ending - 1];
+      return await goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs: ENDING_DELAY_MS });
+    }
 
     const isDoseAll = dose.length === chosenOf(judged).length;
     if (isDoseAll && judged.length < LOOKED_AT) return await end({ ...replay, enqueued }, 'done');

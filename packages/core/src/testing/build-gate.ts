@@ -7,6 +7,7 @@ import { createAdmit } from '../gates/admit';
 import { createHandBack } from '../gates/hand-back';
 import { createHold, type WaitingHere } from '../gates/hold';
 import { InFlightWindows } from '../gates/in-flight-windows';
+import { createIsStuck } from '../gates/is-stuck';
 import { Lanes } from '../gates/lanes';
 import { createLookAtGate } from '../gates/look-at-gate';
 import { createMove } from '../gates/move';
@@ -85,6 +86,7 @@ export function buildGate({
     handBack: createHandBack(parts),
     passTurn: createPassTurn({ ...parts, openGate }),
     lookAtGate: createLookAtGate({ ...parts, openGate }),
+    isStuck: createIsStuck(parts),
     settle: createSettle({ ...parts, disable, disableFailing, openGate }),
   };
 }
