@@ -50,6 +50,8 @@ describePostgres('the archive of attempts', () => {
     await receiver.stop();
     await stack.stop();
     await closeAll();
+    // After a test that killed it, be it that it failed.
+    await postgres.start();
   });
   afterAll(() => postgres.close());
 
@@ -257,6 +259,5 @@ describePostgres('the archive of attempts', () => {
     await worker.waitForLine((line) => line.message === 'archive.failed');
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(worker.output).not.toContain('hunter2');
-    await postgres.start();
   });
 });

@@ -76,7 +76,7 @@ function workerRegistry(): Registry {
   collectDefaultMetrics({ register: registry });
   createPromWorkerMetrics(registry);
   registerPromQueueDepth(registry, { read: async () => [] });
-  registerPromArchiveBacklog(registry, { count: async () => 0 });
+  registerPromArchiveBacklog(registry, { count: async () => 0, countAside: async () => 0 });
   return registry;
 }
 

@@ -57,7 +57,7 @@ describePostgres("the archive's page", () => {
     await createRedisArchiveStream(redis.client).add(record);
     const { entry } = await takeOne();
     const [definition = '', queries = '', dropping = ''] = blocksOf(await readPage('export.md'), 'sql');
-    const table = new PgAttemptTable({ url: postgres.url, onIdleError: () => {} });
+    const table = new PgAttemptTable({ url: postgres.url });
     await table.insert([readAttemptRow(entry.fields)]);
     await table.close();
 
@@ -73,16 +73,22 @@ describePostgres("the archive's page", () => {
   });
 });
 
-it('has what was put aside archived after all by the command of the page', async () => {
+it('has what was put aside archived after all by the command of the page, 500 at a time', async () => {
   const added = createRedisArchiveStream(redis.client);
   await added.add(record);
   const { stream, entry } = await takeOne();
   await stream.putAside(entry, '23514: no luck');
-  expect(await redis.client.xlen(keys.attemptsNotArchived)).toBe(1);
+  const more = redis.client.pipeline();
+  for (let i = 0; i < 500; i += 1)
+    more.xadd(keys.attemptsNotArchived, '*', 'reason', 'odd', 'number', String(i));
+  await more.exec();
 
   const [, script = '', names = ''] = /EVAL "([^"]+)" 2 (.+)$/m.exec(await readPage('export.md')) ?? [];
-  await redis.client.eval(script, 2, ...names.replaceAll("'", '').split(' '));
+  const move = () => redis.client.eval(script, 2, ...names.replaceAll("'", '').split(' '));
+  expect([await move(), await move(), await move()]).toEqual([500, 1, 0]);
   expect(await redis.client.xlen(keys.attemptsNotArchived)).toBe(0);
   const again = await takeOne();
-  expect(readAttemptRow(again.entry.fields)).toEqual(readAttemptRow(entry.fields));
+  expect(again.entry.fields).toEqual(entry.fields);
+  const [[, last] = ['', []]] = await redis.client.xrevrange(keys.attemptsToArchive, '+', '-', 'COUNT', 1);
+  expect(last).toEqual(['number', '499']);
 });

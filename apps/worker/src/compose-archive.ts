@@ -24,10 +24,7 @@ interface ArchiveDeps {
 export function composeArchive(config: WorkerConfig, { connection, workerId, clock, emit }: ArchiveDeps) {
   if (config.ARCHIVE_DATABASE_URL === undefined) return undefined;
   const redis = connectRedis({ ...connection, name: 'worker-archive', silenceMs: ARCHIVE_SILENCE_MS });
-  const table = new PgAttemptTable({
-    url: config.ARCHIVE_DATABASE_URL,
-    onIdleError: (error) => emit({ name: 'archive.failed', error }),
-  });
+  const table = new PgAttemptTable({ url: config.ARCHIVE_DATABASE_URL });
   const archiver = new Archiver({
     stream: createRedisArchiveStream(redis),
     table,

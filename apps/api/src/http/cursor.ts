@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A place in a list as clients hand it back: opaque to them; inside it is what `schema` describes. */
-export function cursorOf<Cursor extends z.ZodType>(schema: Cursor, message: string) {
+export function cursorSchema<Cursor extends z.ZodType>(schema: Cursor, message: string) {
   return z.string().transform((text, context) => {
     const parsed = schema.safeParse(decode(text));
     if (parsed.success) return parsed.data;

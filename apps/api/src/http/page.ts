@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cursorOf, encodeCursor } from './cursor';
+import { cursorSchema, encodeCursor } from './cursor';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -13,7 +13,7 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
       .min(1, 'must be at least 1')
       .max(MAX_LIMIT, `must be at most ${MAX_LIMIT}`)
       .default(DEFAULT_LIMIT),
-    cursor: cursorOf(cursor, 'must be the next_cursor of a page before').optional(),
+    cursor: cursorSchema(cursor, 'must be the next_cursor of a page before').optional(),
   });
 }
 

@@ -43,14 +43,17 @@ export interface DeclaredResponse {
   readonly isLines?: true;
 }
 
+/** Lines of JSON, some at a time. The signal aborts when nobody waits for them any more. */
+export type Lines = (signal: AbortSignal) => AsyncIterable<string>;
+
 export interface RouteReply {
   readonly status: SuccessStatus;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   /** Instead of `body`: what is JSON already, and is to stay as it is. */
   readonly bodyText?: string;
-  /** Instead of `body`: lines of JSON, some at a time. */
-  readonly lines?: AsyncIterable<string>;
+  /** Instead of `body`. */
+  readonly lines?: Lines;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {

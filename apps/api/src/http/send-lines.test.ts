@@ -16,16 +16,16 @@ const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 /** A server whose only answer are these parts, and how far it has read them. */
-async function serve(partsOf: () => AsyncGenerator<string>) {
+async function serve(partsOf: (signal: AbortSignal) => AsyncGenerator<string>, signOfLifeEveryMs?: number) {
   const signals = recordSignals();
   const progress = { read: 0, hasEnded: false };
   let onEnd = () => {};
   const ended = new Promise<void>((resolve) => {
     onEnd = resolve;
   });
-  async function* counted() {
+  async function* counted(signal: AbortSignal) {
     try {
-      for await (const part of partsOf()) {
+      for await (const part of partsOf(signal)) {
         progress.read += 1;
         yield part;
       }
@@ -37,7 +37,7 @@ async function serve(partsOf: () => AsyncGenerator<string>) {
   const app = express();
   app.use(requestId(() => 'req_1'));
   app.get('/', async (_request, response) => {
-    await sendLines(response, counted());
+    await sendLines(response, counted, signOfLifeEveryMs);
   });
   app.use(answerProblems(signals.listen));
   const server = app.listen(0, '127.0.0.1');
@@ -120,6 +120,47 @@ it('reads no further once the client is gone, which is no failure', async () => 
   expect(progress.read).toBeLessThan(MANY);
   expect(signals.named('request.failed')).toEqual([]);
 });
+
+it('answers with empty lines while nothing comes, so that nobody takes it for dead', async () => {
+  let goOn = () => {};
+  const hasBegun = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const { url } = await serve(async function* () {
+    await hasBegun;
+    yield '{"a":1}\n';
+  }, 1);
+  const response = await ask(url);
+  expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'application/x-ndjson']);
+  let text = '';
+  for await (const chunk of response) {
+    text += String(chunk);
+    goOn();
+  }
+  expect(text).toMatch(/^\n+\{"a":1\}\n$/);
+});
+
+it.each(['before', 'after'])(
+  'stops looking once the client is gone, also %s the first part',
+  async (when) => {
+    let onLooking = () => {};
+    const looking = new Promise<void>((resolve) => {
+      onLooking = resolve;
+    });
+    const { url, ended, signals } = await serve(async function* (signal) {
+      if (when === 'after') yield '{"a":1}\n';
+      onLooking();
+      await once(signal, 'abort');
+      signal.throwIfAborted();
+    });
+    const client = get(url, { agent: false });
+    client.on('error', () => {});
+    await looking;
+    client.destroy();
+    await ended;
+    expect(signals.named('request.failed')).toEqual([]);
+  },
+);
 
 it('reads no more than the first part for a HEAD', async () => {
   const { url, progress, ended } = await serve(manyParts);

@@ -1,29 +1,60 @@
 import { pipeline } from 'node:stream/promises';
+import { settledWithin } from '@webhooks/core/runtime/settled-within';
 import type { Response } from 'express';
+import type { Lines } from './route';
 
 /** A JSON text a line. */
 export const NDJSON_TYPE = 'application/x-ndjson';
 
+// Readers pass over an empty line. Well below the minute of silence after which load balancers hang up, and we ourselves.
+const SIGN_OF_LIFE = '\n';
+const SIGN_OF_LIFE_EVERY_MS = 10_000;
+
 /**
  * Answers with text that comes in parts, and asks for the next one when the client has taken what there is: a client that
- * stops reading costs one part, and one that goes away ends it. What goes wrong with the first part is answered as ever;
- * later the connection is broken off, so that nobody takes what came for the whole.
+ * stops reading costs one part, and one that goes away ends it. While there is nothing to send, an empty line is sent now
+ * and then. What goes wrong before anything was sent is answered as ever; later the connection is broken off, so that
+ * nobody takes what came for the whole.
  */
-export async function sendLines(response: Response, lines: AsyncIterable<string>): Promise<void> {
-  const parts = lines[Symbol.asyncIterator]();
-  const first = await parts.next();
-  response.type(NDJSON_TYPE);
-  const isBodyWanted = response.req.method !== 'HEAD';
+export async function sendLines(
+  response: Response,
+  lines: Lines,
+  signOfLifeEveryMs = SIGN_OF_LIFE_EVERY_MS,
+): Promise<void> {
+  const end = new AbortController();
+  const { signal } = end;
+  response.once('close', () => end.abort());
+  if (response.destroyed) return;
+  const parts = withSignsOfLife(lines(signal)[Symbol.asyncIterator](), signOfLifeEveryMs);
   try {
+    const first = await parts.next();
+    response.type(NDJSON_TYPE);
+    const isBodyWanted = response.req.method !== 'HEAD';
     await pipeline(isBodyWanted ? partsFrom(first, parts) : [], response);
   } catch (error) {
-    if (!isClosedByClient(error)) throw error;
+    const isEnded = signal.aborted && error === signal.reason;
+    if (!isEnded && !isClosedByClient(error)) throw error;
+  } finally {
+    end.abort();
+    await parts.return();
+  }
+}
+
+async function* withSignsOfLife(parts: AsyncIterator<string>, everyMs: number): AsyncGenerator<string, void> {
+  try {
+    for (;;) {
+      const next = parts.next();
+      while (!(await settledWithin(everyMs, next))) yield SIGN_OF_LIFE;
+      const part = await next;
+      if (part.done === true) return;
+      yield part.value;
+    }
   } finally {
     await parts.return?.();
   }
 }
 
-async function* partsFrom(first: IteratorResult<string>, parts: AsyncIterator<string>) {
+async function* partsFrom(first: IteratorResult<string, void>, parts: AsyncIterator<string, void>) {
   for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
 }
 

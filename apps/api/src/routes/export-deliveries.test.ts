@@ -15,9 +15,10 @@ import { buildEvent } from '@webhooks/core/testing/build-event';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
-import { uniqueEndpointId } from '@webhooks/core/testing/unique-ids';
+import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request from 'supertest';
 import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';
+import { exportDeliveries } from './export-deliveries';
 
 const ACCEPTED_AT = Date.parse('2026-11-21T12:00:00.000Z');
 const DAY_MS = 86_400_000;
@@ -157,10 +158,30 @@ it('breaks off when Redis falls silent in the middle, and goes on later from the
   await held;
   expect(own.signals.named('request.failed')).toMatchObject([{ error: { code: 'storage_unavailable' } }]);
 
-  expect(came).toHaveLength(100);
+  expect(came).toHaveLength(140);
   const rest = await lines(`?cursor=${came.at(-1)?.cursor}`);
   const places = [...came, ...rest].map((line) => `${line.delivery_id} ${line.attempt.number}`);
   expect(places).toEqual(ids.flatMap((id) => [`${id} 1`, `${id} 2`]));
+});
+
+it('turns few attempts into text at a time, and keeps an account to two exports at once', async () => {
+  const attempt = buildAttempt({ responseBody: 'x'.repeat(30_000) });
+  const parts = { eventId: uniqueEventId(), endpointId: endpoint.id };
+  const mark = { ...parts, createdAt: ACCEPTED_AT, attempts: 1 };
+  const exported = { ...mark, id: deliveryIdOf(parts), type: 'a', status: 'pending', attempt, mark } as const;
+  const route = exportDeliveries(async function* () {
+    yield Array.from({ length: 10 }, () => exported);
+  });
+  const open = async () => {
+    const { accountId } = endpoint;
+    const reply = await route.handle({ apiKey: { accountId }, query: {}, receivedAt: 0 } as never);
+    return reply.lines?.(new AbortController().signal)[Symbol.asyncIterator]();
+  };
+  const [first, second, third] = [await open(), await open(), await open()];
+  const part = await first?.next();
+  expect(String(part?.value).split('\n')).toHaveLength(4);
+  await second?.next();
+  await expect(third?.next()).rejects.toMatchObject({ code: 'rate_limited' });
 });
 
 /** Puts the whole lines of an answer into `into` as they come. */

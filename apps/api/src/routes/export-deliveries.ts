@@ -2,12 +2,16 @@ import type { ExportAttempts, ExportedAttempt } from '@webhooks/core/deliveries/
 import { endpointIdSchema, endpointRefSchema } from '@webhooks/core/endpoints/endpoint';
 import { eventIdSchema } from '@webhooks/core/events/event';
 import { z } from 'zod';
-import { cursorOf } from '../http/cursor';
+import { cursorSchema } from '../http/cursor';
+import { createLimitAtOnce } from '../http/limit-at-once';
 import { defineRoute } from '../http/route';
 import { timeRangeQuery } from '../http/time-range';
 import { exportedAttemptSchema, presentExportedAttempt } from './present-exported-attempt';
 
 const MAX_LIMIT = 1_000_000;
+
+// A page may be some megabytes, and the client slow: it is turned into text as it is taken.
+const PART_LENGTH = 65_536;
 
 // By clocks that are further ahead of ours than this nothing is accepted. An export has an end for all that is published
 // meanwhile, and still leaves out nothing that was there at its beginning.
@@ -30,10 +34,14 @@ const querySchema = z.strictObject({
     .min(1, 'must be at least 1')
     .max(MAX_LIMIT, `must be at most ${MAX_LIMIT}`)
     .optional(),
-  cursor: cursorOf(markSchema, 'must be the cursor of a line before').optional(),
+  cursor: cursorSchema(markSchema, 'must be the cursor of a line before').optional(),
 });
 
+// Each reads for as long as its client does, and there may be hundreds of thousands of attempts.
+const MOST_AT_ONCE = 2;
+
 export function exportDeliveries(exportAttempts: ExportAttempts) {
+  const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
   return defineRoute({
     operationId: 'exportDeliveries',
     summary: 'Export every attempt, a line each',
@@ -52,13 +60,23 @@ export function exportDeliveries(exportAttempts: ExportAttempts) {
       const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
       const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
       const scope = { range: { since, until: end }, endpoint, limit };
-      return { status: 200, lines: linesOf(exportAttempts(apiKey.accountId, scope, cursor)) };
+      const { accountId } = apiKey;
+      const lines = (signal: AbortSignal) =>
+        limitAtOnce(accountId, linesOf(exportAttempts(accountId, scope, cursor, signal)));
+      return { status: 200, lines };
     },
   });
 }
 
 async function* linesOf(pages: AsyncIterable<readonly ExportedAttempt[]>) {
   for await (const page of pages) {
-    yield page.map((exported) => `${JSON.stringify(presentExportedAttempt(exported))}\n`).join('');
+    let part = '';
+    for (const exported of page) {
+      part += `${JSON.stringify(presentExportedAttempt(exported))}\n`;
+      if (part.length < PART_LENGTH) continue;
+      yield part;
+      part = '';
+    }
+    if (part !== '') yield part;
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { EventEmitter, once } from 'node:events';
 import { keys } from '../redis/keys';
 import { buildAttempt } from '../testing/build-attempt';
 import { recordSignals } from '../testing/record-signals';
@@ -9,8 +9,6 @@ import { Archiver, TAKE_OVER_AFTER_MS } from './archiver';
 import type { AttemptRow } from './attempt-row';
 import type { InsertResult } from './pg-attempt-table';
 import { createRedisArchiveStream } from './redis-archive-stream';
-
-const LOOK_EVERY_MS = 10;
 
 let redis: TestRedis;
 beforeEach(async () => {
@@ -34,20 +32,27 @@ function buildRecord(responseBody = 'oh'): ArchiveRecord {
 function buildTable() {
   const rows: AttemptRow[] = [];
   const batches: number[] = [];
+  const stored = new EventEmitter();
   const table = {
     rows,
     batches,
     isAway: false,
+    takesPoison: false,
     /** It is away once it has stored so many batches. */
     awayAfter: Number.POSITIVE_INFINITY,
     async insert(given: readonly AttemptRow[]): Promise<InsertResult> {
       if (table.isAway || batches.length >= table.awayAfter) throw new Error('no archive');
-      if (given.some(({ response_body }) => response_body === 'poison')) {
-        return { kind: 'refused', reason: '22000: poison' };
+      if (!table.takesPoison && given.some(({ response_body }) => response_body === 'poison')) {
+        return { kind: 'refused', code: '22000', reason: '22000: poison' };
       }
       rows.push(...given);
       batches.push(given.length);
+      stored.emit('batch');
       return { kind: 'stored' };
+    },
+    /** Resolves once there are so many rows. */
+    async untilStored(count: number): Promise<void> {
+      while (rows.length < count) await once(stored, 'batch');
     },
   };
   return table;
@@ -161,6 +166,26 @@ it('puts aside and counts everything once, though the archive went away in the m
   expect(signals.named('attempts.archived').reduce((sum, { count }) => sum + count, 0)).toBe(2);
 });
 
+it('keeps a full batch in the stream of which the table takes nothing, for one reason, until it does', async () => {
+  const { archiver, table, stream, signals } = buildArchiver({ batchSize: 3 });
+  await addAll(Array.from({ length: 3 }, () => buildRecord('poison')));
+  await addAll([buildRecord()]);
+  await expect(archiver.runOnce()).rejects.toThrow('refuses all 3 attempts (22000: poison)');
+  expect([await stream.count(), await stream.countAside()]).toEqual([4, 0]);
+  expect(signals.named('archive.refused')).toEqual([]);
+
+  table.takesPoison = true;
+  expect([await archiver.runOnce(), await archiver.runOnce()]).toEqual([3, 1]);
+  expect(table.rows).toHaveLength(4);
+});
+
+it('puts aside all of a batch that is not full, so that few bad rows do not wait for others', async () => {
+  const { archiver, stream } = buildArchiver({ batchSize: 3 });
+  await addAll(Array.from({ length: 2 }, () => buildRecord('poison')));
+  expect(await archiver.runOnce()).toBe(2);
+  expect([await stream.count(), await stream.countAside()]).toEqual([0, 2]);
+});
+
 it('puts aside what is no record of an attempt', async () => {
   const { archiver, table, signals } = buildArchiver();
   await redis.client.xadd(keys.attemptsToArchive, '*', 'hello', 'world');
@@ -176,13 +201,14 @@ it('runs until it is stopped, announces what goes wrong, and leaves no trace of 
   table.isAway = true;
   await addAll([buildRecord()]);
   archiver.start();
-  while (signals.named('archive.failed').length === 0) await wait(LOOK_EVERY_MS);
+  await signals.first('archive.failed');
   table.isAway = false;
-  while ((await stream.count()) > 0) await wait(LOOK_EVERY_MS);
+  await signals.first('attempts.archived');
+  expect(await stream.count()).toBe(0);
   // Redis may have lost the stream, with all that it knew of those who take from it.
   await redis.client.flushdb();
   await addAll([buildRecord()]);
-  while (table.rows.length < 2) await wait(LOOK_EVERY_MS);
+  await table.untilStored(2);
   await archiver.stop();
   await archiver.stop();
   expect(await redis.client.xinfo('CONSUMERS', keys.attemptsToArchive, 'archivers')).toEqual([]);
@@ -193,7 +219,7 @@ it('keeps its place in the stream when it is stopped with attempts that it could
   table.isAway = true;
   await addAll([buildRecord()]);
   archiver.start();
-  while (signals.named('archive.failed').length === 0) await wait(LOOK_EVERY_MS);
+  await signals.first('archive.failed');
   await archiver.stop();
   expect(await pending()).toBe(1);
 });

@@ -8,7 +8,7 @@ import type { ArchiveStream, StreamEntry } from './redis-archive-stream';
 
 export interface ArchiverOptions {
   /** Over a connection that nobody else uses. */
-  readonly stream: Omit<ArchiveStream, 'add' | 'count'>;
+  readonly stream: Omit<ArchiveStream, 'add' | 'count' | 'countAside'>;
   readonly table: { insert(rows: readonly AttemptRow[]): Promise<InsertResult> };
   /** Its name among those that take from the stream. */
   readonly consumer: string;
@@ -21,6 +21,12 @@ export interface ArchiverOptions {
 interface Batch {
   readonly entry: StreamEntry;
   readonly row: AttemptRow;
+}
+
+interface Refused {
+  readonly entry: StreamEntry;
+  readonly code: string;
+  readonly reason: string;
 }
 
 /** How long it waits for something to come: when nothing happens, a command each. */
@@ -113,22 +119,38 @@ export class Archiver {
         await this.#putAside(entry, String(error));
       }
     }
-    if (batch.length > 0) await this.#insert(batch);
+    if (batch.length > 0) await this.#insertAll(batch);
+  }
+
+  async #insertAll(batch: readonly Batch[]): Promise<void> {
+    const refused = await this.#insert(batch);
+    const [first] = refused;
+    const isFull = batch.length === this.options.batchSize && batch.length > 1;
+    const isForOneReason = refused.every(({ code }) => code === first?.code);
+    // It is the table that is at fault then, such as by a constraint: it takes none of those that come after these either.
+    if (first && isFull && refused.length === batch.length && isForOneReason) {
+      throw new Error(`The archive's table refuses all ${batch.length} attempts (${first.reason}).`);
+    }
+    for (const { entry, reason } of refused) await this.#putAside(entry, reason);
   }
 
   // One row that the table does not take is found by halves, so that it holds up none of the others.
-  async #insert(batch: readonly Batch[]): Promise<void> {
+  async #insert(batch: readonly Batch[]): Promise<readonly Refused[]> {
     const result = await this.options.table.insert(batch.map(({ row }) => row));
     if (result.kind === 'stored') {
-      const count = await this.options.stream.forget(batch.map(({ entry }) => entry.id));
-      if (count > 0) this.options.emit({ name: 'attempts.archived', count });
-      return;
+      await this.#forget(batch);
+      return [];
     }
     const [only] = batch;
-    if (only && batch.length === 1) return await this.#putAside(only.entry, result.reason);
+    if (only && batch.length === 1) return [{ ...result, entry: only.entry }];
     const half = Math.ceil(batch.length / 2);
-    await this.#insert(batch.slice(0, half));
-    await this.#insert(batch.slice(half));
+    const refused = await this.#insert(batch.slice(0, half));
+    return [...refused, ...(await this.#insert(batch.slice(half)))];
+  }
+
+  async #forget(batch: readonly Batch[]): Promise<void> {
+    const count = await this.options.stream.forget(batch.map(({ entry }) => entry.id));
+    if (count > 0) this.options.emit({ name: 'attempts.archived', count });
   }
 
   async #putAside(entry: StreamEntry, reason: string): Promise<void> {

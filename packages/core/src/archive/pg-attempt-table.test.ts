@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '../testing/postgres-server';
 import type { AttemptRow } from './attempt-row';
-import { PgAttemptTable } from './pg-attempt-table';
+import { ADVISORY_LOCK, PgAttemptTable } from './pg-attempt-table';
 
 if (!hasPostgres) console.warn(`SKIPPED: the archive's table, because ${NO_POSTGRES}.`);
 const describePostgres = hasPostgres ? describe : describe.skip;
@@ -45,10 +46,14 @@ describePostgres("the archive's table", () => {
     await postgres.query('DROP TABLE IF EXISTS webhook_attempts');
     table = openTable();
   });
-  afterEach(() => table.close());
+  afterEach(async () => {
+    await table.close();
+    // After a test that killed it, be it that it failed.
+    await postgres.start();
+  });
   afterAll(() => postgres.close());
 
-  const openTable = () => new PgAttemptTable({ url: postgres.url, onIdleError: () => {} });
+  const openTable = () => new PgAttemptTable({ url: postgres.url });
 
   const partitions = async () => {
     const rows = await postgres.query<{ name: string }>(
@@ -161,6 +166,17 @@ describePostgres("the archive's table", () => {
     expect(await table.insert([buildRow({ number: 2 })])).toEqual({ kind: 'stored' });
   });
 
+  it('keeps its connection when it refuses something', async () => {
+    const backends = () =>
+      postgres.query(`SELECT pid FROM pg_stat_activity WHERE application_name = 'webhooks-archiver'`);
+    await table.insert([buildRow()]);
+    const before = await backends();
+    expect(await table.insert([buildRow({ account_id: null })])).toMatchObject({ code: '23502' });
+    await table.insert([buildRow({ number: 2 })]);
+    expect(await backends()).toEqual(before);
+    expect(before).toHaveLength(1);
+  });
+
   it('refuses what is too long for an index that the operator added', async () => {
     await table.insert([buildRow()]);
     await postgres.query('CREATE INDEX ON webhook_attempts (response_body)');
@@ -177,9 +193,31 @@ describePostgres("the archive's table", () => {
     expect(await count()).toBe(2);
   });
 
+  it('throws, and the process lives on, when the database goes away while it waits for a lock', async () => {
+    const holder = new Client({ connectionString: postgres.url });
+    holder.on('error', () => {});
+    await holder.connect();
+    await holder.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
+    const fault = table.insert([buildRow()]).catch((error: unknown) => error);
+    const waiting = `FROM pg_stat_activity WHERE wait_event = 'advisory'`;
+    while ((await postgres.query(`SELECT ${waiting}`)).length === 0);
+    await postgres.kill();
+    expect(await fault).toBeInstanceOf(Error);
+    await postgres.start();
+    expect(await table.insert([buildRow()])).toEqual({ kind: 'stored' });
+  });
+
+  it('has the database itself give up, before it does, what takes long or waits for a lock', async () => {
+    await table.insert([buildRow()]);
+    const ends = (setting: string) => `current_setting('${setting}')::interval BETWEEN '1 s' AND '19 s'`;
+    const both = `${ends('statement_timeout')} AND ${ends('lock_timeout')}`;
+    await postgres.query(`ALTER TABLE webhook_attempts ADD CONSTRAINT ends CHECK (${both}) NOT VALID`);
+    expect(await table.insert([buildRow({ number: 2 })])).toEqual({ kind: 'stored' });
+  });
+
   it('throws when the operator does not let it in, and names no password', async () => {
     const url = postgres.url.replace('postgres@', 'nobody:hunter2@');
-    const foreign = new PgAttemptTable({ url, onIdleError: () => {} });
+    const foreign = new PgAttemptTable({ url });
     const error: Error = (await foreign.insert([buildRow()]).catch((caught) => caught as Error)) as Error;
     expect(error).toBeInstanceOf(Error);
     expect(JSON.stringify(error) + error.stack).not.toContain('hunter2');

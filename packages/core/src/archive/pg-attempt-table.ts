@@ -5,14 +5,17 @@ import type { AttemptRow } from './attempt-row';
 export interface PgAttemptTableOptions {
   /** A secret. */
   readonly url: string;
-  /** A connection that breaks while nobody uses it. The next use opens another one. */
-  readonly onIdleError: (error: unknown) => void;
 }
 
 /** `refused`: the values are not what the table takes, and never will be. */
 export type InsertResult =
   | { readonly kind: 'stored' }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | {
+      readonly kind: 'refused';
+      /** PostgreSQL's own, of five characters. */
+      readonly code: string;
+      readonly reason: string;
+    };
 
 const COLUMNS = {
   account_id: 'text NOT NULL',
@@ -58,11 +61,13 @@ const IS_ATTACHED = `
   SELECT FROM pg_inherits WHERE inhparent = 'webhook_attempts'::regclass AND inhrelid = to_regclass($1)`;
 
 // Any number that no other program uses for the same purpose in this database.
-const ADVISORY_LOCK = 7_236_150_448;
+export const ADVISORY_LOCK = 7_236_150_448;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A database that is silent must be given up some time. */
 const QUERY_TIMEOUT_MS = 20_000;
+// Those of the database itself are shorter: what we gave up would go on there, and wait for its lock beside the next try.
+const STATEMENT_TIMEOUT_MS = 15_000;
 const LOCK_TIMEOUT_MS = 10_000;
 const CLOSE_PATIENCE_MS = 1_000;
 const DAY_MS = 86_400_000;
@@ -72,26 +77,27 @@ export class PgAttemptTable {
   readonly #pool: Pool;
   readonly #days = new Set<string>();
 
-  constructor({ url, onIdleError }: PgAttemptTableOptions) {
+  constructor({ url }: PgAttemptTableOptions) {
     this.#pool = new Pool({
       connectionString: url,
       application_name: 'webhooks-archiver',
       max: 1,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      lock_timeout: LOCK_TIMEOUT_MS,
       keepAlive: true,
     });
-    this.#pool.on('error', onIdleError);
+    // A connection that breaks while nobody uses it: the next use opens another one.
+    this.#pool.on('error', ignore);
   }
 
   /** All of them or none. A row that is there already stays as it is. */
   async insert(rows: readonly AttemptRow[]): Promise<InsertResult> {
     await this.#provideDays(new Set(rows.map(dayOf)));
     try {
-      await this.#pool.query(INSERT, [JSON.stringify(rows)]);
-      return { kind: 'stored' };
+      return await this.#withClient((client) => insertInto(client, rows));
     } catch (error) {
-      if (isRefusal(error)) return { kind: 'refused', reason: `${error.code}: ${error.message}` };
       // Somebody may have taken partitions away, or the table: the next time it is looked after.
       this.#days.clear();
       throw error;
@@ -106,7 +112,6 @@ export class PgAttemptTable {
     const missing = [...days].filter((day) => !this.#days.has(day));
     if (missing.length === 0) return;
     await this.#inTransaction(async (client) => {
-      await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
       // Workers that come to a new day at the same time would trip over each other, IF NOT EXISTS or not.
       await client.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
       await client.query(CREATE_TABLE);
@@ -116,19 +121,40 @@ export class PgAttemptTable {
   }
 
   async #inTransaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
-    const client = await this.#pool.connect();
-    let fault: Error | undefined;
-    try {
+    await this.#withClient(async (client) => {
       await client.query('BEGIN');
       await work(client);
       await client.query('COMMIT');
+    });
+  }
+
+  async #withClient<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.connect();
+    // When the connection ends, the query that waits rejects; without a listener the process would end as well.
+    client.on('error', ignore);
+    let fault: Error | undefined;
+    try {
+      return await work(client);
     } catch (error) {
       fault = error as Error;
       throw error;
     } finally {
       // With a fault the connection is closed, which takes back what was begun.
       client.release(fault);
+      client.off('error', ignore);
     }
+  }
+}
+
+// A refusal is no fault of the connection, which is kept: a batch that is looked through by halves has many of them.
+async function insertInto(client: PoolClient, rows: readonly AttemptRow[]): Promise<InsertResult> {
+  try {
+    await client.query(INSERT, [JSON.stringify(rows)]);
+    return { kind: 'stored' };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    const { code = '', message } = error;
+    return { kind: 'refused', code, reason: `${code}: ${message}` };
   }
 }
 
@@ -144,6 +170,8 @@ async function providePartition(client: PoolClient, day: string): Promise<void> 
     `ALTER TABLE webhook_attempts ATTACH PARTITION ${name} FOR VALUES FROM ('${day} 00:00+00') TO ('${next} 00:00+00')`,
   );
 }
+
+function ignore(): void {}
 
 function dayOf({ started_at }: AttemptRow): string {
   return started_at.slice(0, '2026-11-21'.length);

@@ -88,6 +88,11 @@ export function createRedisArchiveStream(redis: RedisClient) {
     async count(): Promise<number> {
       return await redis.xlen(stream);
     },
+
+    /** What was put aside. */
+    async countAside(): Promise<number> {
+      return await redis.xlen(keys.attemptsNotArchived);
+    },
   });
 }
 

@@ -1,4 +1,6 @@
 import { verifyMessage } from '@webhooks/signature';
+import type { ArchiveRecord } from '../archive/archive-record';
+import type { ArchiveStream } from '../archive/redis-archive-stream';
 import type { EndedAttempt } from '../endpoints/attempt-tally';
 import type { Endpoint, EndpointId } from '../endpoints/endpoint';
 import { newestSecret } from '../endpoints/endpoint-secrets';
@@ -83,6 +85,8 @@ interface Arrangement {
   /** How often what follows from an attempt is refused. */
   readonly refusals?: number;
   readonly refusal?: Error;
+  /** Where attempts go on their way to the archive, if there is one. */
+  readonly archiveStream?: Pick<ArchiveStream, 'add'>;
   /** Happens while a request is under way. */
   readonly whileSending?: (input: DeliveryRun) => unknown;
 }
@@ -96,6 +100,7 @@ async function arrange({
   type = 'keyword.quick_win',
   refusals = 0,
   refusal = new Error('OOM'),
+  archiveStream,
   whileSending,
   ...given
 }: Arrangement = {}) {
@@ -134,6 +139,7 @@ async function arrange({
     eventStore,
     endpointStore,
     deliveryStore,
+    archiveStream,
     raise: raised.raise,
     healthRecorder: { record: (id, attempt) => void recorded.push([id, attempt]) },
     retrySchedule: SCHEDULE,
@@ -896,6 +902,33 @@ describe('what follows from an attempt on record', () => {
     expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'http_5xx' });
     expect(signals.named('delivery.follow_up_failed')).toHaveLength(1);
     expect(await gate.breakerStore.readBreaker(endpoint.id)).toMatchObject({ failures: 1 });
+  });
+});
+
+describe('an attempt on record that could not be handed on to the archive', () => {
+  it('is handed on once that can be, and all that follows from it does not wait for that', async () => {
+    const archived: ArchiveRecord[] = [];
+    let refusals = 0;
+    let isAway = true;
+    const { deliver, input, signals, requests, raised } = await arrange({
+      results: [answered(410)],
+      archiveStream: {
+        async add(record) {
+          if (isAway) refusals += 1;
+          if (isAway) throw new Error('OOM');
+          archived.push(record);
+        },
+      },
+    });
+    const delivered = deliver();
+    await signals.first('delivery.attempted');
+    await signals.first('delivery.follow_up_failed');
+    expect(raised.events.map((event) => event.type)).toContain('webhook.disabled');
+    expect([archived, refusals]).toEqual([[], 2]);
+    isAway = false;
+    expect(await delivered).toMatchObject({ kind: 'retry' });
+    expect(archived).toMatchObject([{ eventId: input.eventId, fact: { attempt: { number: 1 } } }]);
+    expect(requests).toHaveLength(1);
   });
 });
 

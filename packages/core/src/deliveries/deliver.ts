@@ -8,10 +8,11 @@ import { eventsOfAttempt } from '../operational-events/events-of-attempt';
 import type { RaiseEvents } from '../operational-events/operational-events';
 import { createAnnounceAttempt } from './announce-attempt';
 import { type AnnounceEndDeps, createAnnounceEnd } from './announce-end';
+import { type ArchiveLaterDeps, createArchiveLater } from './archive-later';
 import type { Attempt } from './attempt';
 import { type Decision, decideNext } from './decide-next';
 import type { DeliveryRun } from './delivery-run';
-import { createFollowUp, type FollowUpDeps } from './follow-up';
+import { createFollowUp, type FollowUpDeps, type FollowUpInput } from './follow-up';
 import { createLoadDelivery, type LoadDeliveryDeps, type ReadyDelivery } from './load-delivery';
 import { createRecordAttempt, type RecordAttemptDeps } from './record-attempt';
 import type { RetrySchedule } from './retry-policy';
@@ -20,6 +21,7 @@ import { createSendAttempt, type SendAttemptDeps, type SendOutcome } from './sen
 type StepDeps = Omit<LoadDeliveryDeps, 'announceEnd'> &
   SendAttemptDeps &
   RecordAttemptDeps &
+  ArchiveLaterDeps &
   FollowUpDeps &
   AnnounceEndDeps;
 
@@ -59,6 +61,7 @@ export function createDeliver(deps: DeliverDeps) {
   const load = createLoadDelivery({ ...deps, announceEnd });
   const send = createSendAttempt(deps);
   const record = createRecordAttempt(deps);
+  const archiveLater = createArchiveLater(deps);
   const followUp = createFollowUp(deps);
   const announce = createAnnounceAttempt({ ...deps, announceEnd });
 
@@ -85,12 +88,21 @@ export function createDeliver(deps: DeliverDeps) {
     const { attempt } = sent;
     const schedule = ready.endpoint.retrySchedule ?? deps.retrySchedule;
     const decision = decideNext({ ...ready, sent, schedule, now: deps.clock(), random: deps.random() });
-    const nextAttemptAt = await record(ready, attempt, decision);
-    const settled = await followUp({ ready, ticket, sent, decision }, signal);
-    announce(ready, attempt, decision);
-    tellAccount(ready, attempt, decision, settled);
+    const { nextAttemptAt, unarchived } = await record(ready, attempt, decision);
+    await Promise.all([
+      conclude({ ready, ticket, sent, decision }, signal),
+      // The job waits for it, so that what is not archived yet does not pile up in memory; nothing else does.
+      archiveLater(unarchived, signal),
+    ]);
     return nextAttemptAt === undefined ? DONE : retryAt(nextAttemptAt, attempt.outcome);
   };
+
+  async function conclude(input: FollowUpInput, signal: AbortSignal): Promise<void> {
+    const { ready, sent, decision } = input;
+    const settled = await followUp(input, signal);
+    announce(ready, sent.attempt, decision);
+    tellAccount(ready, sent.attempt, decision, settled);
+  }
 
   // It was no attempt: others may have at once what it was admitted with, and if it goes in order, its turn stays its own.
   async function letGo(

@@ -220,7 +220,29 @@ it('reads no further than it is asked for', async () => {
   });
   const pages = counted(accountId, { range: ALWAYS });
   await pages.next();
-  expect(logsRead).toBe(50);
+  expect(logsRead).toBe(10);
   await pages.return();
-  expect(logsRead).toBe(50);
+  expect(logsRead).toBe(10);
+});
+
+it('stops when nobody wants it any more, also where it finds nothing for long', async () => {
+  const { accountId, eventStore, ...stores } = await arrange();
+  for (let i = 0; i < 210; i += 1)
+    await eventStore.save(buildEvent({ accountId, acceptedAt: ACCEPTED_AT + i }));
+  const end = new AbortController();
+  let pages = 0;
+  const counted = createExportAttempts({
+    ...stores,
+    eventStore: {
+      ...eventStore,
+      listFrom: (...page) => {
+        pages += 1;
+        end.abort();
+        return eventStore.listFrom(...page);
+      },
+    },
+  });
+  const attempts = counted(accountId, { range: ALWAYS }, undefined, end.signal);
+  await expect(attempts.next()).rejects.toThrow(end.signal.reason);
+  expect(pages).toBe(1);
 });

@@ -46,12 +46,12 @@ export interface ExportedAttempt extends WalkedDelivery {
   readonly mark: ExportMark;
 }
 
-// Logs hold the beginnings of answers: with the default sizes ten failed attempts of each are some megabytes.
-const DELIVERIES_AT_ONCE = 50;
+// Logs hold the beginnings of answers: with the default sizes ten failed attempts of each are 400 KB.
+const DELIVERIES_AT_ONCE = 10;
 
 /**
  * Goes through an account's attempts, those of the oldest event first, reading on as it is asked and holding no more than
- * a few dozen deliveries. Lines of a log are only ever appended, so that each attempt keeps its place.
+ * a few deliveries. Lines of a log are only ever appended, so that each attempt keeps its place.
  */
 export function createExportAttempts({
   endpointStore,
@@ -61,19 +61,24 @@ export function createExportAttempts({
 }: ExportAttemptsDeps) {
   const walkDeliveries = createWalkDeliveries({ eventStore, deliveryStore });
 
-  /** @throws AppError `not_found`, at the first step, when the account has no such endpoint. */
+  /**
+   * @param signal ends it, also where it finds nothing.
+   * @throws AppError `not_found`, at the first step, when the account has no such endpoint.
+   */
   return async function* exportAttempts(
     accountId: AccountId,
     { range, endpoint, limit = Number.POSITIVE_INFINITY }: ExportScope,
     after?: ExportMark,
+    signal?: AbortSignal,
   ): AsyncGenerator<readonly ExportedAttempt[], void> {
     const endpointId = endpoint === undefined ? undefined : await requireEndpoint(accountId, endpoint);
-    const deliveries = walkDeliveries({ accountId, endpointId, range }, after);
+    const deliveries = walkDeliveries({ accountId, endpointId, range }, after, signal);
     let left = limit;
     for await (const batch of inBatches(deliveries, DELIVERIES_AT_ONCE)) {
       const read = await Promise.all(batch.map((delivery) => attemptsOf(delivery, after)));
       const attempts = read.flat().slice(0, left);
       if (attempts.length > 0) yield attempts;
+      signal?.throwIfAborted();
       left -= attempts.length;
       if (left === 0) return;
     }

@@ -46,8 +46,9 @@ export interface ReadDeliveriesDeps {
   readonly parkedStore: Pick<ParkedStore, 'isParked' | 'findParked'>;
 }
 
-// So many at a time, so that an event that went to thousands of endpoints does not fill the memory.
-const COUNTED_AT_ONCE = 250;
+// So many at a time, so that an event that went to thousands of endpoints does not fill the memory: of each the whole log
+// is read.
+const COUNTED_AT_ONCE = 25;
 
 /** What happened to deliveries. An endpoint's are its account's only, and go with it. */
 export function createReadDeliveries({

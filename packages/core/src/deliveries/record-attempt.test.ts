@@ -100,3 +100,23 @@ it('hands on nothing when there is no archive', async () => {
   await recordAttempt({ run, event }, buildAcceptedAttempt(), { kind: 'delivered' });
   expect(await redis.client.exists(keys.attemptsToArchive)).toBe(0);
 });
+
+it('has an attempt on record that could not be handed on, and says what the archive still has to get', async () => {
+  const { recordAttempt, run, event, client } = arrange();
+  await client.set(keys.attemptsToArchive, 'no stream');
+  const attempt = buildAttempt();
+  const recorded = await recordAttempt({ run, event }, attempt, { kind: 'retry', delayMs: 5_000 });
+  expect(recorded).toMatchObject({
+    nextAttemptAt: NOW + 5_000,
+    unarchived: { eventId: run.eventId, endpointId: run.endpointId, status: 'pending', fact: { attempt } },
+  });
+  expect(await client.get(keys.delivery(run.endpointId, run.eventId))).not.toBeNull();
+});
+
+it('rejects when the record can not be written, also when the attempt could not be handed on either', async () => {
+  const { recordAttempt, run, event, client } = arrange();
+  await client.set(keys.attemptsToArchive, 'no stream');
+  await client.rpush(keys.delivery(run.endpointId, run.eventId), 'no log');
+  const recording = recordAttempt({ run, event }, buildAcceptedAttempt(), { kind: 'delivered' });
+  await expect(recording).rejects.toThrow('WRONGTYPE');
+});

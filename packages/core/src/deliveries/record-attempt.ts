@@ -1,9 +1,9 @@
+import type { ArchiveRecord } from '../archive/archive-record';
 import type { ArchiveStream } from '../archive/redis-archive-stream';
 import type { HealthRecorder } from '../endpoints/health-recorder';
 import type { Clock } from '../runtime/clock';
 import type { Attempt } from './attempt';
 import { type Decision, statusAfter } from './decide-next';
-import type { AttemptedFact } from './delivery-fact';
 import type { ReadyDelivery } from './load-delivery';
 import type { DeliveryStore } from './redis-delivery-store';
 
@@ -15,7 +15,15 @@ export interface RecordAttemptDeps {
   readonly clock: Clock;
 }
 
-/** Puts an attempt on record; gives when the next one is due, in milliseconds since the Unix epoch, if there is one. */
+/** An attempt that is on record. */
+export interface RecordedAttempt {
+  /** When the next one is due, in milliseconds since the Unix epoch, if there is one. */
+  readonly nextAttemptAt: number | undefined;
+  /** What the archive still has to get: it could not be handed on. */
+  readonly unarchived: ArchiveRecord | undefined;
+}
+
+/** Puts an attempt on record. */
 export function createRecordAttempt({
   deliveryStore,
   archiveStream,
@@ -23,35 +31,26 @@ export function createRecordAttempt({
   clock,
 }: RecordAttemptDeps) {
   return async function recordAttempt(
-    delivery: Pick<ReadyDelivery, 'run' | 'event'>,
+    { run, event }: Pick<ReadyDelivery, 'run' | 'event'>,
     attempt: Attempt,
     decision: Decision,
-  ): Promise<number | undefined> {
-    const { run } = delivery;
-    const nextAttemptAt = decision.kind === 'retry' ? clock() + decision.delayMs : undefined;
-    const fact = {
-      kind: 'attempted',
-      attempt,
-      nextAttemptAt,
-      isAborted: decision.kind === 'aborted',
-    } as const;
-    // Sent off before the log's line, over the same connection: what is on record is sure to be archived, also when the
-    // process dies in between.
-    const archiving = archive(delivery, fact, decision);
-    await Promise.all([archiving, deliveryStore.append(run, fact)]);
-    const endedAt = attempt.startedAt + attempt.durationMs;
-    healthRecorder.record(run.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
-    return nextAttemptAt;
-  };
-
-  function archive(
-    { run, event }: Pick<ReadyDelivery, 'run' | 'event'>,
-    fact: AttemptedFact,
-    decision: Decision,
-  ): Promise<void> | undefined {
+  ): Promise<RecordedAttempt> {
     const { accountId, eventId, endpointId } = run;
     const { type, acceptedAt } = event;
+    const nextAttemptAt = decision.kind === 'retry' ? clock() + decision.delayMs : undefined;
+    const isAborted = decision.kind === 'aborted';
+    const fact = { kind: 'attempted', attempt, nextAttemptAt, isAborted } as const;
     const status = statusAfter(decision);
-    return archiveStream?.add({ accountId, eventId, endpointId, type, acceptedAt, status, fact });
-  }
+    const record = { accountId, eventId, endpointId, type, acceptedAt, status, fact };
+    // Sent off before the log's line, over the same connection: what is on record is sure to be archived, also when the
+    // process dies in between.
+    const [archived, appended] = await Promise.allSettled([
+      archiveStream?.add(record),
+      deliveryStore.append(run, fact),
+    ]);
+    if (appended.status === 'rejected') throw appended.reason;
+    const endedAt = attempt.startedAt + attempt.durationMs;
+    healthRecorder.record(endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
+    return { nextAttemptAt, unarchived: archived.status === 'rejected' ? record : undefined };
+  };
 }

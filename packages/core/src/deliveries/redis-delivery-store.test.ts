@@ -245,3 +245,20 @@ it('forgets the list of an endpoint that is removed', async () => {
   await store.removeAll(endpointId);
   expect(await store.list(endpointId, 10)).toEqual({ deliveries: [], nextCursor: undefined });
 });
+
+it('lists a large page in its order without reading all of its logs at once', async () => {
+  const store = openStore();
+  const times = Array.from({ length: 60 }, (_, i) => NOW - i);
+  const { endpointId, entries } = await enlistAt(store, times);
+  const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
+  for (const { eventId } of entries.slice(20, 40)) await store.append({ endpointId, eventId }, fact);
+
+  const mget = jest.spyOn(redis.client, 'mget');
+  const { deliveries } = await store.list(endpointId, 60);
+  const sizes = mget.mock.calls.map(([logs]) => logs.length);
+  mget.mockRestore();
+  expect(sizes).toEqual([25, 25, 10]);
+  expect(deliveries.map(({ eventId }) => eventId)).toEqual(entries.map(({ eventId }) => eventId));
+  const delivered = deliveries.map(({ status }) => status === 'delivered');
+  expect(delivered).toEqual(entries.map((_, i) => i >= 20 && i < 40));
+});

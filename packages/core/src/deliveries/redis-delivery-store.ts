@@ -35,6 +35,10 @@ export interface DeliveryPage {
 /** How long a delivery's log is, in bytes. Lines are appended: the same length is the same facts. */
 export type LogLength = number;
 
+// A log holds the beginnings of answers: with the default sizes 40 KB after ten failed attempts. So many are read and
+// parsed before anything else has its turn.
+const LOGS_AT_ONCE = 25;
+
 // KEYS: the log. ARGV: how long it is, the line, how long to keep it.
 const APPEND_IF_UNCHANGED = `
   if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
@@ -146,9 +150,19 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Delivery
     range?: TimeRange,
   ): Promise<DeliveryPage> {
     const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
-    if (marks.length === 0) return { deliveries: [], nextCursor };
+    const deliveries: ListedDelivery[] = [];
+    for (let i = 0; i < marks.length; i += LOGS_AT_ONCE) {
+      deliveries.push(...(await readListed(endpointId, marks.slice(i, i + LOGS_AT_ONCE))));
+    }
+    return { deliveries, nextCursor };
+  }
+
+  async function readListed(
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+  ): Promise<readonly ListedDelivery[]> {
     const logs = await redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
-    return { deliveries: marks.map((mark, i) => listedOf(mark, readSummary(logs[i] ?? ''))), nextCursor };
+    return marks.map((mark, i) => listedOf(mark, readSummary(logs[i] ?? '')));
   }
 
   /** Those whose events were accepted in a span of time, oldest first. */

@@ -42,19 +42,24 @@ const RECEIVERS_AT_ONCE = 100;
  * nothing else. Events that are gone are left out.
  */
 export function createWalkDeliveries({ eventStore, deliveryStore }: WalkDeliveriesDeps) {
-  /** @param from the delivery to begin with, if it is one of the scope, or else the next one. */
+  /**
+   * @param from the delivery to begin with, if it is one of the scope, or else the next one.
+   * @param signal ends it, also where it finds nothing.
+   */
   return async function* walkDeliveries(
     scope: WalkScope,
     from?: DeliveryMark,
+    signal?: AbortSignal,
   ): AsyncGenerator<WalkedDelivery, void> {
     if (from) yield* walkOn(scope, from);
-    let after = from && { id: from.eventId, at: from.createdAt };
+    let after: Mark | undefined = from && { id: from.eventId, at: from.createdAt };
     for (;;) {
+      signal?.throwIfAborted();
       const members = await listEvents(scope, after);
       const events = await Promise.all(members.map((member) => open(scope, member)));
       for (const event of events) if (event) yield* deliveriesOf(scope, event);
       if (members.length < EVENTS_AT_ONCE) return;
-      after = members.at(-1) as typeof after;
+      after = members.at(-1);
     }
   };
 
@@ -62,7 +67,7 @@ export function createWalkDeliveries({ eventStore, deliveryStore }: WalkDeliveri
   async function* walkOn(scope: WalkScope, { endpointId, ...event }: DeliveryMark) {
     const member = { id: event.eventId, at: event.createdAt };
     // All ids have the same length, so that nothing but the endpoint itself comes between the two.
-    const opened = await open(scope, member, `${endpointId}~` as EndpointId);
+    const opened = await open(scope, member, `${endpointId}~`);
     if (opened) yield* deliveriesOf(scope, opened);
   }
 
@@ -74,11 +79,7 @@ export function createWalkDeliveries({ eventStore, deliveryStore }: WalkDeliveri
     }
   }
 
-  async function open(
-    scope: WalkScope,
-    { id, at }: Mark,
-    before?: EndpointId,
-  ): Promise<OpenedEvent | undefined> {
+  async function open(scope: WalkScope, { id, at }: Mark, before?: string): Promise<OpenedEvent | undefined> {
     const eventId = id as EventId;
     const [head, receivers] = await Promise.all([
       eventStore.findHead(scope.accountId, eventId),
@@ -96,7 +97,7 @@ export function createWalkDeliveries({ eventStore, deliveryStore }: WalkDeliveri
   async function listReceivers(
     { accountId, endpointId }: WalkScope,
     eventId: EventId,
-    before: EndpointId | undefined,
+    before: string | undefined,
   ): Promise<ReceiverPage> {
     if (endpointId === undefined)
       return await eventStore.listReceivers(accountId, eventId, RECEIVERS_AT_ONCE, before);

@@ -148,7 +148,7 @@ export function createRedisEventStore(
       accountId: AccountId,
       id: EventId,
       limit: number,
-      before?: EndpointId,
+      before?: string,
     ): Promise<ReceiverPage> {
       const page = await readNewestFirst(redis, keys.receivers(accountId, id), limit, before);
       return page as ReceiverPage;

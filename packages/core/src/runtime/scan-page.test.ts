@@ -66,6 +66,29 @@ describe('scanPage', () => {
     expect(found).toEqual(Array.from({ length: 233 }, (_, i) => `shown ${699 - 3 * i}`));
   });
 
+  it('prepares few entries at the same time, and none after the page is full', async () => {
+    let open = 0;
+    let prepared = 0;
+    let most = 0;
+    const { found } = await scanPage({
+      limit: 100,
+      before: undefined,
+      mostScanned: MOST_SCANNED,
+      readBatch: listOf(700).readBatch,
+      cursorOf: (entry) => entry,
+      show: async (entry) => {
+        prepared += 1;
+        open += 1;
+        most = Math.max(most, open);
+        await Promise.resolve();
+        open -= 1;
+        return entry % 2 === 0 ? entry : undefined;
+      },
+    });
+    expect([found.length, most]).toEqual([100, 25]);
+    expect(prepared).toBeLessThanOrEqual(200);
+  });
+
   it('ends a page after a bounded search, and the next one goes on from there', async () => {
     const list = listOf(5 * MOST_SCANNED);
     const first = await pageOf(list, 50, (entry) => entry === 1);

@@ -30,6 +30,8 @@ export const SCANNED_TOGETHER = 300;
 export const SCANNED_ONE_BY_ONE = 100;
 const LARGEST_BATCH = 250;
 const SMALLEST_BATCH = 10;
+// What an entry is shown by may be some ten kilobytes.
+const SHOWN_TOGETHER = 25;
 
 /** A page of those entries of a list that are to be shown: in bounded time, also where hardly any is. */
 export async function scanPage<Entry, Found, Cursor>({
@@ -47,9 +49,11 @@ export async function scanPage<Entry, Found, Cursor>({
   const most = Math.max(mostScanned, limit);
   for (let scanned = 0; scanned < most; size = nextSize(limit, found.length, scanned)) {
     const { entries, nextCursor } = await readBatch(Math.min(size, most - scanned), cursor);
-    const shown = await Promise.all(entries.map(show));
+    let shown: readonly (Found | undefined)[] = [];
     for (const [i, entry] of entries.entries()) {
-      const one = shown[i];
+      const place = i % SHOWN_TOGETHER;
+      if (place === 0) shown = await Promise.all(entries.slice(i, i + SHOWN_TOGETHER).map(show));
+      const one = shown[place];
       if (one !== undefined) found.push(one);
       if (found.length === limit) {
         return { found, nextCursor: i === entries.length - 1 ? nextCursor : cursorOf(entry) };

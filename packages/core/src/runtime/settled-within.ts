@@ -1,9 +1,14 @@
-/** Resolves when the work has come to its end, be it well or not, or when its time is over. */
-export async function settledWithin(patienceMs: number, work: Promise<unknown>): Promise<void> {
+/** Resolves when the work has come to its end, be it well or not, or when its time is over. Gives whether it has. */
+export async function settledWithin(patienceMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const timeIsOver = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, patienceMs);
+  const timeIsOver = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), patienceMs);
   });
-  await Promise.race([work.catch(() => {}), timeIsOver]);
+  const hasEnded = work.then(
+    () => true,
+    () => true,
+  );
+  const isSettled = await Promise.race([hasEnded, timeIsOver]);
   clearTimeout(timer);
+  return isSettled;
 }

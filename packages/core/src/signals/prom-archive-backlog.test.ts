@@ -1,9 +1,11 @@
 import { Registry } from 'prom-client';
 import { registerPromArchiveBacklog } from './prom-archive-backlog';
 
-function buildRegistry(count: () => Promise<number>): Registry {
+const ASIDE = 'webhooks_archive_put_aside 3';
+
+function buildRegistry(count: () => Promise<number>, countAside = async () => 3): Registry {
   const registry = new Registry();
-  registerPromArchiveBacklog(registry, { count });
+  registerPromArchiveBacklog(registry, { count, countAside });
   return registry;
 }
 
@@ -19,11 +21,12 @@ it('counts anew for each scrape, and shows no old number when it can not', async
     if (count === undefined) throw new Error('gone');
     return count;
   });
-  expect(await samplesOf(registry)).toEqual(['webhooks_archive_backlog 7']);
-  expect(await samplesOf(registry)).toEqual(['webhooks_archive_backlog 0']);
-  expect(await samplesOf(registry)).toEqual([]);
+  expect(await samplesOf(registry)).toEqual(['webhooks_archive_backlog 7', ASIDE]);
+  expect(await samplesOf(registry)).toEqual(['webhooks_archive_backlog 0', ASIDE]);
+  expect(await samplesOf(registry)).toEqual([ASIDE]);
 });
 
-it('answers the scrape without it when Redis does not answer', async () => {
-  expect(await samplesOf(buildRegistry(() => new Promise<never>(() => {})))).toEqual([]);
+it('answers the scrape without them when Redis does not answer', async () => {
+  const never = () => new Promise<never>(() => {});
+  expect(await samplesOf(buildRegistry(never, never))).toEqual([]);
 });

@@ -1,21 +1,39 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 
-// A scrape must be answered also when Redis is away: then without this number, rather than not at all.
+// A scrape must be answered also when Redis is away: then without these numbers, rather than not at all.
 const PATIENCE_MS = 1_000;
 
-/** Counts what waits for the archive whenever Prometheus asks. Every worker shows the same: take the maximum. */
-export function registerPromArchiveBacklog(registry: Registry, stream: { count(): Promise<number> }): void {
-  const gauge = new Gauge({
-    name: 'webhooks_archive_backlog',
-    help: 'Attempts that wait to be archived. The same for every worker: aggregate with max, not sum.',
+export interface ArchiveCounts {
+  count(): Promise<number>;
+  countAside(): Promise<number>;
+}
+
+/**
+ * Counts what waits for the archive, and what it does not take, whenever Prometheus asks. Every worker shows the same: take
+ * the maximum.
+ */
+export function registerPromArchiveBacklog(registry: Registry, stream: ArchiveCounts): void {
+  registry.registerMetric(
+    gaugeOf('webhooks_archive_backlog', 'Attempts that wait to be archived.', () => stream.count()),
+  );
+  registry.registerMetric(
+    gaugeOf('webhooks_archive_put_aside', "Attempts that the archive's table did not take.", () =>
+      stream.countAside(),
+    ),
+  );
+}
+
+function gaugeOf(name: string, help: string, count: () => Promise<number>): Gauge {
+  return new Gauge({
+    name,
+    help: `${help} The same for every worker: aggregate with max, not sum.`,
     registers: [],
     async collect() {
       const silence = wait(PATIENCE_MS, undefined, { ref: false });
-      const count = await Promise.race([stream.count(), silence]).catch(() => undefined);
-      if (count === undefined) gauge.remove();
-      else gauge.set(count);
+      const counted = await Promise.race([count(), silence]).catch(() => undefined);
+      if (counted === undefined) this.remove();
+      else this.set(counted);
     },
   });
-  registry.registerMetric(gauge);
 }

@@ -42,7 +42,9 @@ export class PostgresServer {
     return `postgresql://postgres@127.0.0.1:${this.port}/postgres`;
   }
 
+  /** Does nothing when it runs. */
   async start(): Promise<void> {
+    if (isRunning(this.#child)) return;
     const own = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off'];
     this.#child = spawn(programIn('postgres'), ['-D', this.folder, '-p', String(this.port), ...own], {
       ...identity,
@@ -55,7 +57,7 @@ export class PostgresServer {
   /** Ends it as a power cut would. */
   async kill(): Promise<void> {
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (!isRunning(child)) return;
     const exited = once(child, 'exit');
     // Its immediate shutdown: it takes its own processes along, which SIGKILL would leave behind.
     child.kill('SIGQUIT');
@@ -87,6 +89,10 @@ export class PostgresServer {
       return false;
     }
   }
+}
+
+function isRunning(child: ChildProcess | undefined): child is ChildProcess {
+  return child !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
 const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
