@@ -1,3 +1,4 @@
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { hashKey, scopes } from '@webhooks/core/api-keys/api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import type { AccountId } from '@webhooks/core/events/event';
@@ -98,9 +99,11 @@ it("never sends an event to another account's endpoint", async () => {
 
 async function keyOfAccount(name: string): Promise<string> {
   const key = newApiKey();
+  const accountId = name as AccountId;
+  await createRedisAccountStore(stack.redis.client).create({ id: accountId, createdAt: Date.now() });
   await createRedisApiKeyStore(stack.redis.client).save({
     id: key.slice(4, 20),
-    accountId: name as AccountId,
+    accountId,
     sha256: hashKey(key),
     scopes,
     name: 'test',
