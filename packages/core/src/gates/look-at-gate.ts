@@ -3,6 +3,7 @@ import type { AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import { SAFETY_WAKE_MS, type WakeQueue } from './hold';
 import type { InFlightWindows } from './in-flight-windows';
+import type { Lanes } from './lanes';
 import type { OpenGate, ReleaseQueue } from './open-gate';
 import type { TurnStore } from './redis-turn-store';
 
@@ -10,6 +11,7 @@ export interface LookAtGateDeps {
   readonly turnStore: Pick<TurnStore, 'findNext'>;
   readonly releaseQueue: Pick<ReleaseQueue, 'releaseLost'>;
   readonly windows: Pick<InFlightWindows, 'freePlaces'>;
+  readonly lanes: Pick<Lanes, 'isSlow'>;
   readonly wakeQueue: WakeQueue;
   readonly openGate: OpenGate;
   readonly clock: Clock;
@@ -23,13 +25,13 @@ const PLACES = 2;
  * after Redis has lost data say, all behind it would wait for ever. A job whose delivery has ended passes the turn.
  */
 export function createLookAtGate(deps: LookAtGateDeps) {
-  const { turnStore, releaseQueue, windows, wakeQueue, openGate, clock } = deps;
+  const { turnStore, releaseQueue, windows, lanes, wakeQueue, openGate, clock } = deps;
 
   return async function lookAtGate(accountId: AccountId, endpointId: EndpointId): Promise<void> {
     const next = await turnStore.findNext(endpointId);
     if (next.kind === 'under_way') await releaseQueue.releaseLost(accountId, endpointId, next.delivery);
     // While attempts are under way here, they let the next ones through.
-    const places = Math.min(windows.freePlaces(endpointId), PLACES);
+    const places = Math.min(windows.freePlaces(endpointId), lanes.isSlow(endpointId) ? 1 : PLACES);
     if (places > 0) await openGate(accountId, endpointId, places);
     else await wakeQueue.wake(accountId, endpointId, clock() + SAFETY_WAKE_MS);
   };

@@ -264,6 +264,13 @@ describe('a look', () => {
     expect(released()).toEqual(parked.slice(0, 2));
   });
 
+  it('lets one through at a slow endpoint', async () => {
+    const { lookAtGate, lanes, released, parked, endpoint } = await arrange({ waiting: 3 });
+    lanes.learn(endpoint.id, { outcome: 'response_timeout', durationMs: 15_000 });
+    await lookAtGate(endpoint.accountId, endpoint.id);
+    expect(released()).toEqual(parked.slice(0, 1));
+  });
+
   it('lets none through that would find no place here, and comes again', async () => {
     const { lookAtGate, windows, released, wakes, endpoint } = await arrange({ waiting: 3 });
     while (windows.enterAtOnce(endpoint.id, false));

@@ -254,3 +254,16 @@ it('a success ends a row of failures that began after it was admitted', async ()
   await succeed();
   expect(await readBreaker()).toEqual(CLOSED);
 });
+
+it('lets the next one wait for some seconds when an attempt at a slow endpoint has failed', async () => {
+  const { fail, succeed, endpoint, lanes, waitingHere, wakes, wakeAt, releases } = await arrange({
+    waiting: 2,
+  });
+  waitingHere.add(endpoint.id);
+  lanes.learn(endpoint.id, { outcome: 'response_timeout', durationMs: 15_000 });
+  await fail();
+  expect(releases.released).toEqual([]);
+  expect(wakes.asked).toEqual([wakeAt(NOW + 5_000)]);
+  await succeed();
+  expect(releases.released).toHaveLength(2);
+});

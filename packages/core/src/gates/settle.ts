@@ -7,6 +7,7 @@ import type { Emit } from '../signals/signals';
 import { type BreakerState, CLOSED } from './breaker';
 import type { WaitingHere, WakeQueue } from './hold';
 import type { InFlightWindows } from './in-flight-windows';
+import type { Lanes } from './lanes';
 import type { OpenGate } from './open-gate';
 import type { BreakerStore, RecordedFailure } from './redis-breaker-store';
 
@@ -15,6 +16,7 @@ export interface SettleDeps {
   readonly disable: Disable;
   readonly disableFailing: DisableFailing;
   readonly windows: Pick<InFlightWindows, 'freePlaces'>;
+  readonly lanes: Pick<Lanes, 'isSlow'>;
   readonly wakeQueue: WakeQueue;
   readonly waitingHere: WaitingHere;
   readonly openGate: OpenGate;
@@ -48,10 +50,14 @@ const NOTHING_FOLLOWED: Settled = { disabledAs: undefined, recoveredFrom: undefi
 // Endpoints whose last attempt here failed; of one that is forgotten, the next success but one ends the row.
 const REMEMBERED = 10_000;
 
+// Endpoints that hang often began together, and time out together. So their next attempts are spread over some seconds
+// (wakes that far ahead are): all of them at once would be felt by the others.
+const SLOW_PAUSE_MS = 5_000;
+
 /** What an attempt's outcome means for its endpoint's gate. For a success at a healthy endpoint: nothing to write. */
 export function createSettle(deps: SettleDeps) {
-  const { breakerStore, disable, disableFailing, windows, wakeQueue, waitingHere, openGate, clock, emit } =
-    deps;
+  const { breakerStore, disable, disableFailing, windows, lanes, wakeQueue, waitingHere, openGate } = deps;
+  const { clock, emit } = deps;
   // For successes that were admitted before the first failure, and so don't know that there is a row to end.
   const failedHere = new LRUCache<EndpointId, true>({ max: REMEMBERED });
 
@@ -91,9 +97,11 @@ export function createSettle(deps: SettleDeps) {
     return hasChanged ? disabledBy : undefined;
   }
 
-  async function letNextThrough({ endpoint: { accountId, id }, wasReleased }: SettleInput): Promise<void> {
-    if (wasReleased) waitingHere.add(id);
-    if (waitingHere.has(id)) await openGate(accountId, id, windows.freePlaces(id));
+  async function letNextThrough({ endpoint: { accountId, id }, ...input }: SettleInput): Promise<void> {
+    if (input.wasReleased) waitingHere.add(id);
+    if (!waitingHere.has(id)) return;
+    if (!input.delivered && lanes.isSlow(id)) await wakeQueue.wake(accountId, id, clock() + SLOW_PAUSE_MS);
+    else await openGate(accountId, id, windows.freePlaces(id));
   }
 
   async function announceOpened(
