@@ -147,12 +147,6 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
     return true;
   }
 
-  // BullMQ leaves the count of its stalls, and would fail it for the next one.
-  async function putFailedBack(place: DeadLetterPlace, jobId: string): Promise<boolean> {
-    await redis.hdel(queueKeys.toKey(place, jobId), 'stc');
-    return await queueOf(place).retryFailed(jobId);
-  }
-
   async function removeFrom(place: DeadLetterPlace, jobId: string): Promise<boolean> {
     if ((await redis.zscore(setOf(place), jobId)) === null) return false;
     await queueOf(place).remove(jobId);
@@ -172,7 +166,7 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
 
     putBack(id: DeadLetterId) {
       const { place, jobId } = parseDeadLetterId(id);
-      return place === DEAD_LETTERS_QUEUE ? putEventBack(jobId) : putFailedBack(place, jobId);
+      return place === DEAD_LETTERS_QUEUE ? putEventBack(jobId) : queueOf(place).retryFailed(jobId);
     },
 
     remove(id: DeadLetterId) {

@@ -35,6 +35,8 @@ export class BullmqOnDemandQueue {
   async retryFailed(jobId: string): Promise<boolean> {
     return await this.#reach(async (queue) => {
       try {
+        // BullMQ leaves the count of its stalls, and would fail it for the next one.
+        await this.connection.redis.hdel(queue.toKey(jobId), 'stc');
         // Not read from Redis: what can't be read shall run, and fail, again like any other.
         const job = new Job(queue, '', {}, {}, jobId);
         await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
