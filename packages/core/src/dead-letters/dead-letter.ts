@@ -1,24 +1,9 @@
 import { z } from 'zod';
 import type { AccountId } from '../events/event';
-import {
-  DEAD_LETTERS_QUEUE,
-  DELIVERIES_QUEUE,
-  ERASURES_QUEUE,
-  EVENTS_QUEUE,
-  GATES_QUEUE,
-  REPLAYS_QUEUE,
-  SLOW_DELIVERIES_QUEUE,
-} from '../queue/queue-names';
+import { DEAD_LETTERS_QUEUE, workedQueues } from '../queue/queue-names';
 
 /** The queues whose jobs can become dead letters. */
-export const deadLetterQueues = [
-  EVENTS_QUEUE,
-  DELIVERIES_QUEUE,
-  SLOW_DELIVERIES_QUEUE,
-  GATES_QUEUE,
-  REPLAYS_QUEUE,
-  ERASURES_QUEUE,
-] as const;
+export const deadLetterQueues = workedQueues;
 export type DeadLetterQueue = (typeof deadLetterQueues)[number];
 
 /** Where they are kept: invalid events on a queue of their own, jobs that failed for good among the failed of theirs. */

@@ -1,3 +1,4 @@
+import { parsedOrUndefined } from '../runtime/parse-json';
 import { type Attempt, type AttemptOutcome, type AttemptTimings, attemptOutcomes } from './attempt';
 import type { DeliveryFact } from './delivery-fact';
 import { type RequestTrigger, type Trigger, triggers } from './trigger';
@@ -65,16 +66,8 @@ export function eraseAnswers(log: string, erasedAt: number): string {
 
 /** `undefined` for a text that is no line of ours. */
 export function readLine(text: string): Line | undefined {
-  const line = parse(text);
+  const line = parsedOrUndefined(text);
   return isLine(line) ? line : undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 // Nobody but us writes them, and a page has hundreds to read: that it is one of the three kinds is checked, and no more.

@@ -1,6 +1,6 @@
-import type { EndpointId, EndpointRef } from '../endpoints/endpoint';
-import { endpointNotFound } from '../endpoints/manage-endpoints';
+import type { EndpointRef } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRequireEndpoint } from '../endpoints/require-endpoint';
 import type { AccountId } from '../events/event';
 import type { ParkedStore } from '../gates/redis-parked-store';
 import type { TimeRange } from '../redis/redis-timeline';
@@ -23,7 +23,7 @@ export interface ExportAttemptsDeps extends WalkDeliveriesDeps {
   readonly parkedStore: Pick<ParkedStore, 'isParked'>;
 }
 
-/** What is exported: the attempts of events that were accepted in the span. */
+/** What is exported: the attempts of events that were accepted in the range. */
 export interface ExportScope {
   readonly range: TimeRange;
   /** Only deliveries to this one. */
@@ -59,6 +59,7 @@ export function createExportAttempts({
   deliveryStore,
   parkedStore,
 }: ExportAttemptsDeps) {
+  const requireEndpoint = createRequireEndpoint(endpointStore);
   const walkDeliveries = createWalkDeliveries({ eventStore, deliveryStore });
 
   /**
@@ -83,12 +84,6 @@ export function createExportAttempts({
       if (left === 0) return;
     }
   };
-
-  async function requireEndpoint(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
-    const id = await endpointStore.idOf(accountId, ref);
-    if (!id || !(await endpointStore.find(accountId, id))) throw endpointNotFound();
-    return id;
-  }
 
   async function attemptsOf(
     delivery: WalkedDelivery,

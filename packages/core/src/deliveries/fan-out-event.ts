@@ -75,25 +75,21 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
   // Straight to the gate, so that an event whose fan-out is complete is in its line: on the queue it could be overtaken
   // on its way there.
-  async function lineUp(
-    { accountId, id: eventId, acceptedAt }: AcceptedEvent,
-    endpointId: EndpointId,
-  ): Promise<void> {
-    await deps.hold(
-      { accountId, endpointId, eventId, acceptedAt, side: 'first' },
-      { reason: 'out_of_turn', wakeAt: undefined },
-    );
+  function lineUp(event: AcceptedEvent, endpointId: EndpointId): Promise<void> {
+    return park(event, endpointId, { reason: 'out_of_turn', wakeAt: undefined });
   }
 
   // It would come there anyway, after a way over the queue that costs as much as a delivery.
-  async function waitInLine(
+  function waitInLine(event: AcceptedEvent, endpointId: EndpointId): Promise<void> {
+    return park(event, endpointId, { reason: 'busy', wakeAt: deps.clock() + SAFETY_WAKE_MS });
+  }
+
+  function park(
     { accountId, id: eventId, acceptedAt }: AcceptedEvent,
     endpointId: EndpointId,
+    why: Parameters<Hold>[1],
   ): Promise<void> {
-    await deps.hold(
-      { accountId, endpointId, eventId, acceptedAt, side: 'first' },
-      { reason: 'busy', wakeAt: deps.clock() + SAFETY_WAKE_MS },
-    );
+    return deps.hold({ accountId, endpointId, eventId, acceptedAt, side: 'first' }, why);
   }
 }
 

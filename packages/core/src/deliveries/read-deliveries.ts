@@ -1,6 +1,6 @@
 import type { EndpointId, EndpointRef } from '../endpoints/endpoint';
-import { endpointNotFound } from '../endpoints/manage-endpoints';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRequireEndpoint } from '../endpoints/require-endpoint';
 import { AppError } from '../errors/app-error';
 import type { AccountId, EventId } from '../events/event';
 import { eventNotFound } from '../events/event-not-found';
@@ -57,6 +57,8 @@ export function createReadDeliveries({
   deliveryStore,
   parkedStore,
 }: ReadDeliveriesDeps) {
+  const requireEndpoint = createRequireEndpoint(endpointStore);
+
   /** Newest first. @throws AppError `not_found` when the account has no such endpoint. */
   async function listOfEndpoint(
     accountId: AccountId,
@@ -65,8 +67,7 @@ export function createReadDeliveries({
     limit: number,
     before?: DeliveryCursor,
   ): Promise<DeliveriesPage<DeliveryCursor>> {
-    const endpointId = await endpointStore.idOf(accountId, ref);
-    if (!endpointId || !(await endpointStore.find(accountId, endpointId))) throw endpointNotFound();
+    const endpointId = await requireEndpoint(accountId, ref);
     const { found, nextCursor } = await scanPage({
       limit,
       before,

@@ -24,6 +24,7 @@ import {
   endpointSchema,
 } from './endpoint';
 import type { EndpointPatch, NewEndpoint } from './endpoint-input';
+import { endpointNotFound } from './endpoint-not-found';
 import { newestSecret } from './endpoint-secrets';
 import { requireVersion } from './endpoint-version';
 import { type EndpointFilter, listMatching } from './list-matching';
@@ -193,10 +194,6 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 }
 
 export type ManageEndpoints = ReturnType<typeof createManageEndpoints>;
-
-export function endpointNotFound(): AppError {
-  return new AppError('not_found', 'There is no webhook with this id.');
-}
 
 function found(endpoint: Endpoint | undefined): Endpoint {
   if (!endpoint) throw endpointNotFound();

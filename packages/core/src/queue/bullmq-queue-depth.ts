@@ -1,15 +1,7 @@
 import type { Queue } from 'bullmq';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
-import {
-  DEAD_LETTERS_QUEUE,
-  DELIVERIES_QUEUE,
-  ERASURES_QUEUE,
-  EVENTS_QUEUE,
-  GATES_QUEUE,
-  REPLAYS_QUEUE,
-  SLOW_DELIVERIES_QUEUE,
-} from './queue-names';
+import { DEAD_LETTERS_QUEUE, workedQueues } from './queue-names';
 
 export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
 export type JobState = (typeof jobStates)[number];
@@ -20,15 +12,7 @@ export interface QueueDepth {
   readonly jobs: number;
 }
 
-const QUEUES = [
-  EVENTS_QUEUE,
-  DELIVERIES_QUEUE,
-  SLOW_DELIVERIES_QUEUE,
-  GATES_QUEUE,
-  REPLAYS_QUEUE,
-  ERASURES_QUEUE,
-  DEAD_LETTERS_QUEUE,
-];
+const QUEUES = [...workedQueues, DEAD_LETTERS_QUEUE];
 
 /** How many jobs each queue has, by state. Each number is one counter in Redis: nothing is scanned. */
 export class BullmqQueueDepth {

@@ -18,3 +18,13 @@ export const ERASURES_QUEUE = 'erasures';
 
 /** What was pushed onto the events queue and is not a valid event, each with its reason. No worker takes from it. */
 export const DEAD_LETTERS_QUEUE = 'events-dead-letters';
+
+/** Those that workers take jobs from. */
+export const workedQueues = [
+  EVENTS_QUEUE,
+  DELIVERIES_QUEUE,
+  SLOW_DELIVERIES_QUEUE,
+  GATES_QUEUE,
+  REPLAYS_QUEUE,
+  ERASURES_QUEUE,
+] as const;

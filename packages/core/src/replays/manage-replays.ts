@@ -1,6 +1,6 @@
-import type { EndpointId, EndpointRef } from '../endpoints/endpoint';
-import { endpointNotFound } from '../endpoints/manage-endpoints';
+import type { EndpointRef } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRequireEndpoint } from '../endpoints/require-endpoint';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import { type CancelReplayDeps, createCancelReplay } from './cancel-replay';
@@ -24,6 +24,7 @@ export type NewReplay = Omit<ReplayOrder, 'accountId' | 'endpointId'>;
 export function createManageReplays(deps: ManageReplaysDeps) {
   const { endpointStore, replayStore, replayQueue } = deps;
   const cancelReplay = createCancelReplay(deps);
+  const requireEndpoint = createRequireEndpoint(endpointStore);
 
   /** @throws AppError `not_found`, also for another account's. */
   async function read(accountId: AccountId, id: ReplayId): Promise<Replay> {
@@ -34,18 +35,12 @@ export function createManageReplays(deps: ManageReplaysDeps) {
     return replay;
   }
 
-  async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
-    const id = await endpointStore.idOf(accountId, ref);
-    if (!id || !(await endpointStore.find(accountId, id))) throw endpointNotFound();
-    return id;
-  }
-
   return {
     read,
 
     /** Creating one under the same id again gives the one that is there. @throws AppError `not_found`. */
     async create(accountId: AccountId, ref: EndpointRef, input: NewReplay): Promise<Replay> {
-      const order = { ...input, accountId, endpointId: await idOf(accountId, ref) };
+      const order = { ...input, accountId, endpointId: await requireEndpoint(accountId, ref) };
       // In this order: what is on the queue comes on record in any case, but nobody would queue what is only on record.
       await replayQueue.add(order);
       await replayStore.create(order);
@@ -54,7 +49,7 @@ export function createManageReplays(deps: ManageReplaysDeps) {
 
     /** Newest first. @throws AppError `not_found`. */
     async list(accountId: AccountId, ref: EndpointRef, limit: number, before?: string): Promise<ReplayPage> {
-      return await replayStore.list(await idOf(accountId, ref), limit, before);
+      return await replayStore.list(await requireEndpoint(accountId, ref), limit, before);
     },
 
     /**

@@ -1,4 +1,4 @@
-/** What a text of others says, which need not be JSON: `undefined` then. */
+/** What a text says that need not be JSON: `undefined` then. */
 export function parsedOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,8 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
-
-// A scrape must be answered also when Redis is away: then without these numbers, rather than not at all.
-const PATIENCE_MS = 1_000;
+import { inTime } from './prom-in-time';
 
 export interface ArchiveCounts {
   count(): Promise<number>;
@@ -30,8 +27,7 @@ function gaugeOf(name: string, help: string, count: () => Promise<number>): Gaug
     help: `${help} The same for every worker: aggregate with max, not sum.`,
     registers: [],
     async collect() {
-      const silence = wait(PATIENCE_MS, undefined, { ref: false });
-      const counted = await Promise.race([count(), silence]).catch(() => undefined);
+      const counted = await inTime(count());
       if (counted === undefined) this.remove();
       else this.set(counted);
     },

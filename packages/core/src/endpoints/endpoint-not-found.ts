@@ -1,0 +1,5 @@
+import { AppError } from '../errors/app-error';
+
+export function endpointNotFound(): AppError {
+  return new AppError('not_found', 'There is no webhook with this id.');
+}

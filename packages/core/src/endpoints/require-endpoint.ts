@@ -1,0 +1,14 @@
+import type { AccountId } from '../events/event';
+import type { EndpointId, EndpointRef } from './endpoint';
+import { endpointNotFound } from './endpoint-not-found';
+import type { EndpointStore } from './redis-endpoint-store';
+
+/** Gives the id of an endpoint that is there, for those who work with what belongs to it. */
+export function createRequireEndpoint(endpointStore: Pick<EndpointStore, 'find' | 'idOf'>) {
+  /** @throws AppError `not_found` when the account has no such endpoint. */
+  return async function requireEndpoint(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
+    const id = await endpointStore.idOf(accountId, ref);
+    if (!id || !(await endpointStore.find(accountId, id))) throw endpointNotFound();
+    return id;
+  };
+}
