@@ -23,7 +23,7 @@ export interface QueuePlace {
   readonly after?: Mark | undefined;
 }
 
-/** Jobs with payload that may stay on their queue for long: events that are put off, dead letters. */
+/** Jobs that may stay on their queue for long: events that wait or are put off, jobs that failed for good, dead letters. */
 export interface AccountJobs {
   /** Looks at some jobs and takes the account's away; gives where to go on, `undefined` at the end. */
   removeSome(accountId: AccountId, place: QueuePlace): Promise<QueuePlace | undefined>;

@@ -5,6 +5,7 @@ import type { QueuedEvents } from '../events/erase-payload';
 import type { AccountId, EventId } from '../events/event';
 import type { EventHead } from '../events/redis-event-store';
 import { storageUnavailable } from '../redis/redis-errors';
+import { parsedOrUndefined } from '../runtime/parse-json';
 import { type AcceptedEventJob, acceptedEventSchema, eventJobId, publishedEventSchema } from './event-job';
 import type { QueueConnection } from './queue-connection';
 import { EVENTS_QUEUE } from './queue-names';
@@ -64,8 +65,7 @@ function headOf(stored: unknown, accountId: AccountId, id: EventId): EventHead |
   const job = jobSchema.safeParse(stored);
   if (!job.success) return undefined;
   const [type, timestamp, text] = job.data;
-  const data: unknown = JSON.parse(text);
-  const parsed = z.union([acceptedEventSchema, publishedEventSchema]).safeParse(data);
+  const parsed = z.union([acceptedEventSchema, publishedEventSchema]).safeParse(parsedOrUndefined(text));
   if (!parsed.success || parsed.data.account_id !== accountId || parsed.data.id !== id) return undefined;
   const acceptedAt = 'accepted_at' in parsed.data ? parsed.data.accepted_at : timestamp;
   return { type, acceptedAt, isAimed: parsed.data.webhook_ids !== undefined };
