@@ -30,7 +30,7 @@ export const breakingOffKinds: readonly ReceiverKind[] = [
     start: startClosingAtSecondRequest,
     ...delivered,
     status: 204,
-    connection: 'kept',
+    connection: 'stale',
   },
 ];
 

@@ -31,8 +31,8 @@ export interface ReceiverKind {
   readonly error?: RegExp;
   /** Whether the attempt ends by what the receiver does, or goes on until the deadline. */
   readonly endedBy: 'receiver' | 'deadline';
-  /** Whether the connection serves the next request. */
-  readonly connection: 'kept' | 'closed';
+  /** Whether the connection serves the next request; `stale` if it is kept and found dead by that one. */
+  readonly connection: 'kept' | 'closed' | 'stale';
   readonly needsTls?: true;
   /** How large a request shows it. Default: some 100 bytes. */
   readonly requestBytes?: number;
