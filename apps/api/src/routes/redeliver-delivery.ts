@@ -18,7 +18,7 @@ export function redeliverDelivery(redeliver: Redeliver) {
     responses: {
       202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
     },
-    problems: ['conflict', 'payload_erased'],
+    problems: ['conflict', 'payload_erased', 'limit_reached'],
     async handle({ apiKey, params, newId }) {
       const delivery = await redeliver(apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
       return { status: 202, body: presentDeliveryWithAttempts(delivery) };

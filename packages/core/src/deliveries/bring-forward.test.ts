@@ -9,6 +9,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createBringForward } from './bring-forward';
 import type { DeliveryFact } from './delivery-fact';
+import { FULL_LOG_BYTES } from './delivery-log';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 
 const NOW = 1_700_000_000_000;
@@ -27,6 +28,8 @@ const failed = (nextAttemptAt: number): DeliveryFact => ({
   attempt: buildAttempt(),
   nextAttemptAt,
 });
+
+const longAttempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
 
 /** A delivery that is tried again in an hour, and the job that waits for that in one of the lanes. */
 async function arrange({ queueName = DELIVERIES_QUEUE, side = 'first' }: ArrangeOptions = {}) {
@@ -114,6 +117,14 @@ it('asks to wait while the job whose attempt has failed is about to be put back'
   const { bringForward, read, jobState, lock } = await arrange();
   await lock();
   expect(await bringForward('a')).toBe('ending');
+  expect(await read()).toMatchObject({ nextAttemptAt: LATER, requestIds: [] });
+  expect(await jobState()).toBe('delayed');
+});
+
+it('leaves one alone whose log is full', async () => {
+  const { bringForward, append, read, jobState } = await arrange();
+  await append({ kind: 'attempted', attempt: longAttempt, nextAttemptAt: LATER });
+  expect(await bringForward('a')).toBe('full');
   expect(await read()).toMatchObject({ nextAttemptAt: LATER, requestIds: [] });
   expect(await jobState()).toBe('delayed');
 });

@@ -2,6 +2,7 @@ import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { announceRequest } from './announce-request';
 import type { DeliveryParts } from './delivery-id';
+import { FULL_LOG_BYTES } from './delivery-log';
 import type { DeliveryStore } from './redis-delivery-store';
 import type { RequestTrigger } from './trigger';
 
@@ -30,7 +31,9 @@ export type BroughtForward =
   /** Its next attempt comes now; or it is under way, about to be, or held at its gate, and stays so. */
   | 'soon'
   /** Its attempt has just failed, and its job is about to be put back: until then it can't be brought forward. */
-  | 'ending';
+  | 'ending'
+  /** Its log is full: its next attempt comes when it is due. */
+  | 'full';
 
 /**
  * Sends a delivery that is on its way now, and not only when it is due. It is the attempt that was to come, by the same
@@ -47,6 +50,7 @@ export function createBringForward({ deliveryStore, delayedJobs, clock, emit }: 
     const isEarlier = state.nextAttemptAt !== undefined && state.nextAttemptAt > now;
     if (isEarlier) {
       if (state.requestIds.includes(requestId)) return 'soon';
+      if (length >= FULL_LOG_BYTES) return 'full';
       if (await delayedJobs.isRunning(input)) return 'ending';
       const fact = { kind: 'requested', requestId, trigger, requestedAt: now } as const;
       const isFirst = await deliveryStore.appendIfUnchanged(input, fact, length);

@@ -20,6 +20,12 @@ import type { Trigger } from './trigger';
  */
 export type DeliveryStatus = 'pending' | EndStatus;
 
+/**
+ * In bytes. What is kept of one delivery has a bound: one whose log has come to this is sent no more when somebody
+ * requests it. The attempts of its last round may still be added.
+ */
+export const FULL_LOG_BYTES = 1024 * 1024;
+
 /** How a delivery ended. */
 export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled'] as const;
 export type EndStatus = (typeof endStatuses)[number];

@@ -40,6 +40,14 @@ it.each<[string, Resent[], BroughtForward[]]>([
 });
 
 it.each<[Resent[], BroughtForward[]]>([
+  [['full'], ['soon']],
+  [['on_its_way'], ['full']],
+])('says that the record is full: %j, %j', async (resent, broughtForward) => {
+  const { redeliver } = arrange(resent, broughtForward);
+  await expect(redeliver()).rejects.toMatchObject({ code: 'limit_reached' });
+});
+
+it.each<[Resent[], BroughtForward[]]>([
   [['ending'], ['soon']],
   [['on_its_way'], ['ending']],
 ])('gives up in the end, so that whoever asked can ask again: %j, %j', async (resent, broughtForward) => {

@@ -23,7 +23,7 @@ const EVERY_MS = 50;
  *
  * @param requestId the same when the same request is worked on again.
  * @throws AppError `not_found`, also when its event or its endpoint is no longer there; `conflict` when it waited in vain;
- *   `payload_erased` when there is nothing to send any more.
+ *   `payload_erased` when there is nothing to send any more; `limit_reached` when it was sent too often.
  */
 export function createRedeliver({ deliveries, eventStore, resend, bringForward }: RedeliverDeps) {
   return async function redeliver(
@@ -40,7 +40,7 @@ export function createRedeliver({ deliveries, eventStore, resend, bringForward }
       );
     }
     const input = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
-    for (let tries = 1; await isEnding(input); tries += 1) {
+    for (let tries = 1; (await sendNow(input)) === 'ending'; tries += 1) {
       if (tries === TRIES) {
         throw new AppError('conflict', 'An attempt of the delivery has just ended; ask again in a moment.');
       }
@@ -50,8 +50,16 @@ export function createRedeliver({ deliveries, eventStore, resend, bringForward }
   };
 
   // Brought forward also when it says that it was resent: the same request may have broken off before it came to that.
-  async function isEnding(input: ResendInput): Promise<boolean> {
-    return (await resend(input)) === 'ending' || (await bringForward(input)) === 'ending';
+  async function sendNow(input: ResendInput): Promise<'soon' | 'ending'> {
+    const resent = await resend(input);
+    const sent = resent === 'ending' || resent === 'full' ? resent : await bringForward(input);
+    if (sent === 'full') {
+      throw new AppError(
+        'limit_reached',
+        'The delivery was sent so often that the record of it is full (1 MiB): publish a new event.',
+      );
+    }
+    return sent;
   }
 }
 

@@ -7,6 +7,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import type { DeliveryFact } from './delivery-fact';
 import { deliveryIdOf } from './delivery-id';
+import { FULL_LOG_BYTES } from './delivery-log';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 import { createResend } from './resend';
 
@@ -94,6 +95,18 @@ it('leaves alone what is on the queue already, or parked', async () => {
   jobs.clear();
   await parkedStore.park(delivery.endpointId, { eventId: delivery.eventId, side: 'first' }, 0);
   expect(await resend('b')).toBe('on_its_way');
+  expect(await read()).toMatchObject({ requestIds: ['a'] });
+});
+
+it('sends nothing more whose log is full, but for the request that it has on record', async () => {
+  const { resend, append, read, jobs } = arrange();
+  await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: 0 });
+  const attempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
+  await append({ kind: 'attempted', attempt, nextAttemptAt: 1 });
+  expect(await resend('b')).toBe('full');
+  expect(jobs.size).toBe(0);
+  expect(await resend('a')).toBe('resent');
+  expect(jobs.size).toBe(1);
   expect(await read()).toMatchObject({ requestIds: ['a'] });
 });
 

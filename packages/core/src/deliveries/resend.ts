@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { announceRequest } from './announce-request';
 import type { DeliveryParts } from './delivery-id';
+import { FULL_LOG_BYTES } from './delivery-log';
 import type { DeliveryStore } from './redis-delivery-store';
 import type { RequestTrigger } from './trigger';
 
@@ -45,7 +46,9 @@ export type Resent =
   /** It is pending anyway, and has its place on the queue or at the gate. */
   | 'on_its_way'
   /** It has just come to its end, and its job is about to: until then it can't be sent once more. */
-  | 'ending';
+  | 'ending'
+  /** It was sent so often that its log is full: it is sent no more. */
+  | 'full';
 
 /**
  * Sends events to endpoints once more, or for the first time: a delivery is open again, and has a job. Its gate applies
@@ -86,6 +89,7 @@ export function createResend(deps: ResendDeps) {
       return state.isOpen ? 'on_its_way' : 'ending';
     }
     if (!isOurs) {
+      if (length >= FULL_LOG_BYTES) return 'full';
       const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
       const isFirst = await deliveryStore.appendIfUnchanged(input, fact, length);
       if (!isFirst) return await open(input);
