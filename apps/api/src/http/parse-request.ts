@@ -1,5 +1,6 @@
 import { AppError } from '@webhooks/core/errors/app-error';
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
+import { inWords } from '@webhooks/core/errors/zod-words';
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { nothing, type RequestShape } from './route';
@@ -30,7 +31,7 @@ function parseParams(params: unknown, schema: z.ZodType): unknown {
 }
 
 function parse(value: unknown, schema: z.ZodType, base: string): unknown {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, inWords);
   if (parsed.success) return parsed.data;
   throw new AppError('invalid_request', 'The request is not valid: see "errors".', {
     faults: faultsOf(parsed.error, base),

@@ -1,5 +1,6 @@
 import { AppError, type Fault, faultSchema } from '@webhooks/core/errors/app-error';
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
+import { inWords } from '@webhooks/core/errors/zod-words';
 import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/events/accept-events';
 import { textOfMember, textsOfItems } from '@webhooks/core/runtime/json-text';
 import { z } from 'zod';
@@ -53,7 +54,7 @@ export function publishBatch(acceptEvents: AcceptEvents) {
 }
 
 function readItem(item: unknown, text: string): PublishedEvent | AppError {
-  const parsed = publishedEventSchema.safeParse(item);
+  const parsed = publishedEventSchema.safeParse(item, inWords);
   if (parsed.success) return toPublishedEvent(parsed.data, text);
   return new AppError('invalid_request', 'The event is not valid: see "errors".', {
     faults: faultsOf(parsed.error),

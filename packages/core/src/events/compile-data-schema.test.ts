@@ -22,6 +22,13 @@ it.each([
   expect(compileDataSchema(invoice)(data)).toEqual([{ pointer, detail: expect.stringMatching(/\S/) }]);
 });
 
+it.each([
+  [{}, 'is required'],
+  [{ id: 'inv_1', colour: 'red' }, 'is not a known member'],
+])('says of the member that it points to what is wrong with it: %j', (data, detail) => {
+  expect(compileDataSchema(invoice)(data)).toMatchObject([{ detail }]);
+});
+
 it('takes a member called __proto__ for data', () => {
   const check = compileDataSchema(invoice);
   expect(check(JSON.parse('{"id":"inv_1","__proto__":{}}'))).toHaveLength(1);

@@ -29,9 +29,21 @@ function compile(ajv: Ajv2020, schema: AnySchema) {
   }
 }
 
-function toFault({ instancePath, message = 'is not as its schema asks', params }: ErrorObject): Fault {
-  return { pointer: `/data${instancePath}${memberOf(params)}`, detail: message };
+function toFault({
+  instancePath,
+  keyword,
+  message = 'is not as its schema asks',
+  params,
+}: ErrorObject): Fault {
+  return { pointer: `/data${instancePath}${memberOf(params)}`, detail: WORDS[keyword] ?? message };
 }
+
+// Where ajv's own words are about the object around the member that we point to.
+const WORDS: Readonly<Record<string, string>> = {
+  required: 'is required',
+  additionalProperties: 'is not a known member',
+  unevaluatedProperties: 'is not a known member',
+};
 
 // ajv points to the object around a member that is missing, or that should not be there.
 function memberOf(params: Readonly<Record<string, unknown>>): string {

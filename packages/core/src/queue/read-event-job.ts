@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
+import { inWords } from '../errors/zod-words';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../events/event';
 import { tooDeep, type ValidateEvent } from '../events/validate-event';
 import { derivedId } from '../runtime/ids';
@@ -75,7 +76,7 @@ function readAccepted(
 }
 
 function parsePublished(job: EventJob): z.output<typeof publishedEventSchema> {
-  const parsed = publishedEventSchema.safeParse(job.data);
+  const parsed = publishedEventSchema.safeParse(job.data, inWords);
   if (!parsed.success) {
     throw new AppError('invalid_request', 'The job is not an event: see "errors".', {
       faults: faultsOf(parsed.error),
