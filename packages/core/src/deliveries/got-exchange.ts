@@ -5,6 +5,7 @@ import type { Request, Response } from 'got';
 import { PROXY_FAULT_CODE } from '../egress/proxy-errors';
 import type { AttemptTimings } from './attempt';
 import { classifyNetworkError } from './classify-network-error';
+import { describeNetworkError } from './describe-network-error';
 import { keptHeaders } from './kept-headers';
 import { limitPreamble } from './limit-preamble';
 import { type ConnectionPhase, NewConnection } from './new-connection';
@@ -119,7 +120,7 @@ export class Exchange {
     if (this.#response) return this.#finish();
     if (this.#wasStale(error)) return this.#sendAgain();
     if (error.code === PROXY_FAULT_CODE) return this.#end({ kind: 'unsent', error: error.message });
-    this.#fail(classifyNetworkError(error), error.message);
+    this.#fail(classifyNetworkError(error), describeNetworkError(error));
   }
 
   // The receiver closed a connection that was kept alive just as we used it: that is nobody's fault.
