@@ -25,7 +25,10 @@ function describe(issue: Issue): string {
       return issue.issues.map(({ message }) => message).join('; ');
     case 'unrecognized_keys':
       return 'has unknown members';
-    default:
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_union':
+    case 'not_multiple_of':
       return 'is not valid';
   }
 }
