@@ -252,6 +252,7 @@ describe('a receiver that can not be talked with', () => {
     expect(await openTransport().send(request, new AbortController().signal)).toMatchObject({
       kind: 'failed',
       reason: 'tls_error',
+      error: 'TLS failed: wrong version number.',
     });
   });
 
