@@ -37,6 +37,9 @@ const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string
   ready: ['response_timeout', 'full answer'],
 };
 
+// It can quote what the receiver has sent: all the names in its certificate, of which there may be thousands.
+const MAX_ERROR_LENGTH = 500;
+
 /** How a connection ends that its receiver has closed. */
 const HUNG_UP = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
 
@@ -189,7 +192,12 @@ export class Exchange {
   }
 
   #fail(reason: TransportFailure, error: string): void {
-    this.#end({ kind: 'failed', reason, error, timings: this.#timings() });
+    this.#end({
+      kind: 'failed',
+      reason,
+      error: error.slice(0, MAX_ERROR_LENGTH),
+      timings: this.#timings(),
+    });
   }
 
   #end(result: SendResult): void {

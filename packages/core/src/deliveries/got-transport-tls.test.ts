@@ -76,6 +76,18 @@ describeTls("an endpoint's own TLS", () => {
     expect(shown).toEqual([]);
   });
 
+  it('keeps little of what is wrong with a certificate of ever so many names', async () => {
+    const subject = Array.from({ length: 500 }, (_, i) => `IP:2001:db8::${i}`).join();
+    const { url } = await startReceiver(authority.issue({ subject }));
+    const result = await openSender()(url, trusting());
+    expect(result).toMatchObject({
+      kind: 'failed',
+      reason: 'tls_error',
+      error: expect.stringMatching(/cert's list/),
+    });
+    expect('error' in result && result.error.length).toBeLessThanOrEqual(500);
+  });
+
   it('shows its certificate to a receiver that asks for one', async () => {
     const { url, shown } = await startReceiver({ requestCert: true, ca: authority.cert });
     expect(await openSender()(url, trusting(issueClient()))).toMatchObject({ status: 204 });
