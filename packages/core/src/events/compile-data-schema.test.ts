@@ -64,6 +64,16 @@ it.each<[string, object, unknown]>([
   expect(runInNewContext('check(data)', { check, data }, { timeout: PATIENCE_MS })).toHaveLength(1);
 });
 
+it('finds fault with data that lead a schema round and round', () => {
+  const check = compileDataSchema({
+    type: 'object',
+    properties: { next: { $ref: '#/$defs/round' } },
+    $defs: { round: { anyOf: [{ $ref: '#/$defs/round' }] } },
+  });
+  expect(check({})).toEqual([]);
+  expect(check({ next: 1 })).toEqual([{ pointer: '/data', detail: expect.stringContaining('itself') }]);
+});
+
 it.each([['^(?!x)'], ['(?<=a)b'], ['(a)\\1'], ['(']])('refuses the pattern %s', (pattern) => {
   expect(() => compileDataSchema({ type: 'string', pattern })).toThrow(
     expect.objectContaining({ code: 'invalid_request' }),

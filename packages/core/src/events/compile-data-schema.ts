@@ -24,7 +24,14 @@ export function compileDataSchema(schema: AnySchema): CheckData {
   ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems);
   const validate = compile(ajv, schema);
   // The first fault ends a check.
-  return (data) => (validate(data) ? [] : (validate.errors ?? []).map(toFault));
+  return (data) => {
+    try {
+      return validate(data) ? [] : (validate.errors ?? []).map(toFault);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return [{ pointer: '/data', detail: 'can not be checked: its schema refers to itself without end' }];
+    }
+  };
 }
 
 function compile(ajv: Ajv2020, schema: AnySchema) {
