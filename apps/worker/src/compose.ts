@@ -145,6 +145,7 @@ export async function composeWorker(
         maxBytes: config.MAX_EVENT_BYTES,
       }),
       resolveEndpoints: createResolveEndpoints(endpointStore),
+      clock,
     }),
     deadLetters,
     eventHorizon,

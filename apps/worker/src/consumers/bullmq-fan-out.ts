@@ -40,8 +40,8 @@ export class BullmqFanOutConsumer {
   }
 
   async #process(job: Job, token: string | undefined): Promise<void> {
-    const { id = '', name, timestamp, data } = job;
-    const eventJob = { id, name, timestamp, data };
+    const { id = '', name, timestamp, opts, data } = job;
+    const eventJob = { id, name, timestamp, delay: opts.delay, data };
     const work = async () => {
       if (await this.#isDropped(eventJob)) return;
       const read = await this.#readOrFault(eventJob);

@@ -38,6 +38,14 @@ const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string
   ready: ['response_timeout', 'full answer'],
 };
 
+// It can quote what the receiver has sent: all the names in its certificate, of which there may be thousands.
+const MAX_ERROR_LENGTH = 500;
+
+// What comes along with a body, which its receiver may blow up by what it says with each byte of it. Those that send it in
+// tiny pieces, each with its length and in a record of TLS, stay far below.
+const MAX_AROUND_BODY_BYTES = 128 * 1024;
+const MAX_PADDING = 32;
+
 /** How a connection ends that its receiver has closed. */
 const HUNG_UP = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
 
@@ -112,7 +120,12 @@ export class Exchange {
     const { readBytes, keptBytes } = this.input.limits;
     if (this.#bytesRead < keptBytes) this.#kept.push(chunk.subarray(0, keptBytes - this.#bytesRead));
     this.#bytesRead += chunk.length;
-    if (this.#bytesRead > readBytes) this.#finish();
+    if (this.#bytesRead > readBytes || this.#isPadded()) this.#finish();
+  }
+
+  #isPadded(): boolean {
+    const raw = (this.#socket?.bytesRead ?? 0) - this.#bytesBefore;
+    return raw > MAX_AROUND_BODY_BYTES + MAX_PADDING * this.input.limits.readBytes;
   }
 
   // Once there is a status, it decides, even if the body broke off.
@@ -190,7 +203,12 @@ export class Exchange {
   }
 
   #fail(reason: TransportFailure, error: string): void {
-    this.#end({ kind: 'failed', reason, error, timings: this.#timings() });
+    this.#end({
+      kind: 'failed',
+      reason,
+      error: error.slice(0, MAX_ERROR_LENGTH),
+      timings: this.#timings(),
+    });
   }
 
   #end(result: SendResult): void {
