@@ -2,7 +2,7 @@ import { isThere } from '../accounts/account';
 import { accountNotFound } from '../accounts/manage-accounts';
 import type { AccountStore } from '../accounts/redis-account-store';
 import type { DeliveryStore } from '../deliveries/redis-delivery-store';
-import { AppError } from '../errors/app-error';
+import { invalidRequest } from '../errors/invalid-request';
 import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
 import type { BreakerStore } from '../gates/redis-breaker-store';
@@ -222,6 +222,6 @@ function requireBounds(endpoint: Endpoint): Endpoint {
   const faults = Object.entries(bounds)
     .filter(([member, most]) => Object.keys(endpoint[member as keyof typeof bounds] ?? {}).length > most)
     .map(([member, most]) => ({ pointer: `/${member}`, detail: `must have at most ${most} members` }));
-  if (faults.length === 0) return endpoint;
-  throw new AppError('invalid_request', 'The request is not valid: see "errors".', { faults });
+  if (faults.length > 0) throw invalidRequest(faults);
+  return endpoint;
 }

@@ -1,5 +1,6 @@
 import type { DeliveryStore } from '../deliveries/redis-delivery-store';
 import { AppError } from '../errors/app-error';
+import { invalidRequest } from '../errors/invalid-request';
 import type { AcceptEvents } from '../events/accept-events';
 import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
 import { type AccountId, EVENT_ID_PREFIX, type EventId } from '../events/event';
@@ -65,10 +66,7 @@ export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, accep
       return await eventTypes.read(name);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-      throw new AppError('invalid_request', 'The request is not valid: see "errors".', {
-        faults: [{ pointer: '/type', detail: 'is not a known event type' }],
-        cause: error,
-      });
+      throw invalidRequest([{ pointer: '/type', detail: 'is not a known event type' }], error);
     }
   }
 

@@ -37,11 +37,11 @@ const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data })
 export function createValidateEvent({ eventTypeStore, maxBytes }: ValidateEventDeps) {
   return async function validateEvent(event: UncheckedEvent): Promise<string> {
     const check = builtIn.get(event.type) ?? (await findCustom(event.type));
-    if (!check) throw invalid([await wrongType(event.type)]);
-    if (event.dataText === '') throw invalid([{ pointer: '/data', detail: 'is required' }]);
+    if (!check) throw invalidEvent([await wrongType(event.type)]);
+    if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
     if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
     const faults = check(event.data);
-    if (faults.length > 0) throw invalid(faults);
+    if (faults.length > 0) throw invalidEvent(faults);
     return serialise(event, maxBytes);
   };
 
@@ -66,7 +66,7 @@ export type ValidateEvent = ReturnType<typeof createValidateEvent>;
 
 /** @param cause what went wrong when the depth was noticed too late. */
 export function tooDeep(cause?: unknown): AppError {
-  return invalid([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
+  return invalidEvent([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
 }
 
 function checkBy(schema: z.ZodType): CheckData {
@@ -83,6 +83,7 @@ function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string
   throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are taken.`);
 }
 
-function invalid(faults: readonly Fault[], cause?: unknown): AppError {
+/** An event that is none, by whichever door it came. */
+export function invalidEvent(faults: readonly Fault[], cause?: unknown): AppError {
   return new AppError('invalid_request', 'The event is not valid: see "errors".', { faults, cause });
 }
