@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Fault } from './app-error';
+import { jsonPointer } from './json-pointer';
 
 /** zod's issues as faults with a JSON Pointer (RFC 6901) each, below `base`. */
 export function faultsOf(error: z.ZodError, base = ''): Fault[] {
@@ -7,16 +8,12 @@ export function faultsOf(error: z.ZodError, base = ''): Fault[] {
 }
 
 function faultsOfIssue(issue: z.core.$ZodIssue, base: string): Fault[] {
-  const pointer = base + pointerOf(issue.path);
+  const pointer = base + jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
-      pointer: pointer + pointerOf([key]),
+      pointer: pointer + jsonPointer([key]),
       detail: 'is not a known member',
     }));
   }
   return [{ pointer, detail: issue.message }];
-}
-
-function pointerOf(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -1,6 +1,7 @@
 import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { AppError, type Fault } from '../errors/app-error';
+import { jsonPointer } from '../errors/json-pointer';
 
 /** What is wrong with an event's `data`; nothing, if nothing is. */
 export type CheckData = (data: unknown) => readonly Fault[];
@@ -36,5 +37,5 @@ function toFault({ instancePath, message = 'is not as its schema asks', params }
 // ajv points to the object around a member that is missing, or that should not be there.
 function memberOf(params: Readonly<Record<string, unknown>>): string {
   const member = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
-  return typeof member === 'string' ? `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}` : '';
+  return typeof member === 'string' ? jsonPointer([member]) : '';
 }
