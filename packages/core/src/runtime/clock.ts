@@ -12,3 +12,8 @@ export const timeSchema = z.string().meta({ format: 'date-time', example: '2030-
 export function formatTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
+
+/** The same of a time that there need not be. */
+export function formatTimeOrNull(epochMs: number | undefined): string | null {
+  return epochMs === undefined ? null : formatTime(epochMs);
+}
