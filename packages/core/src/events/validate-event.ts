@@ -4,7 +4,7 @@ import { faultsOf } from '../errors/zod-faults';
 import { depthOf } from '../runtime/json-text';
 import { isOperational, publishableTypeNames, publishableTypes } from './catalogue/index';
 import type { CheckData } from './compile-data-schema';
-import { eventTypeNameSchema } from './custom-event-type';
+import { eventTypeNameSchema, MAX_DEPTH } from './custom-event-type';
 import { listNames } from './list-names';
 import type { EventTypeStore } from './redis-event-type-store';
 
@@ -21,9 +21,6 @@ export interface ValidateEventDeps {
   /** How long a body may be, in bytes of UTF-8. */
   readonly maxBytes: number;
 }
-
-/** Deeper data is of no use to anybody, and exhausts the stack of what walks it. */
-const MAX_DEPTH = 100;
 
 const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data }) => [name, checkBy(data)]));
 
