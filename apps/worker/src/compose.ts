@@ -35,7 +35,7 @@ import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
 import { createChooseEvents } from '@webhooks/core/replays/choose-events';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { createStepReplay } from '@webhooks/core/replays/step-replay';
-import { systemClock } from '@webhooks/core/runtime/clock';
+import { steadyClock, systemClock } from '@webhooks/core/runtime/clock';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
 import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
 import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
@@ -95,11 +95,9 @@ export async function composeWorker(
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
   );
   const accountStore = createRedisAccountStore(storeRedis);
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
-  const deliveryStore = createRedisDeliveryStore(storeRedis, {
-    ageMs: config.RETENTION,
-    count: config.RETENTION_COUNT,
-  });
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  const eventStore = createRedisEventStore(storeRedis, retention);
+  const deliveryStore = createRedisDeliveryStore(storeRedis, retention);
   const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
   const breakerStore = createRedisBreakerStore(storeRedis);
@@ -148,7 +146,7 @@ export async function composeWorker(
     }),
     deadLetters,
     eventHorizon,
-    takesEvents: createTakesEvents(accountStore, () => performance.now()),
+    takesEvents: createTakesEvents(accountStore, steadyClock),
     fanOutEvent: createFanOutEvent({
       eventStore,
       subscriptions,

@@ -62,7 +62,7 @@ export const serviceContender: Contender = {
       subscribers.set(accountId, await endpoints.create(accountId, { url: receiverUrl, events: ['*'] }));
     }
     const fanOutEvent = createFanOutEvent({
-      eventStore: createRedisEventStore(storeRedis, RETENTION.ageMs),
+      eventStore: createRedisEventStore(storeRedis, RETENTION),
       // Known from above: reading them 20,000 times is not what is measured here.
       subscriptions: {
         subscribersOf: async (accountId) => [subscribers.get(accountId)].filter((each) => each !== undefined),

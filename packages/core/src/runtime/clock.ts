@@ -5,6 +5,9 @@ export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
 
+/** For spans of time within one process: it counts from an arbitrary moment, and never jumps. */
+export const steadyClock: Clock = () => performance.now();
+
 /** What `formatTime` gives. */
 export const timeSchema = z.string().meta({ format: 'date-time', example: '2030-01-31T12:00:00.000Z' });
 
