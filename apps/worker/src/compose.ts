@@ -47,11 +47,11 @@ import { composeArchive } from './compose-archive';
 import { composeGate } from './compose-gate';
 import { composeTransport } from './compose-transport';
 import type { WorkerConfig } from './config';
-import { BullmqDeliverConsumer } from './consumers/bullmq-deliver';
-import { BullmqErasureConsumer } from './consumers/bullmq-erasure';
-import { BullmqFanOutConsumer } from './consumers/bullmq-fan-out';
-import { BullmqOpenGateConsumer } from './consumers/bullmq-open-gate';
-import { BullmqReplayConsumer } from './consumers/bullmq-replay';
+import { createDeliverConsumer } from './consumers/bullmq-deliver';
+import { createErasureConsumer } from './consumers/bullmq-erasure';
+import { createFanOutConsumer } from './consumers/bullmq-fan-out';
+import { createLookAtGateConsumer } from './consumers/bullmq-look-at-gate';
+import { createReplayConsumer } from './consumers/bullmq-replay';
 import { OpsServer } from './ops-server';
 
 export interface WorkerProcess {
@@ -134,7 +134,7 @@ export async function composeWorker(
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
 
   const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
-  const fanOut = new BullmqFanOutConsumer({
+  const fanOut = createFanOutConsumer({
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
     readEventJob: createReadEventJob({
@@ -178,22 +178,22 @@ export async function composeWorker(
     emit,
   });
   const lane = { ...consumer, deliver, stopDeadlineMs: config.SHUTDOWN_TIMEOUT };
-  const fastLane = new BullmqDeliverConsumer({
+  const fastLane = createDeliverConsumer({
     ...lane,
     lane: 'fast',
     concurrency: config.WORKER_CONCURRENCY,
   });
-  const slowLane = new BullmqDeliverConsumer({
+  const slowLane = createDeliverConsumer({
     ...lane,
     lane: 'slow',
     concurrency: config.SLOW_LANE_CONCURRENCY ?? config.WORKER_CONCURRENCY,
   });
-  const gates = new BullmqOpenGateConsumer({
+  const gates = createLookAtGateConsumer({
     ...consumer,
     concurrency: OPEN_GATE_CONCURRENCY,
     lookAtGate: gate.lookAtGate,
   });
-  const replays = new BullmqReplayConsumer({
+  const replays = createReplayConsumer({
     ...consumer,
     concurrency: REPLAY_CONCURRENCY,
     stepReplay: createStepReplay({
@@ -205,7 +205,7 @@ export async function composeWorker(
       emit,
     }),
   });
-  const erasures = new BullmqErasureConsumer({
+  const erasures = createErasureConsumer({
     ...consumer,
     concurrency: ERASURE_CONCURRENCY,
     stepErasure: createStepErasure({

@@ -13,7 +13,7 @@ import { recordSignals } from '@webhooks/core/testing/record-signals';
 import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { Queue, QueueEvents } from 'bullmq';
 import { Redis } from 'ioredis';
-import { BullmqFanOutConsumer } from './bullmq-fan-out';
+import { createFanOutConsumer } from './bullmq-fan-out';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -30,7 +30,7 @@ it('drops what comes for an account that is erased, be it an event or not, and s
   const unexpected = async () => {
     throw new Error('Nothing is to become of it.');
   };
-  const consumer = new BullmqFanOutConsumer({
+  const consumer = createFanOutConsumer({
     ...queues,
     concurrency: 1,
     lockDurationMs: 30_000,
@@ -73,7 +73,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   let runs = 0;
   const test = new EventEmitter();
   const hasLooked = once(test, 'looked');
-  const consumer = new BullmqFanOutConsumer({
+  const consumer = createFanOutConsumer({
     ...queues,
     concurrency: 1,
     lockDurationMs: 30_000,
@@ -106,7 +106,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const queues = { redis, prefix: 'bull' };
   const signals = recordSignals();
   const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
-  const consumer = new BullmqFanOutConsumer({
+  const consumer = createFanOutConsumer({
     ...queues,
     concurrency: 1,
     lockDurationMs: 30_000,

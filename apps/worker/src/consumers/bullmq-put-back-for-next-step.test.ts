@@ -5,9 +5,9 @@ import { recordSignals } from '@webhooks/core/testing/record-signals';
 import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { BullmqErasureConsumer } from './bullmq-erasure';
+import { createErasureConsumer } from './bullmq-erasure';
 import type { ConsumerOptions } from './bullmq-open-worker';
-import { BullmqReplayConsumer } from './bullmq-replay';
+import { createReplayConsumer } from './bullmq-replay';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -18,12 +18,12 @@ it.each([
   [
     ERASURES_QUEUE,
     { account_id: 'acme' },
-    (options: ConsumerOptions, step: Step) => new BullmqErasureConsumer({ ...options, stepErasure: step }),
+    (options: ConsumerOptions, step: Step) => createErasureConsumer({ ...options, stepErasure: step }),
   ],
   [
     REPLAYS_QUEUE,
     buildReplayOrder(),
-    (options: ConsumerOptions, step: Step) => new BullmqReplayConsumer({ ...options, stepReplay: step }),
+    (options: ConsumerOptions, step: Step) => createReplayConsumer({ ...options, stepReplay: step }),
   ],
 ])(
   'lets work have more steps than a job may have starts without coming to an end: %s',
