@@ -1,10 +1,8 @@
 import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { buildReplayOrder } from '@webhooks/core/testing/build-replay';
 import { createClosables } from '@webhooks/core/testing/closables';
-import { recordSignals } from '@webhooks/core/testing/record-signals';
-import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
+import { openTestQueues } from '../testing/open-test-queues';
 import { createErasureConsumer } from './bullmq-erasure';
 import type { ConsumerOptions } from './bullmq-open-worker';
 import { createReplayConsumer } from './bullmq-replay';
@@ -28,16 +26,12 @@ it.each([
 ])(
   'lets work have more steps than a job may have starts without coming to an end: %s',
   async (name, data, open) => {
-    const { url, client } = willClose(await openTestRedis());
-    const redis = new Redis(url, { maxRetriesPerRequest: null });
-    willClose({ close: () => redis.disconnect() });
+    const { client, options } = willClose(await openTestQueues());
     const queue = willClose(new Queue(name, { connection: client }));
     await queue.add('job', data, { jobId: 'one' });
     await client.hset(`bull:${name}:one`, 'ats', 299_999);
 
     let steps = 0;
-    const { listen: emit } = recordSignals();
-    const options = { redis, prefix: 'bull', concurrency: 1, lockDurationMs: 30_000, emit };
     const consumer = open(options, async () => {
       steps += 1;
       return steps < 3 ? { kind: 'again', delayMs: 0 } : { kind: 'done' };
