@@ -1,3 +1,4 @@
+import type { DeliveryParts } from '../deliveries/delivery-id';
 import type { DeliveryStore } from '../deliveries/redis-delivery-store';
 import { AppError } from '../errors/app-error';
 import { invalidRequest } from '../errors/invalid-request';
@@ -6,7 +7,7 @@ import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
 import { type AccountId, EVENT_ID_PREFIX, type EventId } from '../events/event';
 import type { EventTypes, EventTypeView } from '../events/event-types';
 import type { NewId } from '../runtime/ids';
-import type { Endpoint, EndpointId, EndpointRef } from './endpoint';
+import type { Endpoint, EndpointRef } from './endpoint';
 import { EVERY_EVENT, matchesType } from './event-filter';
 import type { ManageEndpoints } from './manage-endpoints';
 
@@ -34,9 +35,7 @@ export interface TestEndpointInput {
  * @throws AppError `not_found`; `invalid_request` for a type that nobody can publish.
  */
 export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }: TestEndpointDeps) {
-  return async function testEndpoint(
-    input: TestEndpointInput,
-  ): Promise<{ readonly eventId: EventId; readonly endpointId: EndpointId }> {
+  return async function testEndpoint(input: TestEndpointInput): Promise<DeliveryParts> {
     const endpoint = await endpoints.read(input.accountId, input.ref);
     const eventType = await chooseType(endpoint, input.type);
     const eventId = input.newId(EVENT_ID_PREFIX) as EventId;
@@ -72,7 +71,7 @@ export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, accep
 
   async function publish(
     { name: type, example: data }: EventTypeView,
-    { eventId, endpointId }: { readonly eventId: EventId; readonly endpointId: EndpointId },
+    { eventId, endpointId }: DeliveryParts,
     { accountId, requestId, receivedAt, newId }: TestEndpointInput,
   ): Promise<void> {
     const dataText = JSON.stringify(data);
