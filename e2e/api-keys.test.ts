@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { ApiClient } from './support/api-client';
 import { readDatabase } from './support/read-database';
 import { runCli } from './support/run-cli';
 import { BRIEF } from './support/samples';
-import { newApiKey, Stack } from './support/stack';
+import { Stack } from './support/stack';
 
 interface Issued {
   readonly id: string;
@@ -104,7 +105,7 @@ it('nothing in Redis or in a log would let anybody use a key', async () => {
   await listWith(issued.key);
   await client.publish(BRIEF.type, BRIEF.data);
   const { stdout } = await runCli(stack.redis.url, 'keys', 'create', '--name', 'ci', '--scopes', 'admin');
-  await listWith(newApiKey());
+  await listWith(buildApiKey().key);
 
   const database = await readDatabase(stack.redis.client);
   const written = [stack.api, ...stack.workers].map(({ output }) => output).join('\n');

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { signBody } from '@webhooks/signature';
-import { freePort } from './support/free-port';
 import { until } from './support/until';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -25,7 +25,7 @@ describe.each(languages)("the README's receiver in $language", ({ language, file
   let receiver: ChildProcess;
 
   beforeAll(async () => {
-    const port = await freePort();
+    const port = await findClosedPort();
     folder = await mkdtemp(join(tmpdir(), 'webhooks-readme-'));
     await writeFile(join(folder, file), (await readSnippet(language)).replace(PORT_IN_README, String(port)));
     receiver = spawn(command, [file], {

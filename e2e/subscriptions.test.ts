@@ -2,10 +2,11 @@ import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-s
 import { hashKey, scopes } from '@webhooks/core/api-keys/api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import type { AccountId } from '@webhooks/core/events/event';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { ApiClient } from './support/api-client';
 import { Receiver } from './support/receiver';
 import { BRIEF, QUICK_WIN } from './support/samples';
-import { newApiKey, Stack } from './support/stack';
+import { Stack } from './support/stack';
 
 let stack: Stack;
 let receiver: Receiver;
@@ -98,7 +99,7 @@ it("never sends an event to another account's endpoint", async () => {
 });
 
 async function keyOfAccount(name: string): Promise<string> {
-  const key = newApiKey();
+  const { key } = buildApiKey();
   const accountId = name as AccountId;
   await createRedisAccountStore(stack.redis.client).create({ id: accountId, createdAt: Date.now() });
   await createRedisApiKeyStore(stack.redis.client).save({

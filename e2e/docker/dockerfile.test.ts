@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { ApiClient } from '../support/api-client';
-import { freePort } from '../support/free-port';
 import { Receiver } from '../support/receiver';
 import { BRIEF } from '../support/samples';
-import { newApiKey } from '../support/stack';
 import { DockerfileFollower, type Image, type ImageFile, listFiles } from './follow-dockerfile';
 import { ImageProcess } from './image-process';
 import { npmSettings, provideNpmOfImage } from './npm-of-image';
@@ -130,9 +130,9 @@ describe('the api and worker images together', () => {
     const redis = await openTestRedis();
     const receiver = await Receiver.start();
     running.push(receiver, { stop: () => redis.close() });
-    const apiKey = newApiKey();
+    const { key: apiKey } = buildApiKey();
     const secretsKey = randomBytes(32).toString('base64');
-    const [apiPort, workerPort] = [await freePort(), await freePort()];
+    const [apiPort, workerPort] = [await findClosedPort(), await findClosedPort()];
     const api = await start('api', apiPort, {
       REDIS_URL: redis.url,
       SECRETS_ENCRYPTION_KEY: secretsKey,

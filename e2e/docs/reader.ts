@@ -1,8 +1,9 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../support/free-port';
-import { newApiKey, Stack } from '../support/stack';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { Stack } from '../support/stack';
 import { Terminal } from './terminal';
 
 const ROOT = join(__dirname, '..', '..');
@@ -19,13 +20,13 @@ export class Reader {
   ) {}
 
   static async start(environment: Readonly<Record<string, string>> = {}): Promise<Reader> {
-    const apiKey = newApiKey();
+    const { key: apiKey } = buildApiKey();
     const stack = await Stack.start({ environment: { BOOTSTRAP_API_KEY: apiKey, ...environment } });
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-reader-'));
     await mkdir(join(folder, '.data'));
     await writeFile(join(folder, '.data', 'api-key'), apiKey);
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    return new Reader(stack, new Terminal(folder), await freePort(), folder);
+    return new Reader(stack, new Terminal(folder), await findClosedPort(), folder);
   }
 
   /** A block of a page, with the ports of this reader's service and receiver. */

@@ -1,5 +1,5 @@
+import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { Redis } from 'ioredis';
-import { freePort } from './free-port';
 import { RedisServer } from './redis-server';
 import { until } from './until';
 
@@ -11,7 +11,7 @@ export class RedisCluster {
   private constructor(private readonly nodes: readonly RedisServer[]) {}
 
   static async start(): Promise<RedisCluster> {
-    const busPorts = await Promise.all(Array.from({ length: NODES }, () => freePort()));
+    const busPorts = await Promise.all(Array.from({ length: NODES }, () => findClosedPort()));
     const nodes = await Promise.all(
       busPorts.map((port) => RedisServer.start(['--cluster-enabled', 'yes', '--cluster-port', String(port)])),
     );

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { Redis } from 'ioredis';
-import { freePort } from './free-port';
 import { until } from './until';
 
 /** A Redis server of a test's own, to be stopped, frozen and started again: on disk, with an append-only file. */
@@ -20,7 +20,7 @@ export class RedisServer {
   /** @param options more of the command line. */
   static async start(options: readonly string[] = []): Promise<RedisServer> {
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-redis-'));
-    const server = new RedisServer(folder, await freePort(), options);
+    const server = new RedisServer(folder, await findClosedPort(), options);
     await server.start();
     return server;
   }

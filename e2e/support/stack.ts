@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 import { ApiClient } from './api-client';
 import { ManagedProcess } from './managed-process';
 
@@ -14,9 +15,6 @@ export interface StackOptions {
   /** Instead of a database in the server that all tests share. */
   readonly redisUrl?: string;
 }
-
-/** The SECRETS_ENCRYPTION_KEY of every stack. */
-const ENCRYPTION_KEY = randomBytes(32).toString('base64');
 
 /** The whole service, from its build, as processes of their own, on a Redis database of its own. */
 export class Stack {
@@ -33,7 +31,7 @@ export class Stack {
 
   static async start({ workers = 1, environment = {}, redisUrl }: StackOptions = {}): Promise<Stack> {
     const redis = await openTestRedis(redisUrl);
-    const apiKey = newApiKey();
+    const { key: apiKey } = buildApiKey();
     const settings = {
       REDIS_URL: redis.url,
       API_HOST: '127.0.0.1',
@@ -41,7 +39,7 @@ export class Stack {
       WORKER_HOST: '127.0.0.1',
       WORKER_PORT: '0',
       BOOTSTRAP_API_KEY: apiKey,
-      SECRETS_ENCRYPTION_KEY: ENCRYPTION_KEY,
+      SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
       ...environment,
@@ -85,8 +83,4 @@ async function addressOf(part: ManagedProcess): Promise<string> {
   const address = /http:\/\/[^/\s]+/.exec(String(started.detail));
   if (!address) throw new Error(`No address in "${String(started.detail)}".`);
   return address[0];
-}
-
-export function newApiKey(): string {
-  return `whk_${randomBytes(8).toString('hex')}_${randomBytes(20).toString('hex')}`;
 }

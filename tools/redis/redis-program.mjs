@@ -20,7 +20,7 @@ const OLDEST = { major: 6, minor: 2 };
  * @returns {Promise<{ program: RedisProgram } | { refusal: string }>}
  */
 export async function inspectRedisProgram(path, libraryPath) {
-  const env = libraryPath === undefined ? process.env : { ...process.env, LD_LIBRARY_PATH: libraryPath };
+  const env = redisEnvironment({ libraryPath });
   const { code, output, errors } = await runQuietly([path, '--version'], { env }).catch((error) => ({
     code: 1,
     output: '',
@@ -46,7 +46,7 @@ function isRecent(major, minor) {
   return major > OLDEST.major || (major === OLDEST.major && minor >= OLDEST.minor);
 }
 
-/** @param {RedisProgram} program */
+/** @param {{ libraryPath?: string | undefined }} program */
 export function redisEnvironment({ libraryPath }) {
   return libraryPath === undefined ? process.env : { ...process.env, LD_LIBRARY_PATH: libraryPath };
 }

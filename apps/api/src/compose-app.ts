@@ -98,11 +98,9 @@ export function composeApp({
   );
   const accountStore = createRedisAccountStore(storeRedis);
   const eventTypeStore = createRedisEventTypeStore(storeRedis);
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
-  const deliveryStore = createRedisDeliveryStore(storeRedis, {
-    ageMs: config.RETENTION,
-    count: config.RETENTION_COUNT,
-  });
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  const eventStore = createRedisEventStore(storeRedis, retention);
+  const deliveryStore = createRedisDeliveryStore(storeRedis, retention);
   const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
   const breakerStore = createRedisBreakerStore(storeRedis);
   const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });

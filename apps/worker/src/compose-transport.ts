@@ -6,6 +6,7 @@ import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
 import { proxyRoute } from '@webhooks/core/egress/proxy-route';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
+import { steadyClock } from '@webhooks/core/runtime/clock';
 import type { Emit } from '@webhooks/core/signals/signals';
 import type { WorkerConfig } from './config';
 
@@ -16,7 +17,7 @@ export function composeTransport(config: WorkerConfig, emit: Emit): GotTransport
     deniedCidrs: config.DELIVERY_DENIED_CIDRS,
   });
   const judgeTarget = createJudgeTarget({ classifyAddress, emit });
-  const resolveName = cacheNames(createResolveName(), () => performance.now());
+  const resolveName = cacheNames(createResolveName(), steadyClock);
   return new GotTransport({
     timeoutMs: config.DELIVERY_TIMEOUT,
     connectTimeoutMs: config.DELIVERY_CONNECT_TIMEOUT,

@@ -1,57 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
-import { createTakesEvents } from '@webhooks/core/accounts/takes-events';
-import { createRedisArchiveStream } from '@webhooks/core/archive/redis-archive-stream';
-import { createDeliver } from '@webhooks/core/deliveries/deliver';
-import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
-import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
-import { createResend } from '@webhooks/core/deliveries/resend';
-import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
-import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
-import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
-import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
-import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
-import { createStepErasure } from '@webhooks/core/erasure/step-erasure';
-import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
-import { createValidateEvent } from '@webhooks/core/events/validate-event';
-import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
-import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
-import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
-import { BullmqAccountJobs } from '@webhooks/core/queue/bullmq-account-jobs';
-import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
-import { BullmqDeliveryJobs } from '@webhooks/core/queue/bullmq-delivery-jobs';
-import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
-import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
-import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
-import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
-import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
-import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { createRedisProbe } from '@webhooks/core/redis/redis-probe';
-import { createChooseEvents } from '@webhooks/core/replays/choose-events';
-import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
-import { createStepReplay } from '@webhooks/core/replays/step-replay';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
-import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
-import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
 import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
 import { createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { composeArchive } from './compose-archive';
-import { composeGate } from './compose-gate';
-import { composeTransport } from './compose-transport';
+import { composeConsumers } from './compose-consumers';
 import type { WorkerConfig } from './config';
-import { BullmqDeliverConsumer } from './consumers/bullmq-deliver';
-import { BullmqErasureConsumer } from './consumers/bullmq-erasure';
-import { BullmqFanOutConsumer } from './consumers/bullmq-fan-out';
-import { BullmqOpenGateConsumer } from './consumers/bullmq-open-gate';
-import { BullmqReplayConsumer } from './consumers/bullmq-replay';
 import { OpsServer } from './ops-server';
 
 export interface WorkerProcess {
@@ -66,13 +24,6 @@ export interface WorkerProcess {
 
 // Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
-const USER_AGENT = 'webhook-delivery-service/0.1.0';
-
-// A fan-out mostly waits for Redis; more of them at once would only make each one slower.
-const FAN_OUT_CONCURRENCY = 32;
-const OPEN_GATE_CONCURRENCY = 16;
-const REPLAY_CONCURRENCY = 8;
-const ERASURE_CONCURRENCY = 2;
 
 /** Builds and starts the worker. Its parts are made and wired here and in the other `compose-*.ts`, nowhere else. */
 export async function composeWorker(
@@ -89,139 +40,11 @@ export async function composeWorker(
   const storeRedis = connectRedis({ ...connection, name: 'worker-store', batched: true });
   const queueRedis = connectRedis({ ...connection, name: 'worker-queue' });
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
-
-  const endpointStore = createRedisEndpointStore(
-    storeRedis,
-    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
-  );
-  const accountStore = createRedisAccountStore(storeRedis);
-  const eventStore = createRedisEventStore(storeRedis, config.RETENTION, config.RETENTION_COUNT);
-  const deliveryStore = createRedisDeliveryStore(storeRedis, {
-    ageMs: config.RETENTION,
-    count: config.RETENTION_COUNT,
-  });
-  const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
-  const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
-  const breakerStore = createRedisBreakerStore(storeRedis);
-  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
-  const deliveryQueue = new BullmqDeliveryQueue(queues);
-  const eventQueue = new BullmqEventQueue(queues);
-  const resendQueue = new BullmqResendQueue(queues);
-  const wakeQueue = new BullmqWakeQueue(queues, clock);
-  const eventHorizon = new BullmqEventHorizon(queues);
-  const deadLetters = new BullmqDeadLetters(queues, clock);
-  const deliveryJobs = new BullmqDeliveryJobs(queues);
-  const accountJobs = new BullmqAccountJobs(queues);
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
-  const archive = composeArchive(config, { connection, workerId, clock, emit });
-  const archiveStream = archive && createRedisArchiveStream(storeRedis);
-  if (archiveStream) registerPromArchiveBacklog(registry, archiveStream);
 
-  const transport = composeTransport(config, emit);
-  const gate = composeGate(config, {
-    storeRedis,
-    endpointStore,
-    healthStore,
-    breakerStore,
-    parkedStore,
-    eventHorizon,
-    deliveryQueue,
-    wakeQueue,
-    clock,
-    emit,
-  });
-
-  const subscriptions = createSubscriptions(endpointStore);
-  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
-
-  const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
-  const fanOut = new BullmqFanOutConsumer({
-    ...consumer,
-    concurrency: FAN_OUT_CONCURRENCY,
-    readEventJob: createReadEventJob({
-      validateEvent: createValidateEvent({
-        eventTypeStore: createRedisEventTypeStore(storeRedis),
-        maxBytes: config.MAX_EVENT_BYTES,
-      }),
-      resolveEndpoints: createResolveEndpoints(endpointStore),
-      clock,
-    }),
-    deadLetters,
-    eventHorizon,
-    takesEvents: createTakesEvents(accountStore, () => performance.now()),
-    fanOutEvent: createFanOutEvent({
-      eventStore,
-      subscriptions,
-      deliveryStore,
-      deliveryQueue,
-      hold: gate.hold,
-      isStuck: gate.isStuck,
-      clock,
-      emit,
-    }),
-  });
-  const deliver = createDeliver({
-    eventStore,
-    endpointStore,
-    deliveryStore,
-    archiveStream,
-    ...gate,
-    raise: operationalEvents.raise,
-    healthRecorder,
-    transport: transport.send,
-    workerId,
-    retrySchedule: config.RETRY_SCHEDULE,
-    requestStyle: {
-      userAgent: USER_AGENT,
-      signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
-    },
-    clock,
-    random: Math.random,
-    emit,
-  });
-  const lane = { ...consumer, deliver, stopDeadlineMs: config.SHUTDOWN_TIMEOUT };
-  const fastLane = new BullmqDeliverConsumer({
-    ...lane,
-    lane: 'fast',
-    concurrency: config.WORKER_CONCURRENCY,
-  });
-  const slowLane = new BullmqDeliverConsumer({
-    ...lane,
-    lane: 'slow',
-    concurrency: config.SLOW_LANE_CONCURRENCY ?? config.WORKER_CONCURRENCY,
-  });
-  const gates = new BullmqOpenGateConsumer({
-    ...consumer,
-    concurrency: OPEN_GATE_CONCURRENCY,
-    lookAtGate: gate.lookAtGate,
-  });
-  const replays = new BullmqReplayConsumer({
-    ...consumer,
-    concurrency: REPLAY_CONCURRENCY,
-    stepReplay: createStepReplay({
-      replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
-      endpointStore,
-      chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
-      ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
-      clock,
-      emit,
-    }),
-  });
-  const erasures = new BullmqErasureConsumer({
-    ...consumer,
-    concurrency: ERASURE_CONCURRENCY,
-    stepErasure: createStepErasure({
-      accountStore,
-      removeEndpoints: createRedisRemoveEndpoints(storeRedis),
-      remainsStore: createRedisRemainsStore(storeRedis),
-      deliveryJobs,
-      accountJobs,
-      retentionMs: config.RETENTION,
-      clock,
-      emit,
-    }),
-  });
+  const { consumers, archiveParts, operationalEvents, healthRecorder, transport, openQueues } =
+    composeConsumers({ config, storeRedis, queues, connection, registry, workerId, clock, emit });
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
@@ -230,15 +53,6 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  const consumers = [
-    fanOut,
-    fastLane,
-    slowLane,
-    gates,
-    replays,
-    erasures,
-    ...(archive ? [archive.archiver] : []),
-  ];
   for (const one of consumers) one.start();
 
   return {
@@ -246,38 +60,19 @@ export async function composeWorker(
     workerId,
     port,
     parts: [
-      {
-        name: 'consumers',
-        stop: async () => void (await Promise.all(consumers.map((one) => one.stop()))),
-      },
-      ...(archive?.parts ?? []),
+      { name: 'consumers', stop: () => all(consumers.map((one) => one.stop())) },
+      ...archiveParts,
       { name: 'operational events', stop: () => operationalEvents.stop() },
       { name: 'health recorder', stop: () => healthRecorder.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },
-      {
-        name: 'queues',
-        stop: async () =>
-          void (await Promise.all(
-            [
-              deliveryQueue,
-              resendQueue,
-              eventQueue,
-              wakeQueue,
-              deadLetters,
-              deliveryJobs,
-              accountJobs,
-              queueDepth,
-            ].map((queue) => queue.close()),
-          )),
-      },
+      { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },
       { name: 'queue connection', stop: async () => queueRedis.disconnect() },
       { name: 'store connection', stop: async () => storeRedis.disconnect() },
     ],
   };
 }
 
-// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the disabling.
-function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
-  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
+async function all(stopping: readonly Promise<void>[]): Promise<void> {
+  await Promise.all(stopping);
 }

@@ -1,22 +1,15 @@
 import { join } from 'node:path';
-import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
-import { createDisable } from '@webhooks/core/endpoints/disable';
-import { createManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import { newSecret } from '@webhooks/core/endpoints/secret';
 import type { Subscriber } from '@webhooks/core/endpoints/stored-endpoint';
 import type { AccountId, EventId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
-import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
-import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
+import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { type Contender, ENDPOINTS, EVENT_TYPE, type Load, sampleData } from './contender';
 
@@ -32,37 +25,18 @@ export const serviceContender: Contender = {
     const connection = { url: redisUrl, role: 'working', emit: () => {} } as const;
     const storeRedis = connectRedis({ ...connection, name: 'bench-store' });
     const queueRedis = connectRedis({ ...connection, name: 'bench-queue' });
-    const accountStore = createRedisAccountStore(storeRedis);
     const endpointStore = createRedisEndpointStore(storeRedis, testSealer);
     const deliveryStore = createRedisDeliveryStore(storeRedis, RETENTION);
     const deliveryQueue = new BullmqDeliveryQueue({ redis: queueRedis, prefix: queuePrefix(redisUrl) });
     const newId = createNewId(systemClock);
-
-    const endpoints = createManageEndpoints({
-      healthStore: createRedisHealthStore(storeRedis, RETENTION.ageMs),
-      breakerStore: createRedisBreakerStore(storeRedis),
-      turnStore: createRedisTurnStore(storeRedis),
-      removeGate: createRedisRemoveGate(storeRedis),
-      requireKnownFilters: async () => {},
-      wakeQueue: { wake: async () => {} },
-      endpointStore,
-      accountStore,
-      deliveryStore,
-      newId,
-      newSecret,
-      maxEndpoints: ENDPOINTS,
-      clock: systemClock,
-      disable: createDisable({ endpointStore, clock: systemClock, emit: () => {} }),
-      raise: () => {},
-    });
     const subscribers = new Map<AccountId, Subscriber>();
     for (let i = 0; i < ENDPOINTS; i += 1) {
-      const accountId = accountOf(i);
-      await accountStore.create({ id: accountId, createdAt: systemClock() });
-      subscribers.set(accountId, await endpoints.create(accountId, { url: receiverUrl, events: ['*'] }));
+      const endpoint = buildEndpoint({ accountId: accountOf(i), url: receiverUrl });
+      await endpointStore.create(endpoint);
+      subscribers.set(endpoint.accountId, endpoint);
     }
     const fanOutEvent = createFanOutEvent({
-      eventStore: createRedisEventStore(storeRedis, RETENTION.ageMs),
+      eventStore: createRedisEventStore(storeRedis, RETENTION),
       // Known from above: reading them 20,000 times is not what is measured here.
       subscriptions: {
         subscribersOf: async (accountId) => [subscribers.get(accountId)].filter((each) => each !== undefined),

@@ -41,8 +41,9 @@ const ERROR_PAGE = '<h1>Internal Server Error</h1>'.repeat(10);
 
 /** Puts as many deliveries on record, by the service's own stores: an event each, spread over ten endpoints and a day. */
 export async function loadHistory({ redis, accountId, deliveries }: LoadOptions): Promise<History> {
-  const events = createRedisEventStore(redis, DAY_MS, deliveries);
-  const log = createRedisDeliveryStore(redis, { ageMs: DAY_MS, count: deliveries });
+  const retention = { ageMs: DAY_MS, count: deliveries };
+  const events = createRedisEventStore(redis, retention);
+  const log = createRedisDeliveryStore(redis, retention);
   const endpoints = Array.from({ length: ENDPOINTS }, () => buildEndpoint({ accountId }));
   const endpointStore = createRedisEndpointStore(redis, testSealer);
   for (const endpoint of endpoints) await endpointStore.create(endpoint, ENDPOINTS);

@@ -1,9 +1,10 @@
+import { parsedOrUndefined } from '@webhooks/core/runtime/parse-json';
 import { z } from 'zod';
 
 /** A place in a list as clients hand it back: opaque to them; inside it is what `schema` describes. */
 export function cursorSchema<Cursor extends z.ZodType>(schema: Cursor, message: string) {
   return z.string().transform((text, context) => {
-    const parsed = schema.safeParse(decode(text));
+    const parsed = schema.safeParse(parsedOrUndefined(Buffer.from(text, 'base64url').toString()));
     if (parsed.success) return parsed.data;
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
@@ -12,12 +13,4 @@ export function cursorSchema<Cursor extends z.ZodType>(schema: Cursor, message: 
 
 export function encodeCursor(cursor: unknown): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');
-}
-
-function decode(text: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString());
-  } catch {
-    return undefined;
-  }
 }

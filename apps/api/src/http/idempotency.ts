@@ -12,7 +12,7 @@ import { openAnswer, type SealOptions, sealAnswer } from './seal-answer';
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 const REPLAYED = 'idempotent-replayed';
-const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
+export const IDEMPOTENCY_KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 export interface AnswerOnceDeps {
   readonly idempotencyStore: IdempotencyStore;
@@ -125,7 +125,7 @@ function replay(sealed: string, seal: SealOptions, response: Response): RouteRep
 
 function slotOf(request: Request, response: Response): Slot {
   const key = request.get(IDEMPOTENCY_KEY) ?? '';
-  if (!KEY_FORM.test(key)) {
+  if (!IDEMPOTENCY_KEY_FORM.test(key)) {
     throw new AppError('invalid_request', 'The Idempotency-Key is not valid: see "errors".', {
       faults: [{ pointer: 'Idempotency-Key', detail: 'must be 1 to 255 visible ASCII characters' }],
     });

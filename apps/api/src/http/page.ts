@@ -4,15 +4,19 @@ import { cursorSchema, encodeCursor } from './cursor';
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 
+/** How many of something, as a query parameter. */
+export function limitSchema(most: number) {
+  return z.coerce
+    .number()
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(most, `must be at most ${most}`);
+}
+
 /** The query parameters of every list. */
 export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
   return z.strictObject({
-    limit: z.coerce
-      .number()
-      .int('must be a whole number')
-      .min(1, 'must be at least 1')
-      .max(MAX_LIMIT, `must be at most ${MAX_LIMIT}`)
-      .default(DEFAULT_LIMIT),
+    limit: limitSchema(MAX_LIMIT).default(DEFAULT_LIMIT),
     cursor: cursorSchema(cursor, 'must be the next_cursor of a page before').optional(),
   });
 }

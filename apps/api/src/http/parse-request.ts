@@ -1,4 +1,5 @@
 import { AppError } from '@webhooks/core/errors/app-error';
+import { invalidRequest } from '@webhooks/core/errors/invalid-request';
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
 import { inWords } from '@webhooks/core/errors/zod-words';
 import type { Request } from 'express';
@@ -33,7 +34,5 @@ function parseParams(params: unknown, schema: z.ZodType): unknown {
 function parse(value: unknown, schema: z.ZodType, base: string): unknown {
   const parsed = schema.safeParse(value, inWords);
   if (parsed.success) return parsed.data;
-  throw new AppError('invalid_request', 'The request is not valid: see "errors".', {
-    faults: faultsOf(parsed.error, base),
-  });
+  throw invalidRequest(faultsOf(parsed.error, base));
 }

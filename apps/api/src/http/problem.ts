@@ -33,7 +33,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   storage_unavailable: { status: 503, title: 'The store is not reachable' },
 };
 
-export const errorCodes = Object.keys(PROBLEMS) as ErrorCode[];
+const errorCodes = Object.keys(PROBLEMS) as ErrorCode[];
 export const codeSchema = z.enum(errorCodes).meta({ id: 'ErrorCode' });
 
 /** The body of every error. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
 import type { DeclaredResponse, Route } from '../http/route';
 import { NDJSON_TYPE } from '../http/send-lines';
 import type { Components, Json } from './components';
@@ -76,7 +77,7 @@ export const headerParameters = {
     name: 'Idempotency-Key',
     in: 'header',
     description: 'The same request with the same key is worked on once, and gets the first answer again.',
-    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+    schema: { type: 'string', pattern: IDEMPOTENCY_KEY_FORM.source },
   },
   IfMatch: {
     name: 'If-Match',

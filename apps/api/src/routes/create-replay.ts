@@ -1,4 +1,4 @@
-import { AppError } from '@webhooks/core/errors/app-error';
+import { invalidRequest } from '@webhooks/core/errors/invalid-request';
 import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
 import {
   DEFAULT_RATE,
@@ -41,7 +41,9 @@ export function createReplay(replays: ManageReplays) {
     },
     async handle({ apiKey, params, body, newId, receivedAt }) {
       const { since, until = receivedAt, mode, rate, dry_run: isDryRun } = body;
-      if (since >= until) throw emptyRange();
+      if (since >= until) {
+        throw invalidRequest([{ pointer: '/since', detail: 'must be before "until", or before now' }]);
+      }
       const replay = await replays.create(apiKey.accountId, params.id, {
         id: newId(REPLAY_ID_PREFIX) as ReplayId,
         mode,
@@ -57,11 +59,5 @@ export function createReplay(replays: ManageReplays) {
         body: presentReplay(replay),
       };
     },
-  });
-}
-
-function emptyRange(): AppError {
-  return new AppError('invalid_request', 'The request is not valid: see "errors".', {
-    faults: [{ pointer: '/since', detail: 'must be before "until", or before now' }],
   });
 }

@@ -8,6 +8,7 @@ import { keys } from '@webhooks/core/redis/keys';
 import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';
+import { testRetention } from '@webhooks/core/testing/test-retention';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -36,8 +37,8 @@ function get(path: string): Test {
 async function saved(log: readonly DeliveryFact[] = [], acceptedAt = ACCEPTED_AT) {
   const event = buildEvent({ accountId: endpoint.accountId, acceptedAt });
   const parts = { eventId: event.id, endpointId: endpoint.id };
-  const deliveryStore = createRedisDeliveryStore(api.redis.client, { ageMs: 60_000, count: 10_000 });
-  await createRedisEventStore(api.redis.client, 60_000).save(event);
+  const deliveryStore = createRedisDeliveryStore(api.redis.client, testRetention);
+  await createRedisEventStore(api.redis.client, testRetention).save(event);
   await deliveryStore.enlist(event.id, [endpoint.id], acceptedAt);
   for (const fact of log) await deliveryStore.append(parts, fact);
   return { id: deliveryIdOf(parts), eventId: event.id };

@@ -14,6 +14,7 @@ import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
+import { testRetention } from '@webhooks/core/testing/test-retention';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request from 'supertest';
@@ -22,7 +23,6 @@ import { exportDeliveries } from './export-deliveries';
 
 const ACCEPTED_AT = Date.parse('2026-11-21T12:00:00.000Z');
 const DAY_MS = 86_400_000;
-const RETENTION_MS = 1_000 * DAY_MS;
 
 let api: TestApi;
 let key: string;
@@ -62,8 +62,8 @@ async function lines(query = ''): Promise<readonly Line[]> {
 async function saved(acceptedAt = ACCEPTED_AT, attempts = 1) {
   const { accountId, id: endpointId } = endpoint;
   const event = buildEvent({ accountId, acceptedAt });
-  const deliveryStore = createRedisDeliveryStore(api.redis.client, { ageMs: RETENTION_MS, count: 10_000 });
-  const eventStore = createRedisEventStore(api.redis.client, RETENTION_MS);
+  const deliveryStore = createRedisDeliveryStore(api.redis.client, testRetention);
+  const eventStore = createRedisEventStore(api.redis.client, testRetention);
   const parts = { eventId: event.id, endpointId };
   await eventStore.save(event);
   await eventStore.addReceivers(accountId, event.id, [endpointId]);

@@ -4,6 +4,7 @@ import { eventIdSchema } from '@webhooks/core/events/event';
 import { z } from 'zod';
 import { cursorSchema } from '../http/cursor';
 import { createLimitAtOnce } from '../http/limit-at-once';
+import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { timeRangeQuery } from '../http/time-range';
 import { exportedAttemptSchema, presentExportedAttempt } from './present-exported-attempt';
@@ -28,12 +29,7 @@ const querySchema = z.strictObject({
   ...timeRangeQuery,
   webhook_id: endpointRefSchema.optional(),
   /** Of lines; without it there are as many as there are attempts. */
-  limit: z.coerce
-    .number()
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(MAX_LIMIT, `must be at most ${MAX_LIMIT}`)
-    .optional(),
+  limit: limitSchema(MAX_LIMIT).optional(),
   cursor: cursorSchema(markSchema, 'must be the cursor of a line before').optional(),
 });
 

@@ -3,7 +3,7 @@ import { shownStatuses } from '@webhooks/core/deliveries/delivery-filter';
 import type { Delivery, DeliveryWithAttempts } from '@webhooks/core/deliveries/read-deliveries';
 import { triggerSchema } from '@webhooks/core/deliveries/trigger';
 import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
-import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
+import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/runtime/clock';
 import { z } from 'zod';
 
 export const deliverySchema = z
@@ -58,7 +58,7 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
     type: delivery.type,
     status: delivery.status,
     attempt_count: delivery.attemptCount,
-    next_attempt_at: delivery.nextAttemptAt === undefined ? null : formatTime(delivery.nextAttemptAt),
+    next_attempt_at: formatTimeOrNull(delivery.nextAttemptAt),
     created_at: formatTime(delivery.createdAt),
   };
 }

@@ -1,6 +1,6 @@
 import type { DeliveryCounts } from '@webhooks/core/deliveries/read-deliveries';
 import type { ListedEvent, PublishedEvent } from '@webhooks/core/events/read-events';
-import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
+import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/runtime/clock';
 import { z } from 'zod';
 
 export const listedEventSchema = z
@@ -43,7 +43,7 @@ export function presentListedEvent({
     id,
     type,
     created_at: formatTime(createdAt),
-    payload_erased_at: erasedAt === undefined ? null : formatTime(erasedAt),
+    payload_erased_at: formatTimeOrNull(erasedAt),
   };
 }
 

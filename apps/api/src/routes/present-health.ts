@@ -1,6 +1,6 @@
 import type { Health } from '@webhooks/core/endpoints/read-health';
 import { breakerPhases } from '@webhooks/core/gates/breaker';
-import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
+import { formatTimeOrNull, timeSchema } from '@webhooks/core/runtime/clock';
 import { z } from 'zod';
 
 export const healthSchema = z
@@ -22,13 +22,9 @@ export function presentHealth(health: Health): z.infer<typeof healthSchema> {
   return {
     attempts_24h: health.attempts,
     success_rate: health.successRate === undefined ? null : Number(health.successRate.toFixed(RATE_DIGITS)),
-    last_success_at: timeOrNull(health.lastSuccessAt),
-    last_failure_at: timeOrNull(health.lastFailureAt),
+    last_success_at: formatTimeOrNull(health.lastSuccessAt),
+    last_failure_at: formatTimeOrNull(health.lastFailureAt),
     breaker: health.breaker,
     held: health.held,
   };
-}
-
-function timeOrNull(epochMs: number | undefined): string | null {
-  return epochMs === undefined ? null : formatTime(epochMs);
 }

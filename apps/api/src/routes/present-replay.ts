@@ -1,5 +1,5 @@
 import { type Replay, replayModes, replayStatuses } from '@webhooks/core/replays/replay';
-import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
+import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/runtime/clock';
 import { z } from 'zod';
 
 export const replaySchema = z
@@ -36,6 +36,6 @@ export function presentReplay(replay: Replay): z.infer<typeof replaySchema> {
     erased: replay.erased,
     error: replay.error ?? null,
     created_at: formatTime(replay.createdAt),
-    finished_at: replay.finishedAt === undefined ? null : formatTime(replay.finishedAt),
+    finished_at: formatTimeOrNull(replay.finishedAt),
   };
 }

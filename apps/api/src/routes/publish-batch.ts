@@ -2,6 +2,7 @@ import { AppError, type Fault, faultSchema } from '@webhooks/core/errors/app-err
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
 import { inWords } from '@webhooks/core/errors/zod-words';
 import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/events/accept-events';
+import { invalidEvent } from '@webhooks/core/events/validate-event';
 import { textOfMember, textsOfItems } from '@webhooks/core/runtime/json-text';
 import { z } from 'zod';
 import { codeSchema, statusOf } from '../http/problem';
@@ -55,10 +56,7 @@ export function publishBatch(acceptEvents: AcceptEvents) {
 
 function readItem(item: unknown, text: string): PublishedEvent | AppError {
   const parsed = publishedEventSchema.safeParse(item, inWords);
-  if (parsed.success) return toPublishedEvent(parsed.data, text);
-  return new AppError('invalid_request', 'The event is not valid: see "errors".', {
-    faults: faultsOf(parsed.error),
-  });
+  return parsed.success ? toPublishedEvent(parsed.data, text) : invalidEvent(faultsOf(parsed.error));
 }
 
 function presentOutcome(outcome: Acceptance | AppError, index: number) {

@@ -6,6 +6,7 @@ import type { AcceptedEvent, AccountId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { buildEvent } from '@webhooks/core/testing/build-event';
+import { testRetention } from '@webhooks/core/testing/test-retention';
 import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -37,8 +38,8 @@ function get(path: string): Test {
 }
 
 const stores = () => ({
-  events: createRedisEventStore(api.redis.client, 60_000),
-  deliveries: createRedisDeliveryStore(api.redis.client, { ageMs: 60_000, count: 1_000 }),
+  events: createRedisEventStore(api.redis.client, testRetention),
+  deliveries: createRedisDeliveryStore(api.redis.client, testRetention),
 });
 
 async function saved(change: Partial<AcceptedEvent> = {}): Promise<AcceptedEvent> {

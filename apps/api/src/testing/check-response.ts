@@ -1,3 +1,4 @@
+import { jsonPointer } from '@webhooks/core/errors/json-pointer';
 import type { Ajv2020 } from 'ajv/dist/2020';
 import { NDJSON_TYPE } from '../http/send-lines';
 import type { Json } from '../openapi/components';
@@ -66,5 +67,5 @@ function memberAt(value: unknown, path: readonly string[]): unknown {
 
 /** As part of a URL. */
 export function pointerTo(path: readonly string[]): string {
-  return `#${path.map((name) => `/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')}`;
+  return `#${encodeURI(jsonPointer(path))}`;
 }

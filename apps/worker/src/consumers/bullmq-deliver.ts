@@ -4,7 +4,8 @@ import type { Lane } from '@webhooks/core/gates/lanes';
 import { type DeliveryJob, deliveryJobSchema, parseDeliveryJobId } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { isUnreadableSecret } from '@webhooks/core/secrets/seal';
-import { DelayedError, type Job, UnrecoverableError, WaitingError, type Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq';
+import type { Consumer } from './bullmq-consumer';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { RetryLater } from './retry-later';
 import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
@@ -20,38 +21,31 @@ export interface DeliverConsumerOptions extends ConsumerOptions {
 const QUEUES = { fast: DELIVERIES_QUEUE, slow: SLOW_DELIVERIES_QUEUE } as const;
 
 /** Takes deliveries off a lane's queue, one attempt a job run, and tells BullMQ when to run the job again. */
-export class BullmqDeliverConsumer {
-  readonly #worker: Worker<DeliveryJob>;
+export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer {
+  const { lane, deliver, stopDeadlineMs, emit } = options;
+  const worker = openWorker<DeliveryJob>(QUEUES[lane], processAttempt, options);
+  // Another worker may own these by now: let go of them, so that no receiver is sent the same thing by two.
+  worker.on('lockRenewalFailed', (jobIds) => {
+    for (const jobId of jobIds) worker.cancelJob(jobId);
+  });
 
-  constructor(private readonly options: DeliverConsumerOptions) {
-    this.#worker = openWorker<DeliveryJob>(
-      QUEUES[options.lane],
-      (job, token, signal) => this.#process(job, token, signal),
-      options,
-    );
-    // Another worker may own these by now: let go of them, so that no receiver is sent the same thing by two.
-    this.#worker.on('lockRenewalFailed', (jobIds) => {
-      for (const jobId of jobIds) this.#worker.cancelJob(jobId);
-    });
-  }
+  return {
+    start: () => void worker.run(),
 
-  start(): void {
-    void this.#worker.run();
-  }
+    /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */
+    async stop() {
+      const deadline = setTimeout(() => worker.cancelAllJobs(), stopDeadlineMs);
+      await worker.close();
+      clearTimeout(deadline);
+    },
+  };
 
-  /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */
-  async stop(): Promise<void> {
-    const deadline = setTimeout(() => this.#worker.cancelAllJobs(), this.options.stopDeadlineMs);
-    await this.#worker.close();
-    clearTimeout(deadline);
-  }
-
-  async #process(
+  async function processAttempt(
     job: Job<DeliveryJob>,
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const result = await this.#deliver(job, signal ?? new AbortController().signal);
+    const result = await attempt(job, signal ?? new AbortController().signal);
     switch (result.kind) {
       case 'done':
         return;
@@ -67,12 +61,12 @@ export class BullmqDeliverConsumer {
   }
 
   // Either nothing was sent, or what was is on record: the delivery waits for the key, and uses no further attempt.
-  async #deliver(job: Job<DeliveryJob>, signal: AbortSignal): Promise<DeliverResult> {
+  async function attempt(job: Job<DeliveryJob>, signal: AbortSignal): Promise<DeliverResult> {
     try {
-      return await this.options.deliver({ ...readJob(job), lane: this.options.lane }, signal);
+      return await deliver({ ...readJob(job), lane }, signal);
     } catch (error) {
       if (!isUnreadableSecret(error)) throw error;
-      this.options.emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
+      emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
       return { kind: 'retry', delayMs: UNREADABLE_SECRET_DELAY_MS, reason: 'secret_unreadable' };
     }
   }

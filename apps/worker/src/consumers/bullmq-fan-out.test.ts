@@ -9,40 +9,31 @@ import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { keys } from '@webhooks/core/redis/keys';
 import { buildEvent } from '@webhooks/core/testing/build-event';
 import { createClosables } from '@webhooks/core/testing/closables';
-import { recordSignals } from '@webhooks/core/testing/record-signals';
-import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { Queue, QueueEvents } from 'bullmq';
-import { Redis } from 'ioredis';
-import { BullmqFanOutConsumer } from './bullmq-fan-out';
+import { openTestQueues } from '../testing/open-test-queues';
+import { createFanOutConsumer } from './bullmq-fan-out';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 it('drops what comes for an account that is erased, be it an event or not, and says so', async () => {
-  const { url, client } = willClose(await openTestRedis());
-  const redis = new Redis(url, { maxRetriesPerRequest: null });
-  willClose({ close: () => redis.disconnect() });
-  await once(redis, 'ready');
-  const queues = { redis, prefix: 'bull' };
+  const { url, client, options, signals } = willClose(await openTestQueues());
+  await once(options.redis, 'ready');
   const event = buildEvent();
   const queue = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
-  const signals = recordSignals();
   const unexpected = async () => {
     throw new Error('Nothing is to become of it.');
   };
-  const consumer = new BullmqFanOutConsumer({
-    ...queues,
-    concurrency: 1,
-    lockDurationMs: 30_000,
-    emit: signals.listen,
-    eventHorizon: new BullmqEventHorizon(queues),
+  const consumer = createFanOutConsumer({
+    ...options,
+    eventHorizon: new BullmqEventHorizon(options),
     deadLetters: { keep: unexpected },
     takesEvents: async (accountId) => accountId !== event.accountId,
     readEventJob: unexpected,
     fanOutEvent: unexpected,
   });
   willClose({ close: () => consumer.stop() });
-  await willClose(new BullmqEventQueue(queues)).add(event);
+  await willClose(new BullmqEventQueue(options)).add(event);
   await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
@@ -57,27 +48,21 @@ it('drops what comes for an account that is erased, be it an event or not, and s
 });
 
 it('lets those who deliver in order know of an event that is put back, until it is fanned out', async () => {
-  const { url, client } = willClose(await openTestRedis());
-  const redis = new Redis(url, { maxRetriesPerRequest: null });
-  willClose({ close: () => redis.disconnect() });
-  await once(redis, 'ready');
-  const queues = { redis, prefix: 'bull' };
+  const { url, client, options } = willClose(await openTestQueues());
+  await once(options.redis, 'ready');
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
   const [putBack, completed] = [once(progress, 'delayed'), once(progress, 'completed')];
 
   const event = buildEvent();
   const younger = buildEvent({ accountId: event.accountId });
-  const eventHorizon = new BullmqEventHorizon(queues);
+  const eventHorizon = new BullmqEventHorizon(options);
   const noted = () => client.zcard(keys.putBackEvents);
   let runs = 0;
   const test = new EventEmitter();
   const hasLooked = once(test, 'looked');
-  const consumer = new BullmqFanOutConsumer({
-    ...queues,
-    concurrency: 1,
-    lockDurationMs: 30_000,
-    emit: () => {},
+  const consumer = createFanOutConsumer({
+    ...options,
     eventHorizon,
     deadLetters: { keep: async () => [] },
     takesEvents: async () => true,
@@ -89,7 +74,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     },
   });
   willClose({ close: () => consumer.stop() });
-  await willClose(new BullmqEventQueue(queues)).add(event);
+  await willClose(new BullmqEventQueue(options)).add(event);
 
   consumer.start();
   await putBack;
@@ -100,20 +85,13 @@ it('lets those who deliver in order know of an event that is put back, until it 
 });
 
 it('keeps an invalid event that is nested too deeply to be written again, and holds nobody up for it', async () => {
-  const { url, client } = willClose(await openTestRedis());
-  const redis = new Redis(url, { maxRetriesPerRequest: null });
-  willClose({ close: () => redis.disconnect() });
-  const queues = { redis, prefix: 'bull' };
-  const signals = recordSignals();
+  const { client, options, signals } = willClose(await openTestQueues());
   const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
-  const consumer = new BullmqFanOutConsumer({
-    ...queues,
-    concurrency: 1,
-    lockDurationMs: 30_000,
-    emit: signals.listen,
+  const consumer = createFanOutConsumer({
+    ...options,
     takesEvents: async () => true,
-    eventHorizon: new BullmqEventHorizon(queues),
-    deadLetters: willClose(new BullmqDeadLetters(queues, Date.now)),
+    eventHorizon: new BullmqEventHorizon(options),
+    deadLetters: willClose(new BullmqDeadLetters(options, Date.now)),
     readEventJob: async () => {
       throw new AppError('invalid_request', 'The event is nested too deeply.');
     },

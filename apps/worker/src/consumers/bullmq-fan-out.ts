@@ -7,8 +7,9 @@ import type { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horiz
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import type { EventJob, ReadEvent, ReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { describeRefusal } from '@webhooks/core/queue/rejected-job';
-import { type Job, UnrecoverableError, type Worker } from 'bullmq';
-import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
+import { type Job, UnrecoverableError } from 'bullmq';
+import { type Consumer, createConsumer } from './bullmq-consumer';
+import type { ConsumerOptions } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 
 export interface FanOutConsumerOptions extends ConsumerOptions {
@@ -23,36 +24,27 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
  * Takes events off the queue: to the dead letters with what is invalid, to the fan-out with all else. Those of an account
  * that is erased are dropped, whatever they are: nothing of it is to be stored again.
  */
-export class BullmqFanOutConsumer {
-  readonly #worker: Worker;
+export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
+  const { fanOutEvent, deadLetters, eventHorizon, readEventJob, takesEvents, emit } = options;
 
-  constructor(private readonly options: FanOutConsumerOptions) {
-    this.#worker = openWorker(EVENTS_QUEUE, (job, token) => this.#process(job, token), options);
-  }
+  return createConsumer(EVENTS_QUEUE, processEvent, options);
 
-  start(): void {
-    void this.#worker.run();
-  }
-
-  /** Takes no more jobs, and resolves when those under way are done: fan-outs are short. */
-  async stop(): Promise<void> {
-    await this.#worker.close();
-  }
-
-  async #process(job: Job, token: string | undefined): Promise<void> {
+  async function processEvent(job: Job, token: string | undefined): Promise<void> {
     const { id = '', name, timestamp, opts, data } = job;
     const eventJob = { id, name, timestamp, delay: opts.delay, data };
     const work = async () => {
-      if (await this.#isDropped(eventJob)) return;
-      const read = await this.#readOrFault(eventJob);
-      await (read instanceof AppError ? this.#reject(eventJob, read) : this.#fanOut(read));
+      if (await isDropped(eventJob)) return;
+      const read = await readOrFault(eventJob);
+      await (read instanceof AppError ? reject(eventJob, read) : fanOut(read));
     };
-    await orTryAgainSoon(() => this.#noted(work, job), job, token, this.options.emit);
+    await orTryAgainSoon(() => noted(work, job), job, token, emit);
   }
 
   // An event that is put back is behind younger ones on the queue: who delivers in order has to know of it.
-  async #noted(work: () => Promise<void>, { id = '', timestamp, attemptsStarted }: Job): Promise<void> {
-    const { eventHorizon } = this.options;
+  async function noted(
+    work: () => Promise<void>,
+    { id = '', timestamp, attemptsStarted }: Job,
+  ): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -62,48 +54,47 @@ export class BullmqFanOutConsumer {
     if (attemptsStarted > 1) await eventHorizon.forgetPutBack(id);
   }
 
-  async #isDropped({ id, data }: EventJob): Promise<boolean> {
+  async function isDropped({ id, data }: EventJob): Promise<boolean> {
     const accountId = accountOfJob(data);
-    if (accountId === undefined || (await this.options.takesEvents(accountId))) return false;
-    this.options.emit({ name: 'event.dropped', jobId: id, accountId });
+    if (accountId === undefined || (await takesEvents(accountId))) return false;
+    emit({ name: 'event.dropped', jobId: id, accountId });
     return true;
   }
 
-  async #readOrFault(job: EventJob): Promise<ReadEvent | AppError> {
+  async function readOrFault(job: EventJob): Promise<ReadEvent | AppError> {
     try {
-      return await this.options.readEventJob(job);
+      return await readEventJob(job);
     } catch (error) {
       if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
       throw error;
     }
   }
 
-  async #fanOut(read: ReadEvent): Promise<void> {
-    await this.options.fanOutEvent(read.event);
-    this.#announce(read);
+  async function fanOut(read: ReadEvent): Promise<void> {
+    await fanOutEvent(read.event);
+    announce(read);
   }
 
-  async #reject(job: EventJob, fault: AppError): Promise<void> {
-    const { emit } = this.options;
+  async function reject(job: EventJob, fault: AppError): Promise<void> {
     const reason = describeRefusal(fault.message, fault.faults);
-    const displaced = await this.#keep(job, fault, reason);
+    const displaced = await keep(job, fault, reason);
     emit({ name: 'event.rejected', jobId: job.id, code: fault.code, reason });
     for (const jobId of displaced) emit({ name: 'dead_letter.displaced', queue: EVENTS_QUEUE, jobId });
   }
 
   // What is nested too deeply to be written again stays where it is written already, among the failed.
-  async #keep(job: EventJob, fault: AppError, reason: string): Promise<readonly string[]> {
+  async function keep(job: EventJob, fault: AppError, reason: string): Promise<readonly string[]> {
     try {
-      return await this.options.deadLetters.keep(job, fault);
+      return await deadLetters.keep(job, fault);
     } catch (error) {
       throw error instanceof RangeError ? new UnrecoverableError(reason) : error;
     }
   }
 
   // The API has announced its own.
-  #announce({ event, source }: ReadEvent): void {
+  function announce({ event, source }: ReadEvent): void {
     if (source === 'http') return;
-    this.options.emit({
+    emit({
       name: 'event.accepted',
       source,
       accountId: event.accountId,

@@ -1,9 +1,7 @@
 import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { createClosables } from '@webhooks/core/testing/closables';
-import { recordSignals } from '@webhooks/core/testing/record-signals';
-import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
-import { Redis } from 'ioredis';
+import { openTestQueues } from '../testing/open-test-queues';
 import { openWorker } from './bullmq-open-worker';
 import { RetryLater } from './retry-later';
 
@@ -12,19 +10,9 @@ afterEach(closeAll);
 
 /** A worker on a queue of its own, and what it announces. */
 async function startWorker(process: (job: Job) => Promise<void>) {
-  const { url, client } = willClose(await openTestRedis());
-  const redis = new Redis(url, { maxRetriesPerRequest: null });
-  willClose({ close: () => redis.disconnect() });
-  const signals = recordSignals();
+  const { client, options, signals } = willClose(await openTestQueues());
   const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
-  const worker = openWorker(DELIVERIES_QUEUE, process, {
-    redis,
-    prefix: 'bull',
-    concurrency: 1,
-    lockDurationMs: 30_000,
-    emit: signals.listen,
-  });
-  willClose(worker);
+  const worker = willClose(openWorker(DELIVERIES_QUEUE, process, options));
   return { client, queue, signals, start: () => void worker.run() };
 }
 

@@ -1,13 +1,11 @@
 import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { buildReplayOrder } from '@webhooks/core/testing/build-replay';
 import { createClosables } from '@webhooks/core/testing/closables';
-import { recordSignals } from '@webhooks/core/testing/record-signals';
-import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
-import { BullmqErasureConsumer } from './bullmq-erasure';
+import { openTestQueues } from '../testing/open-test-queues';
+import { createErasureConsumer } from './bullmq-erasure';
 import type { ConsumerOptions } from './bullmq-open-worker';
-import { BullmqReplayConsumer } from './bullmq-replay';
+import { createReplayConsumer } from './bullmq-replay';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -18,26 +16,22 @@ it.each([
   [
     ERASURES_QUEUE,
     { account_id: 'acme' },
-    (options: ConsumerOptions, step: Step) => new BullmqErasureConsumer({ ...options, stepErasure: step }),
+    (options: ConsumerOptions, step: Step) => createErasureConsumer({ ...options, stepErasure: step }),
   ],
   [
     REPLAYS_QUEUE,
     buildReplayOrder(),
-    (options: ConsumerOptions, step: Step) => new BullmqReplayConsumer({ ...options, stepReplay: step }),
+    (options: ConsumerOptions, step: Step) => createReplayConsumer({ ...options, stepReplay: step }),
   ],
 ])(
   'lets work have more steps than a job may have starts without coming to an end: %s',
   async (name, data, open) => {
-    const { url, client } = willClose(await openTestRedis());
-    const redis = new Redis(url, { maxRetriesPerRequest: null });
-    willClose({ close: () => redis.disconnect() });
+    const { client, options } = willClose(await openTestQueues());
     const queue = willClose(new Queue(name, { connection: client }));
     await queue.add('job', data, { jobId: 'one' });
     await client.hset(`bull:${name}:one`, 'ats', 299_999);
 
     let steps = 0;
-    const { listen: emit } = recordSignals();
-    const options = { redis, prefix: 'bull', concurrency: 1, lockDurationMs: 30_000, emit };
     const consumer = open(options, async () => {
       steps += 1;
       return steps < 3 ? { kind: 'again', delayMs: 0 } : { kind: 'done' };

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../api-keys/api-key';
 import { accountIdSchema } from '../events/event';
 import { isThere } from './account';
-import { accountNotFound } from './manage-accounts';
+import { accountNotFound } from './account-not-found';
 import type { AccountStore } from './redis-account-store';
 import { requireOperator } from './require-operator';
 

@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
 import { ACCOUNT_ID_PREFIX, type Account } from './account';
 import type { NewAccount } from './account-input';
+import { accountNotFound } from './account-not-found';
 import type { AccountPage, AccountStore } from './redis-account-store';
 
 export interface ManageAccountsDeps {
@@ -60,7 +61,3 @@ export function createManageAccounts({ accountStore, remainsStore, newId, clock 
 }
 
 export type ManageAccounts = ReturnType<typeof createManageAccounts>;
-
-export function accountNotFound(): AppError {
-  return new AppError('not_found', 'There is no account with this id.');
-}

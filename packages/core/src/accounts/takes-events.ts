@@ -10,7 +10,7 @@ const REMEMBERED_FOR_MS = 1_000;
  * Whether events of an account are taken off the queue: not when it is being erased, or was not long ago. That they are is
  * remembered for a second. One that there never was takes them: it has nobody to send them to.
  *
- * @param now in milliseconds, from a clock that only runs forward.
+ * @param now milliseconds by a clock that never jumps, such as `steadyClock`.
  */
 export function createTakesEvents(accountStore: Pick<AccountStore, 'isErased'>, now: () => number) {
   const knownSince = new LRUCache<AccountId, number>({ max: REMEMBERED_ACCOUNTS });

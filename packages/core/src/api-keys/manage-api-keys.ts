@@ -1,5 +1,5 @@
 import { isThere } from '../accounts/account';
-import { accountNotFound } from '../accounts/manage-accounts';
+import { accountNotFound } from '../accounts/account-not-found';
 import type { AccountStore } from '../accounts/redis-account-store';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';

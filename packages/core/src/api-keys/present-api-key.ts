@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatTime, timeSchema } from '../runtime/clock';
+import { formatTime, formatTimeOrNull, timeSchema } from '../runtime/clock';
 import { scopeSchema } from './api-key';
 import type { ListedApiKey } from './redis-api-key-store';
 
@@ -28,7 +28,7 @@ export function presentApiKey({
     name,
     scopes,
     created_at: formatTime(createdAt),
-    expires_at: expiresAt === undefined ? null : formatTime(expiresAt),
-    last_used_at: lastUsedAt === undefined ? null : formatTime(lastUsedAt),
+    expires_at: formatTimeOrNull(expiresAt),
+    last_used_at: formatTimeOrNull(lastUsedAt),
   };
 }

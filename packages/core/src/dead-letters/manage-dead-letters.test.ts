@@ -11,6 +11,7 @@ import { buildReplayOrder } from '../testing/build-replay';
 import { recordWakes } from '../testing/record-queues';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { type DeadLetter, type DeadLetterQueue, deadLetterIdOf } from './dead-letter';
 import { createManageDeadLetters, type DeadLetterStore } from './manage-dead-letters';
@@ -58,7 +59,7 @@ function arrange(deadLetter: DeadLetter) {
   const signals = recordSignals();
   const emit = signals.listen;
   const wakes = recordWakes();
-  const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const turnStore = createRedisTurnStore(redis.client);
   const replayStore = createRedisReplayStore(redis.client, 60_000);
   const manage = createManageDeadLetters({

@@ -6,6 +6,7 @@ import { buildAttempt } from '../testing/build-attempt';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createBringForward } from './bring-forward';
 import type { DeliveryFact } from './delivery-fact';
@@ -34,7 +35,7 @@ const longAttempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
 /** A delivery that is tried again in an hour, and the job that waits for that in one of the lanes. */
 async function arrange({ queueName = DELIVERIES_QUEUE, side = 'first' }: ArrangeOptions = {}) {
   const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
-  const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   await deliveryStore.enlist(delivery.eventId, [delivery.endpointId], NOW);
   await deliveryStore.append(delivery, failed(LATER));
 

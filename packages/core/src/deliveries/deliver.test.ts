@@ -19,6 +19,7 @@ import { readParked } from '../testing/read-parked';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { createDeliver } from './deliver';
@@ -40,8 +41,8 @@ let deliveryStore: DeliveryStore;
 beforeAll(async () => {
   redis = await openTestRedis();
   endpointStore = createRedisEndpointStore(redis.client, testSealer);
-  eventStore = createRedisEventStore(redis.client, 60_000);
-  deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
+  eventStore = createRedisEventStore(redis.client, testRetention);
+  deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
 });
 afterAll(() => redis.close());
 
@@ -549,7 +550,7 @@ describe('a delivery that can not be tried any more', () => {
       log: [{ kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW - 1 }],
     });
     // By another process, so that it is in no memory here.
-    const other = createRedisEventStore(redis.client, 60_000);
+    const other = createRedisEventStore(redis.client, testRetention);
     await other.save(event);
     await other.erasePayload(event.accountId, event.id, NOW);
     expect(await deliver()).toEqual({ kind: 'done' });

@@ -15,6 +15,7 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import type { DeliveryFact } from './delivery-fact';
 import type { ShownStatus } from './delivery-filter';
@@ -46,8 +47,8 @@ type Step = AsyncCommand<Model, Real>;
 async function arrange() {
   const stores = {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
-    eventStore: createRedisEventStore(redis.client, DAY),
-    deliveryStore: createRedisDeliveryStore(redis.client, { ageMs: DAY, count: 100 }),
+    eventStore: createRedisEventStore(redis.client, testRetention),
+    deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
     parkedStore: createRedisParkedStore(redis.client, { retentionMs: DAY, clock: systemClock }),
   };
   const endpoint = buildEndpoint();

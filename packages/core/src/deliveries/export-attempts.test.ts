@@ -8,6 +8,7 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import type { DeliveryParts } from './delivery-id';
@@ -31,8 +32,8 @@ afterAll(() => redis.close());
 async function arrange() {
   const stores = {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
-    eventStore: createRedisEventStore(redis.client, 60_000),
-    deliveryStore: createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 10_000 }),
+    eventStore: createRedisEventStore(redis.client, testRetention),
+    deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
     parkedStore: createRedisParkedStore(redis.client, { retentionMs: 60_000, clock: () => 0 }),
   };
   const endpoint = buildEndpoint();

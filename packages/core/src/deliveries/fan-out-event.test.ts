@@ -10,6 +10,7 @@ import { buildEvent } from '../testing/build-event';
 import { buildGate } from '../testing/build-gate';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { deliveryIdOf } from './delivery-id';
@@ -35,8 +36,8 @@ afterAll(async () => {
 });
 
 function build() {
-  const eventStore = createRedisEventStore(redis.client, 60_000);
-  const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
+  const eventStore = createRedisEventStore(redis.client, testRetention);
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const signals = recordSignals();
   const gate = buildGate({ redis: redis.client, clock: () => NOW, signals });
   const fanOutEvent = createFanOutEvent({

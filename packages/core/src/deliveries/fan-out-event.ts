@@ -3,6 +3,7 @@ import type { Subscriber } from '../endpoints/stored-endpoint';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent, AccountId, EventId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
+import type { Wait } from '../gates/admit';
 import { type Hold, SAFETY_WAKE_MS } from '../gates/hold';
 import type { IsStuck } from '../gates/is-stuck';
 import type { Clock } from '../runtime/clock';
@@ -87,7 +88,7 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
   function park(
     { accountId, id: eventId, acceptedAt }: AcceptedEvent,
     endpointId: EndpointId,
-    why: Parameters<Hold>[1],
+    why: Omit<Wait, 'kind'>,
   ): Promise<void> {
     return deps.hold({ accountId, endpointId, eventId, acceptedAt, side: 'first' }, why);
   }

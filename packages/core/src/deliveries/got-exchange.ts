@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import type { Request, Response } from 'got';
 import { PROXY_FAULT_CODE } from '../egress/proxy-errors';
+import { hostOf } from '../runtime/host-of';
 import type { AttemptTimings } from './attempt';
 import { classifyNetworkError } from './classify-network-error';
 import { describeNetworkError } from './describe-network-error';
@@ -111,8 +112,7 @@ export class Exchange {
       this.#fail('protocol_error', 'Too much came before an answer.'),
     );
     if (this.#stream.reusedSocket) return;
-    const { hostname } = new URL(this.input.request.url);
-    const isNamed = isIP(hostname.replace(/^\[|\]$/g, '')) === 0;
+    const isNamed = isIP(hostOf(new URL(this.input.request.url))) === 0;
     this.#newConnection = new NewConnection(socket, isNamed, performance.now());
   }
 

@@ -31,7 +31,7 @@ async function bytesOf(key: string): Promise<number> {
 async function fanOut(dataLength: number) {
   const accountId: AccountId = uniqueAccountId();
   const endpointId: EndpointId = uniqueEndpointId();
-  const events = createRedisEventStore(redis.client, DAY);
+  const events = createRedisEventStore(redis.client, { ageMs: DAY, count: COUNT });
   const deliveries = createRedisDeliveryStore(redis.client, { ageMs: DAY, count: COUNT });
   const newId = createNewId(() => NOW);
   const ids = Array.from({ length: COUNT }, () => newId('evt') as EventId);

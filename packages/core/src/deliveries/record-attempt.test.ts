@@ -6,6 +6,7 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import type { Decision } from './decide-next';
 import { createRecordAttempt } from './record-attempt';
@@ -44,7 +45,7 @@ function arrange({ isArchived = true } = {}) {
     lane: 'fast',
   } as const;
   const recordAttempt = createRecordAttempt({
-    deliveryStore: createRedisDeliveryStore(client, { ageMs: 60_000, count: 100 }),
+    deliveryStore: createRedisDeliveryStore(client, testRetention),
     archiveStream: isArchived ? createRedisArchiveStream(client) : undefined,
     healthRecorder: { record: () => {} },
     clock: () => NOW,

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
+import type { Retention } from '../events/redis-event-index';
 import { CLOSED } from '../gates/breaker';
 import { createRedisBreakerStore } from '../gates/redis-breaker-store';
 import { keys } from '../redis/keys';
@@ -9,11 +10,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import type { DeliveryFact } from './delivery-fact';
 import { NOTHING_HAPPENED, readSummary } from './delivery-log';
-import {
-  createRedisDeliveryStore,
-  type DeliveryCursor,
-  type DeliveryRetention,
-} from './redis-delivery-store';
+import { createRedisDeliveryStore, type DeliveryCursor } from './redis-delivery-store';
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -24,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-const openStore = (retention: Partial<DeliveryRetention> = {}) =>
+const openStore = (retention: Partial<Retention> = {}) =>
   createRedisDeliveryStore(redis.client, { ageMs: DAY, count: 1_000, ...retention });
 
 type Store = ReturnType<typeof openStore>;

@@ -18,7 +18,6 @@ import {
   readSummary,
 } from './delivery-log';
 
-export type DeliveryRetention = Retention;
 export type DeliveryCursor = EventMark;
 
 /** A delivery in an endpoint's list. */
@@ -63,7 +62,7 @@ const REPLACE_IF_UNCHANGED = `
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
  * is still pending and was never tried is no more than its place in the list.
  */
-export function createRedisDeliveryStore(redis: RedisClient, retention: DeliveryRetention) {
+export function createRedisDeliveryStore(redis: RedisClient, retention: Retention) {
   /** Where a delivery stands, without what happened to it before. */
   async function readSummaryOf(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
     return readSummary((await redis.get(keys.delivery(endpointId, eventId))) ?? '');

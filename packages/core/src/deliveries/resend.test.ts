@@ -4,6 +4,7 @@ import { buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import type { DeliveryFact } from './delivery-fact';
 import { deliveryIdOf } from './delivery-id';
@@ -21,7 +22,7 @@ const exhausted: DeliveryFact = { kind: 'attempted', attempt: buildAttempt(), ne
 
 /** A delivery with something on record, and a queue that remembers what it was given. */
 function arrange() {
-  const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 100 });
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock: () => 0 });
   const event = buildEvent();
   const delivery = { eventId: event.id, endpointId: uniqueEndpointId() };
@@ -30,7 +31,7 @@ function arrange() {
   const putBack: string[] = [];
   const signals = recordSignals();
   const { resend, resendAll } = createResend({
-    eventStore: createRedisEventStore(redis.client, 60_000),
+    eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore,
     parkedStore,
     resendQueue: {

@@ -20,7 +20,7 @@ interface Entry {
  * Keeps a name's addresses as long as their DNS records say, five minutes at most, and a failure for half a minute.
  * Whoever asks while the answer is under way gets the same one.
  *
- * @param now milliseconds by a clock that never jumps, such as `performance.now`.
+ * @param now milliseconds by a clock that never jumps, such as `steadyClock`.
  */
 export function cacheNames(resolveName: ResolveName, now: () => number): ResolveName {
   const entries = new LRUCache<string, Entry>({ max: CACHED_NAMES });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hostOf } from '../runtime/host-of';
 
 /** The forward proxy that deliveries go through. */
 export interface EgressProxy {
@@ -25,14 +26,15 @@ export const proxyUrlSchema = z.string().transform((text, context): EgressProxy 
 
 function parseProxyUrl(text: string): EgressProxy | undefined {
   if (!URL.canParse(text)) return undefined;
-  const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(text);
+  const url = new URL(text);
+  const { protocol, port, username, password, pathname, search, hash } = url;
   if (protocol !== 'http:' && protocol !== 'https:') return undefined;
   if (pathname !== '/' || search !== '' || hash !== '') return undefined;
   const credentials = decodeCredentials(username, password);
   if (credentials === undefined) return undefined;
   return {
     protocol,
-    host: hostname.replace(/^\[|\]$/g, ''),
+    host: hostOf(url),
     port: port === '' ? DEFAULT_PORTS[protocol] : Number(port),
     authorization: credentials === ':' ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`,
   };

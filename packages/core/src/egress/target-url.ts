@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { hostOf } from '../runtime/host-of';
 import type { ClassifyAddress } from './classify-address';
 import { isInternalName } from './internal-name';
 import { isRefusedPort } from './refused-ports';
@@ -57,8 +58,8 @@ function faultOfPort({ port }: URL): string | undefined {
 }
 
 // The URL parser has brought every spelling of an IPv4 address (octal, hex, short …) into the dotted one.
-function faultOfHost({ hostname }: URL, rules: TargetUrlRules): string | undefined {
-  const host = hostname.replace(/^\[|\]$/g, '');
+function faultOfHost(url: URL, rules: TargetUrlRules): string | undefined {
+  const host = hostOf(url);
   return isIP(host) === 0 ? faultOfName(host, rules) : faultOfAddress(host, rules);
 }
 

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { AppError, type Fault } from '../errors/app-error';
+import type { Fault } from '../errors/app-error';
+import { invalidRequest } from '../errors/invalid-request';
 import { formatTime } from '../runtime/clock';
 import { summarizeCertificate } from './certificate';
 import type { Endpoint } from './endpoint';
@@ -14,8 +15,7 @@ type Tls = NonNullable<Endpoint['tls']>;
  */
 export function checkTls({ certificate, key }: Tls, now: number): void {
   const fault = faultOf(certificate, key, now);
-  if (!fault) return;
-  throw new AppError('invalid_request', 'The request is not valid: see "errors".', { faults: [fault] });
+  if (fault) throw invalidRequest([fault]);
 }
 
 function faultOf(certificate: string | undefined, key: string | undefined, now: number): Fault | undefined {

@@ -20,6 +20,7 @@ import { recordWakes } from '../testing/record-queues';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { tallyOf } from './attempt-tally';
@@ -44,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 async function build(clock: Clock = () => NOW) {
-  const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 10 });
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const healthStore = createRedisHealthStore(redis.client, 60_000);
   const breakerStore = createRedisBreakerStore(redis.client);
   const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock });

@@ -1,8 +1,7 @@
 import { isThere } from '../accounts/account';
-import { accountNotFound } from '../accounts/manage-accounts';
+import { accountNotFound } from '../accounts/account-not-found';
 import type { AccountStore } from '../accounts/redis-account-store';
 import type { DeliveryStore } from '../deliveries/redis-delivery-store';
-import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { WakeQueue } from '../gates/hold';
 import type { BreakerStore } from '../gates/redis-breaker-store';
@@ -13,23 +12,14 @@ import type { RaiseEvents } from '../operational-events/operational-events';
 import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
 import { enableEndpoint, updateTime } from './change-status';
-import { checkTls } from './check-tls';
-import { MAX_HEADERS } from './custom-headers';
 import type { Disable } from './disable';
-import {
-  ENDPOINT_ID_PREFIX,
-  type Endpoint,
-  type EndpointId,
-  type EndpointRef,
-  endpointSchema,
-} from './endpoint';
+import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId, type EndpointRef } from './endpoint';
 import type { EndpointPatch, NewEndpoint } from './endpoint-input';
 import { endpointNotFound } from './endpoint-not-found';
 import { newestSecret } from './endpoint-secrets';
 import { requireVersion } from './endpoint-version';
 import { type EndpointFilter, listMatching } from './list-matching';
-import { mergePatch } from './merge-patch';
-import { MAX_METADATA } from './metadata';
+import { mergeEndpoint } from './merge-endpoint';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { HealthStore } from './redis-health-store';
 import type { RequireKnownFilters } from './require-known-filters';
@@ -96,7 +86,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       await requireKnownFilters(input.events);
       const now = clock();
       const { secret = newSecret(), status, ...rest } = input;
-      const endpoint = mergeInto(
+      const endpoint = mergeEndpoint(
         {
           id,
           accountId,
@@ -201,27 +191,9 @@ function found(endpoint: Endpoint | undefined): Endpoint {
 }
 
 function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endpoint {
-  return mergeInto({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch, now);
+  return mergeEndpoint({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch, now);
 }
 
 function hasSameGate(one: Endpoint, other: Endpoint): boolean {
   return one.ordering === other.ordering && one.rateLimit === other.rateLimit;
-}
-
-function mergeInto(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {
-  const { tls, ...merged } = requireBounds(endpointSchema.parse(mergePatch(base, patch)));
-  if (tls === undefined || Object.keys(tls).length === 0) return merged;
-  // Only what is changed: a certificate that expires later must not stand in the way of other changes.
-  if (patch.tls) checkTls(tls, now);
-  return { ...merged, tls };
-}
-
-// What a patch adds to can only be counted once it is merged.
-function requireBounds(endpoint: Endpoint): Endpoint {
-  const bounds = { metadata: MAX_METADATA, headers: MAX_HEADERS };
-  const faults = Object.entries(bounds)
-    .filter(([member, most]) => Object.keys(endpoint[member as keyof typeof bounds] ?? {}).length > most)
-    .map(([member, most]) => ({ pointer: `/${member}`, detail: `must have at most ${most} members` }));
-  if (faults.length === 0) return endpoint;
-  throw new AppError('invalid_request', 'The request is not valid: see "errors".', { faults });
 }

@@ -3,6 +3,7 @@ import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { readNewestFirst } from '../redis/redis-newest-first';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type Sealer, secretUnreadable } from '../secrets/seal';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from './endpoint';
@@ -140,13 +141,12 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
 
     /** Newest first; `before` is the last id of the page before. */
     async list(accountId: AccountId, limit: number, before?: EndpointId): Promise<EndpointPage> {
-      const from = before === undefined ? '+' : `(${before}`;
-      const ids = await redis.zrevrangebylex(keys.endpointIds(accountId), from, '-', 'LIMIT', 0, limit + 1);
-      const pageIds = ids.slice(0, limit);
-      const raws = pageIds.length === 0 ? [] : await redis.hmget(keys.endpoints(accountId), ...pageIds);
+      const page = await readNewestFirst(redis, keys.endpointIds(accountId), limit, before);
+      const ids = page.members;
+      const raws = ids.length === 0 ? [] : await redis.hmget(keys.endpoints(accountId), ...ids);
       return {
         endpoints: raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, decode(raw))])),
-        nextCursor: ids.length > limit ? (pageIds.at(-1) as EndpointId) : undefined,
+        nextCursor: page.nextCursor as EndpointId | undefined,
       };
     },
 

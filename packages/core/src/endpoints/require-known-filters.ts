@@ -1,4 +1,4 @@
-import { AppError } from '../errors/app-error';
+import { invalidRequest } from '../errors/invalid-request';
 import { eventTypeNames } from '../events/catalogue/index';
 import { listNames } from '../events/list-names';
 import type { EventTypeStore } from '../events/redis-event-type-store';
@@ -18,8 +18,7 @@ export function createRequireKnownFilters(eventTypeStore: Pick<EventTypeStore, '
         ? []
         : [{ pointer: `/events/${index}`, detail: describeUnknown(filter, names) }],
     );
-    if (faults.length === 0) return;
-    throw new AppError('invalid_request', 'The request is not valid: see "errors".', { faults });
+    if (faults.length > 0) throw invalidRequest(faults);
   };
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../errors/app-error';
+import { invalidRequest } from '../errors/invalid-request';
 import { formatTime } from '../runtime/clock';
 import { updateTime } from './change-status';
 import type { Endpoint } from './endpoint';
@@ -53,9 +54,9 @@ export function rotateSecret(
 }
 
 function signsAlready(): AppError {
-  return new AppError('invalid_request', 'The request is not valid: see "errors".', {
-    faults: [{ pointer: '/secret', detail: 'signs for this webhook already; bring another one' }],
-  });
+  return invalidRequest([
+    { pointer: '/secret', detail: 'signs for this webhook already; bring another one' },
+  ]);
 }
 
 function tooMany(older: readonly EndpointSecret[]): AppError {

@@ -1,11 +1,13 @@
+import type { DeliveryParts } from '../deliveries/delivery-id';
 import type { DeliveryStore } from '../deliveries/redis-delivery-store';
 import { AppError } from '../errors/app-error';
+import { invalidRequest } from '../errors/invalid-request';
 import type { AcceptEvents } from '../events/accept-events';
 import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
 import { type AccountId, EVENT_ID_PREFIX, type EventId } from '../events/event';
 import type { EventTypes, EventTypeView } from '../events/event-types';
 import type { NewId } from '../runtime/ids';
-import type { Endpoint, EndpointId, EndpointRef } from './endpoint';
+import type { Endpoint, EndpointRef } from './endpoint';
 import { EVERY_EVENT, matchesType } from './event-filter';
 import type { ManageEndpoints } from './manage-endpoints';
 
@@ -33,9 +35,7 @@ export interface TestEndpointInput {
  * @throws AppError `not_found`; `invalid_request` for a type that nobody can publish.
  */
 export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }: TestEndpointDeps) {
-  return async function testEndpoint(
-    input: TestEndpointInput,
-  ): Promise<{ readonly eventId: EventId; readonly endpointId: EndpointId }> {
+  return async function testEndpoint(input: TestEndpointInput): Promise<DeliveryParts> {
     const endpoint = await endpoints.read(input.accountId, input.ref);
     const eventType = await chooseType(endpoint, input.type);
     const eventId = input.newId(EVENT_ID_PREFIX) as EventId;
@@ -65,16 +65,13 @@ export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, accep
       return await eventTypes.read(name);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-      throw new AppError('invalid_request', 'The request is not valid: see "errors".', {
-        faults: [{ pointer: '/type', detail: 'is not a known event type' }],
-        cause: error,
-      });
+      throw invalidRequest([{ pointer: '/type', detail: 'is not a known event type' }], error);
     }
   }
 
   async function publish(
     { name: type, example: data }: EventTypeView,
-    { eventId, endpointId }: { readonly eventId: EventId; readonly endpointId: EndpointId },
+    { eventId, endpointId }: DeliveryParts,
     { accountId, requestId, receivedAt, newId }: TestEndpointInput,
   ): Promise<void> {
     const dataText = JSON.stringify(data);

@@ -1,5 +1,5 @@
 import { type Account, DEFAULT_ACCOUNT } from '../accounts/account';
-import { accountNotFound } from '../accounts/manage-accounts';
+import { accountNotFound } from '../accounts/account-not-found';
 import type { AccountStore } from '../accounts/redis-account-store';
 import type { RemoveEndpoints } from '../endpoints/redis-remove-endpoints';
 import { AppError } from '../errors/app-error';

@@ -2,6 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import { decodeParked } from '../gates/parked';
+import { keysOfGate } from '../gates/redis-remove-gate';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { storageUnavailable, withStorageErrors } from '../redis/redis-errors';
@@ -146,9 +147,8 @@ export function createRedisRemainsStore(redis: RedisClient) {
 
     /** What is left of an endpoint once its lists are empty. */
     async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
-      const { deliveries, replays, parked, claims, permits, turn, breaker, health } = keys;
-      const parts = [deliveries, replays, parked, claims, permits, turn, breaker, health];
-      await redis.unlink(...parts.map((keyOf) => keyOf(endpointId)));
+      const lists = [keys.deliveries, keys.replays, keys.health].map((keyOf) => keyOf(endpointId));
+      await redis.unlink(...lists, ...keysOfGate(endpointId));
       await redis.zrem(keys.endpointIds(accountId), endpointId);
     },
 

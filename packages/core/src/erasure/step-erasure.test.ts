@@ -20,6 +20,7 @@ import { buildEvent } from '../testing/build-event';
 import { buildReplayOrder } from '../testing/build-replay';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { createEraseAccount } from './erase-account';
@@ -45,8 +46,8 @@ afterAll(() => redis.close());
 async function saveAccount(accountId: AccountId, { endpoints: count = 3, events: eventCount = 5 } = {}) {
   const { client } = redis;
   const clock = () => NOW;
-  const eventStore = createRedisEventStore(client, DAY);
-  const deliveryStore = createRedisDeliveryStore(client, { ageMs: DAY, count: 1_000 });
+  const eventStore = createRedisEventStore(client, testRetention);
+  const deliveryStore = createRedisDeliveryStore(client, testRetention);
   await createRedisAccountStore(client).create({ id: accountId, createdAt: NOW });
   const { record } = buildApiKey({ accountId });
   const apiKeyStore = createRedisApiKeyStore(client);

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Fault } from './app-error';
+import { jsonPointer } from './json-pointer';
 
 // Nobody reads more. An answer, and what is remembered of it for a day, would be ten times as long as a body that is made
 // of nothing but faults.
@@ -12,16 +13,12 @@ export function faultsOf(error: z.ZodError, base = ''): Fault[] {
 }
 
 function faultsOfIssue(issue: z.core.$ZodIssue, base: string): Fault[] {
-  const pointer = base + pointerOf(issue.path);
+  const pointer = base + jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.slice(0, MAX_FAULTS).map((key) => ({
-      pointer: pointer + pointerOf([key]),
+      pointer: pointer + jsonPointer([key]),
       detail: 'is not a known member',
     }));
   }
   return [{ pointer, detail: issue.message }];
-}
-
-function pointerOf(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -5,6 +5,7 @@ import { createNewId } from '../runtime/ids';
 import { buildValidateEvent } from '../testing/build-validate-event';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { type Acceptance, createAcceptEvents, type PublishedEvent } from './accept-events';
 import { keywordQuickWin } from './catalogue/keyword-quick-win';
@@ -30,7 +31,7 @@ function build(add: () => Promise<void> = async () => {}) {
     await add();
     added.push(...events);
   };
-  const eventStore = createRedisEventStore(redis.client, RETENTION_MS);
+  const eventStore = createRedisEventStore(redis.client, testRetention);
   const acceptEvents = createAcceptEvents({
     eventQueue: { addAll, add: (event) => addAll([event]) },
     eventStore,

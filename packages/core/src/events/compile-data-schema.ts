@@ -1,6 +1,7 @@
 import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { AppError, type Fault } from '../errors/app-error';
+import { jsonPointer } from '../errors/json-pointer';
 import { linearRegExp } from './linear-reg-exp';
 import { uniqueItems } from './unique-items';
 
@@ -63,5 +64,5 @@ const WORDS: Readonly<Record<string, string>> = {
 // ajv points to the object around a member that is missing, or that should not be there.
 function memberOf(params: Readonly<Record<string, unknown>>): string {
   const member = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
-  return typeof member === 'string' ? `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}` : '';
+  return typeof member === 'string' ? jsonPointer([member]) : '';
 }

@@ -11,8 +11,8 @@ export const eventTypeNameSchema = z
     'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid',
   );
 
-/** Deeper ones would exhaust the stack of what walks them; data may not be deeper either. */
-const MAX_DEPTH = 100;
+/** Deeper data, schemas and examples are of no use to anybody, and exhaust the stack of what walks them. */
+export const MAX_DEPTH = 100;
 
 const shallowSchema = z
   .unknown()

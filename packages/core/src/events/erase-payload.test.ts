@@ -10,6 +10,7 @@ import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createErasePayload } from './erase-payload';
 import type { AcceptedEvent } from './event';
@@ -17,7 +18,6 @@ import { createRedisEventClaimStore } from './redis-event-claim-store';
 import { CACHED_FOR_MS, createRedisEventStore } from './redis-event-store';
 
 const NOW = 1_700_000_060_000;
-const KEPT = { ageMs: 60_000, count: 100 };
 
 const { willClose, closeAll } = createClosables();
 let redis: TestRedis;
@@ -36,9 +36,9 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const event = buildEvent(change);
   const { accountId, id } = event;
   const endpointId = uniqueEndpointId();
-  const openEventStore = () => createRedisEventStore(redis.client, KEPT.ageMs, KEPT.count, () => now);
+  const openEventStore = () => createRedisEventStore(redis.client, testRetention, () => now);
   const eventStore = openEventStore();
-  const deliveryStore = createRedisDeliveryStore(redis.client, KEPT);
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
   const erase = createErasePayload({
@@ -125,7 +125,7 @@ it('is found from memory for a moment only', async () => {
 it('takes the digest of the payload away, and nobody else gets the id', async () => {
   const { event, eventStore, erase } = arrange();
   const { accountId, id } = event;
-  const claims = createRedisEventClaimStore(redis.client, KEPT.ageMs);
+  const claims = createRedisEventClaimStore(redis.client, testRetention.ageMs);
   await claims.claim(accountId, id, 'digest', NOW);
   await eventStore.save(event);
   await erase();

@@ -1,6 +1,7 @@
 import { keys } from '../redis/keys';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
 import { createRedisEventClaimStore, type EventClaimStore } from './redis-event-claim-store';
 import { createRedisEventStore } from './redis-event-store';
@@ -45,7 +46,7 @@ describe('createRedisEventClaimStore', () => {
 
   it('tells of an event that came in by the queue', async () => {
     const event = buildEvent();
-    await createRedisEventStore(redis.client, RETENTION_MS).save(event);
+    await createRedisEventStore(redis.client, testRetention).save(event);
     expect(await claims.claim(event.accountId, event.id, 'digest', 1_000)).toEqual({ state: 'stored' });
   });
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-const openStore = () => createRedisEventStore(redis.client, RETENTION_MS);
+const openStore = () => createRedisEventStore(redis.client, { ageMs: RETENTION_MS, count: 100 });
 
 describe('createRedisEventStore', () => {
   it.each([

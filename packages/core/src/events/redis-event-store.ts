@@ -5,8 +5,9 @@ import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { readNewestFirst } from '../redis/redis-newest-first';
 import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
+import { steadyClock } from '../runtime/clock';
 import type { AcceptedEvent, AccountId, EventId, StoredEvent } from './event';
-import { addToIndex, type EventMark, type MarkPage, readIndex } from './redis-event-index';
+import { addToIndex, type EventMark, type MarkPage, type Retention, readIndex } from './redis-event-index';
 
 export interface ReceiverPage {
   readonly members: readonly EndpointId[];
@@ -35,9 +36,6 @@ const CACHED_EVENTS = 64;
  */
 export const CACHED_FOR_MS = 250;
 
-/** Events that an account's list keeps, unless it is said otherwise. */
-const LISTED_EVENTS = 100_000;
-
 // KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to keep that.
 // What is erased once stays as it is. The claim has a digest of the payload; the event that is there holds its id.
 const ERASE = `
@@ -55,16 +53,8 @@ const ERASE = `
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
  * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, an ! and the time if its payload was
  * erased, a line feed, the body as it is. Beside it, which endpoints it went to; and for each account a list of its events.
- *
- * @param now in milliseconds, from a clock that only runs forward.
  */
-export function createRedisEventStore(
-  redis: RedisClient,
-  retentionMs: number,
-  count = LISTED_EVENTS,
-  now: () => number = () => performance.now(),
-) {
-  const retention = { ageMs: retentionMs, count };
+export function createRedisEventStore(redis: RedisClient, retention: Retention, now = steadyClock) {
   const cache = new LRUCache<string, { readonly event: AcceptedEvent; readonly readAt: number }>({
     max: CACHED_EVENTS,
   });
@@ -76,7 +66,7 @@ export function createRedisEventStore(
       const mark = { eventId: event.id, createdAt: event.acceptedAt };
       const readAt = now();
       const [saved] = await Promise.all([
-        redis.set(key, encode(event), 'PX', retentionMs, 'NX'),
+        redis.set(key, encode(event), 'PX', retention.ageMs, 'NX'),
         addToIndex(redis, keys.events(event.accountId), mark, retention),
       ]);
       // Another event that came under this id before stays the one that is sent.
@@ -110,7 +100,7 @@ export function createRedisEventStore(
     ): Promise<boolean> {
       const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
       const head = queued === undefined ? '' : encodeHead(queued);
-      const args = [erasedAt, head, retentionMs].map(String);
+      const args = [erasedAt, head, retention.ageMs].map(String);
       return (await redis.eval(ERASE, eventKeys.length, ...eventKeys, ...args)) === 1;
     },
 
@@ -140,7 +130,7 @@ export function createRedisEventStore(
       const key = keys.receivers(accountId, id);
       // By their ids alone: so they are small, and a page can go on where the one before ended.
       const members = endpointIds.flatMap((endpointId) => ['0', endpointId]);
-      await Promise.all([redis.zadd(key, ...members), redis.pexpire(key, retentionMs)]);
+      await Promise.all([redis.zadd(key, ...members), redis.pexpire(key, retention.ageMs)]);
     },
 
     /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */

@@ -29,17 +29,17 @@ export function createRedisEventTypeStore(redis: RedisClient) {
   return withStorageErrors({
     /** Always read from Redis, so that a change is in force for whatever starts after it; compiled once per change. */
     async find(name: string): Promise<CompiledEventType | undefined> {
-      const raw = await redis.hget(keys.eventTypes(), name);
+      const raw = await redis.hget(keys.eventTypes, name);
       return raw === null ? undefined : cache.get(name, raw);
     },
 
     async names(): Promise<readonly string[]> {
-      return await redis.hkeys(keys.eventTypes());
+      return await redis.hkeys(keys.eventTypes);
     },
 
     /** By name. */
     async list(): Promise<readonly CustomEventType[]> {
-      const raws = await redis.hvals(keys.eventTypes());
+      const raws = await redis.hvals(keys.eventTypes);
       return raws.map(parse).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
 
@@ -48,7 +48,7 @@ export function createRedisEventTypeStore(redis: RedisClient) {
       const record = await redis.eval(
         REPLACE,
         1,
-        keys.eventTypes(),
+        keys.eventTypes,
         eventType.name,
         JSON.stringify(eventType),
         String(MAX_TYPES),

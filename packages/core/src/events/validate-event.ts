@@ -5,7 +5,7 @@ import { inWords } from '../errors/zod-words';
 import { depthOf } from '../runtime/json-text';
 import { isOperational, publishableTypeNames, publishableTypes } from './catalogue/index';
 import type { CheckData } from './compile-data-schema';
-import { eventTypeNameSchema } from './custom-event-type';
+import { eventTypeNameSchema, MAX_DEPTH } from './custom-event-type';
 import { listNames } from './list-names';
 import type { EventTypeStore } from './redis-event-type-store';
 
@@ -23,9 +23,6 @@ export interface ValidateEventDeps {
   readonly maxBytes: number;
 }
 
-/** Deeper data is of no use to anybody, and exhausts the stack of what walks it. */
-const MAX_DEPTH = 100;
-
 const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data }) => [name, checkBy(data)]));
 
 /**
@@ -38,11 +35,11 @@ const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data })
 export function createValidateEvent({ eventTypeStore, maxBytes }: ValidateEventDeps) {
   return async function validateEvent(event: UncheckedEvent): Promise<string> {
     const check = builtIn.get(event.type) ?? (await findCustom(event.type));
-    if (!check) throw invalid([await wrongType(event.type)]);
-    if (event.dataText === '') throw invalid([{ pointer: '/data', detail: 'is required' }]);
+    if (!check) throw invalidEvent([await wrongType(event.type)]);
+    if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
     if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
     const faults = check(event.data);
-    if (faults.length > 0) throw invalid(faults);
+    if (faults.length > 0) throw invalidEvent(faults);
     return serialise(event, maxBytes);
   };
 
@@ -67,7 +64,7 @@ export type ValidateEvent = ReturnType<typeof createValidateEvent>;
 
 /** @param cause what went wrong when the depth was noticed too late. */
 export function tooDeep(cause?: unknown): AppError {
-  return invalid([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
+  return invalidEvent([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
 }
 
 function checkBy(schema: z.ZodType): CheckData {
@@ -84,6 +81,7 @@ function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string
   throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are taken.`);
 }
 
-function invalid(faults: readonly Fault[], cause?: unknown): AppError {
+/** An event that is none, by whichever door it came. */
+export function invalidEvent(faults: readonly Fault[], cause?: unknown): AppError {
   return new AppError('invalid_request', 'The event is not valid: see "errors".', { faults, cause });
 }

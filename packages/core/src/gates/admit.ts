@@ -26,7 +26,7 @@ export type Admission = Admitted | Move | Wait;
 export type Admitted = Extract<LaneEntry, { kind: 'admitted' }> & { readonly ticket: Ticket };
 type Move = Extract<LaneEntry, { kind: 'move' }>;
 
-interface Wait {
+export interface Wait {
   readonly kind: 'wait';
   readonly reason: WaitReason;
   /** When to look again, in milliseconds since the Unix epoch. None: the gate knows, once it is parked. */

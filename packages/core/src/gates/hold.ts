@@ -3,7 +3,7 @@ import type { AccountId, EventId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import { isUnreadableSecret } from '../secrets/seal';
 import type { Emit } from '../signals/signals';
-import type { Admission } from './admit';
+import type { Wait } from './admit';
 import type { OpenGate } from './open-gate';
 import type { JobSide } from './parked';
 import type { ParkedStore } from './redis-parked-store';
@@ -44,7 +44,7 @@ export const SAFETY_WAKE_MS = 10_000;
 export function createHold({ parkedStore, wakeQueue, waitingHere, openGate, clock, emit }: HoldDeps) {
   return async function hold(
     { accountId, endpointId, eventId, acceptedAt, side }: HoldInput,
-    { reason, wakeAt }: Omit<Extract<Admission, { kind: 'wait' }>, 'kind'>,
+    { reason, wakeAt }: Omit<Wait, 'kind'>,
   ): Promise<void> {
     const old = await parkedStore.park(endpointId, { eventId, side }, acceptedAt);
     if (old.length > 0) await parkedStore.dropExpired(accountId, endpointId, old);

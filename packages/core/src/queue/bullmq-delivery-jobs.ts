@@ -1,9 +1,8 @@
 import { type Queue, QueueKeys } from 'bullmq';
 import type { DeliveryParts } from '../deliveries/delivery-id';
 import type { DeliveryJobs } from '../erasure/step-erasure';
-import { jobSides } from '../gates/parked';
 import { openQueue } from './bullmq-open-queue';
-import { deliveryJobId } from './delivery-job';
+import { deliveryJobIds } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from './queue-names';
 
@@ -35,10 +34,10 @@ export class BullmqDeliveryJobs implements DeliveryJobs {
 
   // Most have none at all, which one command tells.
   async #removeOne(delivery: DeliveryParts): Promise<boolean> {
-    const jobs = jobSides.flatMap((side) => {
-      const jobId = deliveryJobId(delivery, side);
-      return ([DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE] as const).map((lane) => ({ lane, jobId }));
-    });
+    const jobs = deliveryJobIds(delivery).flatMap((jobId) => [
+      { lane: DELIVERIES_QUEUE, jobId } as const,
+      { lane: SLOW_DELIVERIES_QUEUE, jobId } as const,
+    ]);
     const found = await this.connection.redis.exists(
       ...jobs.map(({ lane, jobId }) => this.#key(lane, jobId)),
     );

@@ -3,8 +3,8 @@ import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
 import { DEAD_LETTERS_QUEUE, workedQueues } from './queue-names';
 
-export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
-export type JobState = (typeof jobStates)[number];
+const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
+type JobState = (typeof jobStates)[number];
 
 export interface QueueDepth {
   readonly queue: string;

@@ -2,11 +2,10 @@ import { QueueKeys } from 'bullmq';
 import type { DelayedJobs } from '../deliveries/bring-forward';
 import type { DeliveryParts } from '../deliveries/delivery-id';
 import type { QueuedDelivery, ResendQueue } from '../deliveries/resend';
-import { jobSides } from '../gates/parked';
 import { storageUnavailable } from '../redis/redis-errors';
 import { newDeliveryJob } from './bullmq-delivery-queue';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
-import { deliveryJobId } from './delivery-job';
+import { deliveryJobIds } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from './queue-names';
 
@@ -38,7 +37,8 @@ export class BullmqResendQueue implements ResendQueue, DelayedJobs {
     ] as const;
     await Promise.all(
       lanes.map(async ([name, queue]) => {
-        for (const jobId of await this.#failedOf(name, jobIdsOf(delivery))) await queue.retryFailed(jobId);
+        for (const jobId of await this.#failedOf(name, deliveryJobIds(delivery)))
+          await queue.retryFailed(jobId);
       }),
     );
   }
@@ -50,7 +50,7 @@ export class BullmqResendQueue implements ResendQueue, DelayedJobs {
   async promote(delivery: DeliveryParts): Promise<void> {
     const queues = [this.#queue, this.#slowQueue];
     await Promise.all(
-      jobIdsOf(delivery).flatMap((jobId) => queues.map(async (queue) => await queue.promote(jobId))),
+      deliveryJobIds(delivery).flatMap((jobId) => queues.map(async (queue) => await queue.promote(jobId))),
     );
   }
 
@@ -60,7 +60,9 @@ export class BullmqResendQueue implements ResendQueue, DelayedJobs {
 
   #jobKeys(delivery: DeliveryParts): string[] {
     const queues = [DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE];
-    return jobIdsOf(delivery).flatMap((jobId) => queues.map((queue) => this.#queueKeys.toKey(queue, jobId)));
+    return deliveryJobIds(delivery).flatMap((jobId) =>
+      queues.map((queue) => this.#queueKeys.toKey(queue, jobId)),
+    );
   }
 
   async #failedOf(queue: string, jobIds: readonly string[]): Promise<readonly string[]> {
@@ -79,8 +81,4 @@ export class BullmqResendQueue implements ResendQueue, DelayedJobs {
       throw storageUnavailable(error);
     }
   }
-}
-
-function jobIdsOf(delivery: DeliveryParts): string[] {
-  return jobSides.map((side) => deliveryJobId(delivery, side));
 }

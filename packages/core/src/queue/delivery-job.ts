@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DeliveryParts, deliveryIdOf, parseDeliveryId } from '../deliveries/delivery-id';
 import { accountIdSchema } from '../events/event';
-import type { JobSide } from '../gates/parked';
+import { type JobSide, jobSides } from '../gates/parked';
 
 /** A delivery's job: its id is the delivery's id, so the account is nearly all it carries. Never payload, never secret. */
 export const deliveryJobSchema = z.object({
@@ -19,6 +19,11 @@ const SECOND_SIDE_MARK = '~';
  */
 export function deliveryJobId(parts: DeliveryParts, side: JobSide): string {
   return deliveryIdOf(parts) + (side === 'second' ? SECOND_SIDE_MARK : '');
+}
+
+/** Both. */
+export function deliveryJobIds(parts: DeliveryParts): string[] {
+  return jobSides.map((side) => deliveryJobId(parts, side));
 }
 
 /** `undefined` for a text that is no such id. */

@@ -53,7 +53,7 @@ export const keys = {
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
   endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
-  eventTypes: () => '{event-types}',
+  eventTypes: '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
   receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,
   events: (account: AccountId) => `events:{${account}}`,

@@ -20,7 +20,7 @@ export function idOfMember(member: string): string {
   return member.slice(TIME_CHARACTERS);
 }
 
-/** A page of a sorted set of timed members. `before` is the `nextCursor` of the page before. */
+/** A page of a sorted set of timed members, or of our own ids. `before` is the `nextCursor` of the page before. */
 export async function readNewestFirst(
   redis: RedisClient,
   key: string,

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { settledWithin } from '../runtime/settled-within';
 import type { RedisClient } from './redis-connect';
 
 const PATIENCE_MS = 1_000;
@@ -6,14 +6,11 @@ const PATIENCE_MS = 1_000;
 /** Whether Redis answers within a second. Never rejects, and never waits longer. */
 export function createRedisProbe(redis: RedisClient): () => Promise<boolean> {
   return async () => {
-    const patience = new AbortController();
-    const answered = redis.ping().then(
-      () => true,
-      () => false,
-    );
-    const ranOut = wait(PATIENCE_MS, false, { signal: patience.signal }).catch(() => false);
-    const reachable = await Promise.race([answered, ranOut]);
-    patience.abort();
-    return reachable;
+    let hasAnswered = false;
+    const asked = redis.ping().then(() => {
+      hasAnswered = true;
+    });
+    await settledWithin(PATIENCE_MS, asked);
+    return hasAnswered;
   };
 }

@@ -1,3 +1,5 @@
+import { hostOf } from '../runtime/host-of';
+
 interface Node {
   readonly host: string;
   readonly port: number;
@@ -84,9 +86,10 @@ function parseNodes(hosts: string, defaultPort: number): Node[] {
 }
 
 function parseNode(text: string, defaultPort: number): Node {
-  const { hostname, port } = new URL(`tcp://${text}`);
-  if (hostname === '' || hostname.includes(',')) refuse();
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? defaultPort : Number(port) };
+  const url = new URL(`tcp://${text}`);
+  const host = hostOf(url);
+  if (host === '' || host.includes(',')) refuse();
+  return { host, port: url.port === '' ? defaultPort : Number(url.port) };
 }
 
 function parseDb(digits = ''): number {

@@ -21,7 +21,6 @@ export const replayEndStatuses = ['done', 'cancelled', 'failed'] as const;
 export type ReplayEndStatus = (typeof replayEndStatuses)[number];
 
 export const replayStatuses = ['counting', 'running', ...replayEndStatuses] as const;
-export type ReplayStatus = (typeof replayStatuses)[number];
 
 /** Deliveries a second. */
 export const DEFAULT_RATE = 50;
@@ -42,7 +41,7 @@ export const replayOrderSchema = z.object({
 export type ReplayOrder = Readonly<z.infer<typeof replayOrderSchema>>;
 
 /** The last event that was looked at, in the present phase. */
-export const replayCursorSchema = z.object({ id: z.string(), at: z.number() });
+const replayCursorSchema = z.object({ id: z.string(), at: z.number() });
 
 /** How far it is. */
 export const replayProgressSchema = z.object({

@@ -9,6 +9,7 @@ import { buildEvent } from '../testing/build-event';
 import { buildReplayOrder } from '../testing/build-replay';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { createChooseEvents } from './choose-events';
 import { createManageReplays } from './manage-replays';
@@ -27,8 +28,8 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
   const clock = () => 0;
   const signals = recordSignals();
   const emit = signals.listen;
-  const eventStore = createRedisEventStore(redis.client, 60_000);
-  const deliveryStore = createRedisDeliveryStore(redis.client, { ageMs: 60_000, count: 1_000 });
+  const eventStore = createRedisEventStore(redis.client, testRetention);
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
   const replayStore = createRedisReplayStore(redis.client, 60_000);
   const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock });

@@ -5,10 +5,18 @@ export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
 
+/** For spans of time within one process: it counts from an arbitrary moment, and never jumps. */
+export const steadyClock: Clock = () => performance.now();
+
 /** What `formatTime` gives. */
 export const timeSchema = z.string().meta({ format: 'date-time', example: '2030-01-31T12:00:00.000Z' });
 
 /** RFC 3339, UTC, with milliseconds: the form of every time in the API. */
 export function formatTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
+}
+
+/** The same of a time that there need not be. */
+export function formatTimeOrNull(epochMs: number | undefined): string | null {
+  return epochMs === undefined ? null : formatTime(epochMs);
 }

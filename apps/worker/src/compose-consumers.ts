@@ -1,0 +1,225 @@
+import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
+import { createTakesEvents } from '@webhooks/core/accounts/takes-events';
+import { createRedisArchiveStream } from '@webhooks/core/archive/redis-archive-stream';
+import { createDeliver } from '@webhooks/core/deliveries/deliver';
+import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
+import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
+import { createResend } from '@webhooks/core/deliveries/resend';
+import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
+import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
+import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
+import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
+import { createStepErasure } from '@webhooks/core/erasure/step-erasure';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { createValidateEvent } from '@webhooks/core/events/validate-event';
+import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
+import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
+import { BullmqAccountJobs } from '@webhooks/core/queue/bullmq-account-jobs';
+import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
+import { BullmqDeliveryJobs } from '@webhooks/core/queue/bullmq-delivery-jobs';
+import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
+import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
+import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
+import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
+import type { ConnectOptions, RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createChooseEvents } from '@webhooks/core/replays/choose-events';
+import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
+import { createStepReplay } from '@webhooks/core/replays/step-replay';
+import type { Clock } from '@webhooks/core/runtime/clock';
+import { steadyClock } from '@webhooks/core/runtime/clock';
+import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
+import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
+import type { Emit } from '@webhooks/core/signals/signals';
+import type { Registry } from 'prom-client';
+import { composeArchive } from './compose-archive';
+import { composeGate } from './compose-gate';
+import { composeTransport } from './compose-transport';
+import type { WorkerConfig } from './config';
+import { createDeliverConsumer } from './consumers/bullmq-deliver';
+import { createErasureConsumer } from './consumers/bullmq-erasure';
+import { createFanOutConsumer } from './consumers/bullmq-fan-out';
+import { createLookAtGateConsumer } from './consumers/bullmq-look-at-gate';
+import { createReplayConsumer } from './consumers/bullmq-replay';
+
+export interface ConsumersContext {
+  readonly config: WorkerConfig;
+  readonly storeRedis: RedisClient;
+  readonly queues: QueueConnection;
+  /** How connections to Redis are made, for the one that waits for attempts to archive. */
+  readonly connection: Omit<ConnectOptions, 'name'>;
+  readonly registry: Registry;
+  readonly workerId: string;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const USER_AGENT = 'webhook-delivery-service/0.1.0';
+
+// A fan-out mostly waits for Redis; more of them at once would only make each one slower.
+const FAN_OUT_CONCURRENCY = 32;
+const OPEN_GATE_CONCURRENCY = 16;
+const REPLAY_CONCURRENCY = 8;
+const ERASURE_CONCURRENCY = 2;
+
+/** Builds what takes jobs, over connections that stand, and what works for it on the side. Nothing is started. */
+export function composeConsumers({
+  config,
+  storeRedis,
+  queues,
+  connection,
+  registry,
+  workerId,
+  clock,
+  emit,
+}: ConsumersContext) {
+  const endpointStore = createRedisEndpointStore(
+    storeRedis,
+    provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+  );
+  const accountStore = createRedisAccountStore(storeRedis);
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  const eventStore = createRedisEventStore(storeRedis, retention);
+  const deliveryStore = createRedisDeliveryStore(storeRedis, retention);
+  const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
+  const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
+  const breakerStore = createRedisBreakerStore(storeRedis);
+  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
+  const deliveryQueue = new BullmqDeliveryQueue(queues);
+  const eventQueue = new BullmqEventQueue(queues);
+  const resendQueue = new BullmqResendQueue(queues);
+  const wakeQueue = new BullmqWakeQueue(queues, clock);
+  const eventHorizon = new BullmqEventHorizon(queues);
+  const deadLetters = new BullmqDeadLetters(queues, clock);
+  const deliveryJobs = new BullmqDeliveryJobs(queues);
+  const accountJobs = new BullmqAccountJobs(queues);
+  const archive = composeArchive(config, { connection, workerId, clock, emit });
+  const archiveStream = archive && createRedisArchiveStream(storeRedis);
+  if (archiveStream) registerPromArchiveBacklog(registry, archiveStream);
+
+  const transport = composeTransport(config, emit);
+  const gate = composeGate(config, {
+    storeRedis,
+    endpointStore,
+    healthStore,
+    breakerStore,
+    parkedStore,
+    eventHorizon,
+    deliveryQueue,
+    wakeQueue,
+    clock,
+    emit,
+  });
+
+  const subscriptions = createSubscriptions(endpointStore);
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
+
+  const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
+  const fanOut = createFanOutConsumer({
+    ...consumer,
+    concurrency: FAN_OUT_CONCURRENCY,
+    readEventJob: createReadEventJob({
+      validateEvent: createValidateEvent({
+        eventTypeStore: createRedisEventTypeStore(storeRedis),
+        maxBytes: config.MAX_EVENT_BYTES,
+      }),
+      resolveEndpoints: createResolveEndpoints(endpointStore),
+      clock,
+    }),
+    deadLetters,
+    eventHorizon,
+    takesEvents: createTakesEvents(accountStore, steadyClock),
+    fanOutEvent: createFanOutEvent({
+      eventStore,
+      subscriptions,
+      deliveryStore,
+      deliveryQueue,
+      hold: gate.hold,
+      isStuck: gate.isStuck,
+      clock,
+      emit,
+    }),
+  });
+  const deliver = createDeliver({
+    eventStore,
+    endpointStore,
+    deliveryStore,
+    archiveStream,
+    ...gate,
+    raise: operationalEvents.raise,
+    healthRecorder,
+    transport: transport.send,
+    workerId,
+    retrySchedule: config.RETRY_SCHEDULE,
+    requestStyle: {
+      userAgent: USER_AGENT,
+      signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+    },
+    clock,
+    random: Math.random,
+    emit,
+  });
+  const lane = { ...consumer, deliver, stopDeadlineMs: config.SHUTDOWN_TIMEOUT };
+  const fastLane = createDeliverConsumer({
+    ...lane,
+    lane: 'fast',
+    concurrency: config.WORKER_CONCURRENCY,
+  });
+  const slowLane = createDeliverConsumer({
+    ...lane,
+    lane: 'slow',
+    concurrency: config.SLOW_LANE_CONCURRENCY ?? config.WORKER_CONCURRENCY,
+  });
+  const gates = createLookAtGateConsumer({
+    ...consumer,
+    concurrency: OPEN_GATE_CONCURRENCY,
+    lookAtGate: gate.lookAtGate,
+  });
+  const replays = createReplayConsumer({
+    ...consumer,
+    concurrency: REPLAY_CONCURRENCY,
+    stepReplay: createStepReplay({
+      replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
+      endpointStore,
+      chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
+      ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+      clock,
+      emit,
+    }),
+  });
+  const erasures = createErasureConsumer({
+    ...consumer,
+    concurrency: ERASURE_CONCURRENCY,
+    stepErasure: createStepErasure({
+      accountStore,
+      removeEndpoints: createRedisRemoveEndpoints(storeRedis),
+      remainsStore: createRedisRemainsStore(storeRedis),
+      deliveryJobs,
+      accountJobs,
+      retentionMs: config.RETENTION,
+      clock,
+      emit,
+    }),
+  });
+
+  return {
+    consumers: [fanOut, fastLane, slowLane, gates, replays, erasures, ...(archive ? [archive.archiver] : [])],
+    archiveParts: archive?.parts ?? [],
+    operationalEvents,
+    healthRecorder,
+    transport,
+    openQueues: [deliveryQueue, resendQueue, eventQueue, wakeQueue, deadLetters, deliveryJobs, accountJobs],
+  };
+}
+
+// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the disabling.
+function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
+  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
+}

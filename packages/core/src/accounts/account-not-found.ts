@@ -1,0 +1,5 @@
+import { AppError } from '../errors/app-error';
+
+export function accountNotFound(): AppError {
+  return new AppError('not_found', 'There is no account with this id.');
+}
