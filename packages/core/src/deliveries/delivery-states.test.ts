@@ -88,11 +88,12 @@ const shownStatus = ({ end, isHeld }: Model): ShownStatus => end ?? (isHeld ? 'h
 async function check(model: Model, real: Real): Promise<void> {
   const { shown, counts } = await real.readEverywhere();
   const status = shownStatus(model);
-  const expected = { status, attemptCount: model.attempts, nextAttemptAt: model.nextAttemptAt };
-  const summary = ({ attemptCount, nextAttemptAt, ...delivery }: Delivery) => ({
+  const nextAttemptAt = status === 'held' ? undefined : model.nextAttemptAt;
+  const expected = { status, attemptCount: model.attempts, nextAttemptAt };
+  const summary = (delivery: Delivery) => ({
     status: delivery.status,
-    attemptCount,
-    nextAttemptAt,
+    attemptCount: delivery.attemptCount,
+    nextAttemptAt: delivery.nextAttemptAt,
   });
   expect(shown.map(summary)).toEqual([expected, expected, expected]);
   expect(counts).toMatchObject({ total: 1, [status]: 1 });
