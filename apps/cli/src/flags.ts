@@ -1,5 +1,6 @@
 import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
 import { deadLetterQueues } from '@webhooks/core/dead-letters/dead-letter';
+import { inWords } from '@webhooks/core/errors/zod-words';
 import { accountIdSchema } from '@webhooks/core/events/event';
 import { Option } from 'commander';
 import { z } from 'zod';
@@ -19,7 +20,7 @@ export const queueSchema = z
 
 /** @throws UsageError with one line for each wrong flag. */
 export function parseFlags<Flags>(schema: z.ZodType<Flags>, given: unknown): Flags {
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(given, inWords);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0])}: ${message}`);
   throw new UsageError(faults.join('\n'));

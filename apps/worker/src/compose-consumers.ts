@@ -131,6 +131,7 @@ export function composeConsumers({
         maxBytes: config.MAX_EVENT_BYTES,
       }),
       resolveEndpoints: createResolveEndpoints(endpointStore),
+      clock,
     }),
     deadLetters,
     eventHorizon,

@@ -5,7 +5,11 @@ import {
   portSchema,
   retryScheduleSchema,
 } from '@webhooks/core/config/common-settings';
-import { durationOrNeverSchema, durationSchema } from '@webhooks/core/config/duration';
+import {
+  durationOrNeverSchema,
+  durationSchema,
+  positiveDurationSchema,
+} from '@webhooks/core/config/duration';
 import { egressSettings } from '@webhooks/core/config/egress-settings';
 import { type Environment, readConfig } from '@webhooks/core/config/environment';
 import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
@@ -45,9 +49,9 @@ const settings = z.object({
     24 * HOUR,
   ]),
   /** From the first DNS query to the last byte of the answer. */
-  DELIVERY_TIMEOUT: durationSchema.default(15_000),
+  DELIVERY_TIMEOUT: positiveDurationSchema.default(15_000),
   /** For DNS, TCP and TLS together, within that. */
-  DELIVERY_CONNECT_TIMEOUT: durationSchema.default(5_000),
+  DELIVERY_CONNECT_TIMEOUT: positiveDurationSchema.default(5_000),
   /** How much of an answer's body is read, in bytes. */
   RESPONSE_BYTES_READ: byteCountSchema.default(16 * 1024),
   /** How much of it is kept. */
@@ -59,7 +63,7 @@ const settings = z.object({
   /** How far apart its failures have to be for that. */
   DISABLE_FAILURE_SPAN: durationSchema.default(12 * HOUR),
   /** For how long a worker owns a job before it has to say that it is still at it. */
-  JOB_LOCK_DURATION: durationSchema.default(30_000),
+  JOB_LOCK_DURATION: positiveDurationSchema.default(30_000),
   MAX_EVENT_BYTES: maxEventBytesSchema,
   /** The PostgreSQL database that every attempt is archived in; without one none is. */
   ARCHIVE_DATABASE_URL: databaseUrlSchema.optional(),

@@ -1,5 +1,7 @@
+import { systemClock } from '@webhooks/core/runtime/clock';
 import { runProcess } from '@webhooks/core/runtime/run-process';
 import { createWinstonSignalLog } from '@webhooks/core/signals/winston-signal-log';
+import { withoutRepeats } from '@webhooks/core/signals/without-repeats';
 import { composeWorker } from './compose';
 import { readWorkerConfig } from './config';
 
@@ -10,7 +12,7 @@ void runProcess(async () => {
     format: config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json'),
     service: 'worker',
   });
-  const { emit, workerId, port, parts } = await composeWorker(config, [log]);
+  const { emit, workerId, port, parts } = await composeWorker(config, [withoutRepeats(log, systemClock)]);
   return {
     emit,
     parts,

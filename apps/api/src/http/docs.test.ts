@@ -37,6 +37,12 @@ describe("the API's description", () => {
     expect(script.headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'");
   });
 
+  it('is also found with a slash at the end, below the prefix of a proxy too', async () => {
+    const api = willClose(await startTestApi());
+    const { status, headers } = await request(api.url).get('/docs/');
+    expect({ status, location: headers.location }).toEqual({ status: 302, location: '../docs' });
+  });
+
   it('is not there when it is switched off', async () => {
     const api = willClose(await startTestApi({ DOCS_ENABLED: 'false' }));
     for (const path of PATHS) expect((await request(api.url).get(path)).status).toBe(404);

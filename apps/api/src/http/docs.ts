@@ -31,8 +31,10 @@ export function mountDocs(app: Express, description: unknown): void {
   app.get('/openapi.json', (_request, response) => {
     response.type('json').send(json);
   });
-  app.get('/docs', pageSecurity, (_request, response) => {
-    response.type('html').send(PAGE);
+  app.get('/docs', pageSecurity, (request, response) => {
+    // Seen from `/docs/` the page's addresses would lead elsewhere.
+    if (request.path.endsWith('/')) response.redirect('../docs');
+    else response.type('html').send(PAGE);
   });
   app.get('/docs/redoc.js', (_request, response) => {
     // Found only now: the API works without the page.

@@ -88,7 +88,7 @@ function refuseMethod(methods: readonly string[]): RequestHandler {
     response.set('allow', methods.join(', '));
     throw new AppError(
       'method_not_allowed',
-      `${request.method} is not possible here; ${methods.join(', ')} is.`,
+      `${request.method} is not possible here. What is: ${methods.join(', ')}.`,
     );
   };
 }

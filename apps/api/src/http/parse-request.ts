@@ -1,6 +1,7 @@
 import { AppError } from '@webhooks/core/errors/app-error';
 import { invalidRequest } from '@webhooks/core/errors/invalid-request';
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
+import { inWords } from '@webhooks/core/errors/zod-words';
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { nothing, type RequestShape } from './route';
@@ -31,7 +32,7 @@ function parseParams(params: unknown, schema: z.ZodType): unknown {
 }
 
 function parse(value: unknown, schema: z.ZodType, base: string): unknown {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, inWords);
   if (parsed.success) return parsed.data;
   throw invalidRequest(faultsOf(parsed.error, base));
 }

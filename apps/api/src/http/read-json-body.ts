@@ -7,8 +7,9 @@ const CHARSET = /;\s*charset="?([^";\s]*)/i;
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /** body-parser's names for what can be wrong with a body, and ours. */
-const ERROR_BY_TYPE: Readonly<Record<string, () => AppError>> = {
-  'entity.too.large': () => new AppError('payload_too_large', 'The body is larger than the limit.'),
+const ERROR_BY_TYPE: Readonly<Record<string, (maxBytes: number) => AppError>> = {
+  'entity.too.large': (maxBytes) =>
+    new AppError('payload_too_large', `The body is too large: at most ${maxBytes} bytes are taken here.`),
   'encoding.unsupported': () =>
     new AppError('unsupported_media_type', 'The Content-Encoding is not supported.'),
   'request.aborted': () => new AppError('malformed_json', 'The body ended before its announced length.'),
@@ -25,7 +26,7 @@ export function readJsonBody(maxBytes: number): RequestHandler[] {
     requireJsonType,
     (request, response, next) =>
       readBytes(request, response, (error?: unknown) => {
-        next(error === undefined ? undefined : translate(error));
+        next(error === undefined ? undefined : translate(error, maxBytes));
       }),
     parseBody,
   ];
@@ -80,10 +81,10 @@ function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-function translate(error: unknown): unknown {
+function translate(error: unknown, maxBytes: number): unknown {
   const { type = '', status } = error as { readonly type?: string; readonly status?: number };
   const make = ERROR_BY_TYPE[type];
-  if (make) return make();
+  if (make) return make(maxBytes);
   // What zlib says of a broken compression has a status, but no type.
   return status === 400
     ? new AppError('malformed_json', 'The body can not be read.', { cause: error })

@@ -112,6 +112,15 @@ describe('POST /v1/events', () => {
     expect(await queuedEvents()).toHaveLength(2);
   });
 
+  it('says what is wrong with data in words for who sent them', async () => {
+    const { body } = await publish({ type, data: { keyword: '', position: 1.5 } });
+    expect(body.errors).toEqual([
+      { pointer: '/data/keyword', detail: 'must have at least 1 character' },
+      { pointer: '/data/position', detail: 'must be a whole number' },
+      { pointer: '/data/volume', detail: 'is required' },
+    ]);
+  });
+
   it.each<[string, object, string[]]>([
     ['no type', { data }, ['/type']],
     ['a type that is no text', { type: 1, data }, ['/type']],

@@ -1,5 +1,6 @@
 import { AppError, type Fault, faultSchema } from '@webhooks/core/errors/app-error';
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
+import { inWords } from '@webhooks/core/errors/zod-words';
 import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/events/accept-events';
 import { invalidEvent } from '@webhooks/core/events/validate-event';
 import { textOfMember, textsOfItems } from '@webhooks/core/runtime/json-text';
@@ -54,7 +55,7 @@ export function publishBatch(acceptEvents: AcceptEvents) {
 }
 
 function readItem(item: unknown, text: string): PublishedEvent | AppError {
-  const parsed = publishedEventSchema.safeParse(item);
+  const parsed = publishedEventSchema.safeParse(item, inWords);
   return parsed.success ? toPublishedEvent(parsed.data, text) : invalidEvent(faultsOf(parsed.error));
 }
 

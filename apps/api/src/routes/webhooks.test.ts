@@ -163,6 +163,20 @@ describe('POST /v1/webhooks', () => {
     expect((await call('get', '/v1/webhooks')).body.data).toEqual([]);
   });
 
+  it('says what is wrong in words for who sent it', async () => {
+    const { body } = await call('post', '/v1/webhooks', {
+      url: 1,
+      rate_limit: 0,
+      headers: { 'webhook-id': 'x' },
+    });
+    expect(body.errors).toEqual([
+      { pointer: '/url', detail: 'must be a string' },
+      { pointer: '/events', detail: 'is required' },
+      { pointer: '/rate_limit', detail: 'must be at least 1' },
+      { pointer: '/headers/webhook-id', detail: 'is a header that deliveries set themselves' },
+    ]);
+  });
+
   it('does not repeat a secret that it refuses', async () => {
     const { text } = await call('post', '/v1/webhooks', { ...minimal, secret: 'whsec_mine' });
     expect(text).not.toContain('mine');

@@ -30,8 +30,8 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
   return createConsumer(EVENTS_QUEUE, processEvent, options);
 
   async function processEvent(job: Job, token: string | undefined): Promise<void> {
-    const { id = '', name, timestamp, data } = job;
-    const eventJob = { id, name, timestamp, data };
+    const { id = '', name, timestamp, opts, data } = job;
+    const eventJob = { id, name, timestamp, delay: opts.delay, data };
     const work = async () => {
       if (await isDropped(eventJob)) return;
       const read = await readOrFault(eventJob);

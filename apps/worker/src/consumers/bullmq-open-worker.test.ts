@@ -30,6 +30,26 @@ it('keeps a job that failed for good, also when it says itself that it is not to
   expect((await queue.getFailed()).map(({ failedReason }) => failedReason)).toEqual(['No luck.']);
 });
 
+it.each([false, { age: 3_600 }, 1_000])(
+  'keeps nothing of a job that is done, whatever it says itself: removeOnComplete %p',
+  async (removeOnComplete) => {
+    let isTaken = () => {};
+    const taken = new Promise<void>((resolve) => {
+      isTaken = resolve;
+    });
+    const { client, queue, start } = await startWorker(async ({ id }) => {
+      if (id === 'two') isTaken();
+    });
+    await queue.add('d', {}, { jobId: 'one', removeOnComplete });
+    await queue.add('d', {}, { jobId: 'two' });
+    start();
+    // It is taken with the end of the one before it.
+    await taken;
+    expect(await client.exists('bull:deliveries:one')).toBe(0);
+    expect(await queue.getCompletedCount()).toBe(0);
+  },
+);
+
 it('says of a job that is run again that it did not fail for good', async () => {
   const { queue, signals, start } = await startWorker(async () => {
     throw new Error('An unforeseen reply.');
@@ -53,13 +73,20 @@ it('runs a job again when it asks for that, though nothing of it is stored with 
 
 it('fails a job whose data is not JSON at once, as it is, and goes on with the next one', async () => {
   const processed: unknown[] = [];
-  const { client, queue, signals, start } = await startWorker(async ({ id }) => void processed.push(id));
+  let isProcessed = () => {};
+  const good = new Promise<void>((resolve) => {
+    isProcessed = resolve;
+  });
+  const { client, queue, signals, start } = await startWorker(async ({ id }) => {
+    processed.push(id);
+    isProcessed();
+  });
   await queue.add('d', {}, { jobId: 'broken' });
   await client.hset('bull:deliveries:broken', 'data', '{"broken');
-  await queue.add('d', {}, { jobId: 'good', removeOnComplete: false });
+  await queue.add('d', {}, { jobId: 'good' });
   start();
   expect(await signals.first('job.failed')).toMatchObject({ jobId: 'broken', isForGood: true });
-  while ((await queue.getCompletedCount()) === 0);
+  await good;
   expect(processed).toEqual(['good']);
   const kept = await client.hmget('bull:deliveries:broken', 'data', 'failedReason');
   expect(kept).toEqual(['{"broken', expect.stringMatching(/^Its data is not JSON: /)]);

@@ -56,13 +56,18 @@ export function openWorker<Data>(
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
 const OUR_BACKOFF = { type: 'custom' };
 
-/** Gives jobs what need not be stored with each, and sees to it that one that fails for good is kept, whatever it is like. */
+/**
+ * Gives jobs what need not be stored with each, and sees to it that one that fails for good is kept, and one that is done
+ * is not, whatever it is like.
+ */
 class KeepingWorker<Data> extends Worker<Data> {
   protected override createJob(json: JobJson, jobId: string): Job<Data> {
     const job = this.#read(json, jobId);
     job.opts.backoff ??= OUR_BACKOFF;
-    // Producers set this for queues of their own; here it would take away what nobody has seen.
+    // Producers set these for queues of their own. Here the one would take away what nobody has seen; the other would leave
+    // what was done, with its payload, where no retention and no erasure looks for it.
     if (job.opts.removeOnFail !== undefined) delete job.opts.removeOnFail;
+    if (job.opts.removeOnComplete !== undefined) delete job.opts.removeOnComplete;
     return job;
   }
 

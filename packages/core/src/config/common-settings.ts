@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRedisUrl } from '../redis/redis-url';
-import { durationListSchema, durationSchema } from './duration';
+import { durationListSchema, durationSchema, positiveDurationSchema } from './duration';
 
 /** The settings that every process has; each process adds its own. */
 export const commonSettings = {
@@ -15,7 +15,7 @@ export const commonSettings = {
   LOG_LEVEL: z.enum(['error', 'warn', 'info', 'debug']).default('info'),
   LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
   /** How long events and what happened to their deliveries are kept. */
-  RETENTION: durationSchema.default(14 * 86_400_000),
+  RETENTION: positiveDurationSchema.default(14 * 86_400_000),
   /** How many deliveries an endpoint's list keeps, and how many events an account's. */
   RETENTION_COUNT: z.coerce.number().int().min(1).default(100_000),
   /** How long a process may take to finish what it has begun when it is told to stop. */

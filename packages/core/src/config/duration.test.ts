@@ -1,4 +1,10 @@
-import { durationListSchema, durationSchema, formatDuration, parseDuration } from './duration';
+import {
+  durationListSchema,
+  durationSchema,
+  formatDuration,
+  parseDuration,
+  positiveDurationSchema,
+} from './duration';
 
 describe('parseDuration', () => {
   it.each([
@@ -26,6 +32,15 @@ describe('durationSchema', () => {
     expect(durationSchema.parse('15s')).toBe(15_000);
     expect(durationSchema.safeParse('soon').error?.issues).toMatchObject([
       { message: '"soon" is not a duration such as 250ms, 15s, 5m, 2h or 3d' },
+    ]);
+  });
+});
+
+describe('positiveDurationSchema', () => {
+  it('refuses what would come to nothing', () => {
+    expect(positiveDurationSchema.parse('1ms')).toBe(1);
+    expect(positiveDurationSchema.safeParse('0s').error?.issues).toMatchObject([
+      { message: 'must be more than 0s' },
     ]);
   });
 });

@@ -20,7 +20,10 @@ export function formatDuration(ms: number): string {
 /** A text that holds a duration; the value inside is in milliseconds. */
 export const durationSchema = z.string().transform((text, context) => toMilliseconds(text, context));
 
-/** The same, or `never`. */
+/** The same, but not `0s`: for what would come to nothing. */
+export const positiveDurationSchema = durationSchema.refine((ms) => ms > 0, 'must be more than 0s');
+
+/** A duration, or `never`. */
 export const durationOrNeverSchema = z
   .string()
   .transform((text, context) =>

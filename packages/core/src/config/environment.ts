@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { inWords } from '../errors/zod-words';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -16,7 +17,10 @@ export class ConfigError extends Error {
  */
 export function readConfig<T extends z.ZodObject>(schema: T, environment: Environment): z.infer<T> {
   const lookups = Object.keys(schema.shape).map((name) => lookUp(name, environment));
-  const parsed = schema.safeParse(Object.fromEntries(lookups.map(({ name, value }) => [name, value])));
+  const parsed = schema.safeParse(
+    Object.fromEntries(lookups.map(({ name, value }) => [name, value])),
+    inWords,
+  );
   const faults = [
     ...lookups.flatMap(({ name, fault }) => (fault === undefined ? [] : [`${name}: ${fault}`])),
     ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),

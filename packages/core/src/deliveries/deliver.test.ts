@@ -86,6 +86,8 @@ interface Arrangement {
   /** How often what follows from an attempt is refused. */
   readonly refusals?: number;
   readonly refusal?: Error;
+  /** How often what follows from parking is refused. */
+  readonly holdRefusals?: number;
   /** Where attempts go on their way to the archive, if there is one. */
   readonly archiveStream?: Pick<ArchiveStream, 'add'>;
   /** Happens while a request is under way. */
@@ -101,6 +103,7 @@ async function arrange({
   type = 'keyword.quick_win',
   refusals = 0,
   refusal = new Error('OOM'),
+  holdRefusals = 0,
   archiveStream,
   whileSending,
   ...given
@@ -130,8 +133,14 @@ async function arrange({
   const clock = () => now;
   const gate = buildGate({ redis: redis.client, clock, signals });
   let settled = 0;
+  let held = 0;
   const deliver = createDeliver({
     ...gate,
+    async hold(delivery, why) {
+      await gate.hold(delivery, why);
+      held += 1;
+      if (held <= holdRefusals) throw refusal;
+    },
     async settle(outcome) {
       settled += 1;
       if (settled <= refusals) throw refusal;
@@ -595,6 +604,13 @@ describe('a delivery that has to wait', () => {
     ]);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
     expect(signals.named('delivery.attempted')).toEqual([]);
+  });
+
+  it('does not run again for a refusal after it was parked: its other job may run by then', async () => {
+    const { deliver, input, signals } = await arrange({ endpoint: disabledEndpoint(), holdRefusals: 1 });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readParked(redis.client, input.endpointId)).toHaveLength(1);
+    expect(signals.named('delivery.follow_up_failed')).toMatchObject([{ deliveryId: deliveryIdOf(input) }]);
   });
 
   it('is parked while the breaker is open, and sent as a probe when its time has come', async () => {

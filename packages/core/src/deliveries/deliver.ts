@@ -6,11 +6,13 @@ import { otherSide } from '../gates/parked';
 import type { Settled } from '../gates/settle';
 import { eventsOfAttempt } from '../operational-events/events-of-attempt';
 import type { RaiseEvents } from '../operational-events/operational-events';
+import { persist } from '../runtime/persist';
 import { createAnnounceAttempt } from './announce-attempt';
 import { type AnnounceEndDeps, createAnnounceEnd } from './announce-end';
 import { type ArchiveLaterDeps, createArchiveLater } from './archive-later';
 import type { Attempt } from './attempt';
 import { type Decision, decideNext } from './decide-next';
+import { deliveryIdOf } from './delivery-id';
 import type { DeliveryRun } from './delivery-run';
 import { createFollowUp, type FollowUpDeps, type FollowUpInput } from './follow-up';
 import { createLoadDelivery, type LoadDeliveryDeps, type ReadyDelivery } from './load-delivery';
@@ -49,6 +51,8 @@ const DONE: DeliverResult = { kind: 'done' };
 
 // Soon enough for a proxy that was restarted, and seldom enough for one that stays away.
 const UNSENT_DELAY_MS = 5_000;
+// Parking is tried so often while Redis refuses it.
+const HOLD_AGAIN_MS = 1_000;
 
 /**
  * One attempt of one delivery: load → admit → send → decide → record → follow up → announce → tell.
@@ -70,10 +74,10 @@ export function createDeliver(deps: DeliverDeps) {
     if (ready.kind === 'over') return DONE;
     if (ready.kind === 'not_due') return retryAt(ready.dueAt, 'not_due');
 
-    const { event, endpoint, breaker } = ready;
+    const { endpoint, breaker } = ready;
     const admission = await deps.admit({ ...run, endpoint, breaker });
     if (admission.kind === 'wait') {
-      await deps.hold({ ...run, acceptedAt: event.acceptedAt, side: otherSide(run.side) }, admission);
+      await hold(ready, admission, signal);
       return DONE;
     }
     if (admission.kind === 'move') {
@@ -96,6 +100,19 @@ export function createDeliver(deps: DeliverDeps) {
     ]);
     return nextAttemptAt === undefined ? DONE : retryAt(nextAttemptAt, attempt.outcome);
   };
+
+  // Once it is parked its other job may come any moment: were this one run again for an error, there would be two of them,
+  // and each attempt would be made twice from then on.
+  async function hold(
+    { run, event: { acceptedAt } }: ReadyDelivery,
+    admission: Parameters<Hold>[1],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const deliveryId = deliveryIdOf(run);
+    const onFailure = (error: unknown) => deps.emit({ name: 'delivery.follow_up_failed', deliveryId, error });
+    const parked = { ...run, acceptedAt, side: otherSide(run.side) };
+    await persist(() => deps.hold(parked, admission), { everyMs: HOLD_AGAIN_MS, signal, onFailure });
+  }
 
   async function conclude(input: FollowUpInput, signal: AbortSignal): Promise<void> {
     const { ready, sent, decision } = input;

@@ -61,7 +61,12 @@ async function arrange() {
   const { read, listOfEndpoint, listOfEvent, countOfEvent } = createReadDeliveries(stores);
   return {
     append: (fact: DeliveryFact) => stores.deliveryStore.append(parts, fact),
-    hold: () => stores.parkedStore.park(endpoint.id, { eventId: event.id, side: 'second' }, event.acceptedAt),
+    hold: async () =>
+      void (await stores.parkedStore.park(
+        endpoint.id,
+        { eventId: event.id, side: 'second' },
+        event.acceptedAt,
+      )),
     async release() {
       const claim = await stores.parkedStore.claimOne(endpoint.id, { eventId: event.id, side: 'second' });
       await stores.parkedStore.forget(endpoint.id, claim);

@@ -6,6 +6,7 @@ import { PROXY_FAULT_CODE } from '../egress/proxy-errors';
 import { hostOf } from '../runtime/host-of';
 import type { AttemptTimings } from './attempt';
 import { classifyNetworkError } from './classify-network-error';
+import { describeNetworkError } from './describe-network-error';
 import { keptHeaders } from './kept-headers';
 import { limitPreamble } from './limit-preamble';
 import { type ConnectionPhase, NewConnection } from './new-connection';
@@ -37,6 +38,14 @@ const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string
   securing: ['tls_error', 'TLS handshake'],
   ready: ['response_timeout', 'full answer'],
 };
+
+// It can quote what the receiver has sent: all the names in its certificate, of which there may be thousands.
+const MAX_ERROR_LENGTH = 500;
+
+// What comes along with a body, which its receiver may blow up by what it says with each byte of it. Those that send it in
+// tiny pieces, each with its length and in a record of TLS, stay far below.
+const MAX_AROUND_BODY_BYTES = 128 * 1024;
+const MAX_PADDING = 32;
 
 /** How a connection ends that its receiver has closed. */
 const HUNG_UP = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
@@ -111,7 +120,12 @@ export class Exchange {
     const { readBytes, keptBytes } = this.input.limits;
     if (this.#bytesRead < keptBytes) this.#kept.push(chunk.subarray(0, keptBytes - this.#bytesRead));
     this.#bytesRead += chunk.length;
-    if (this.#bytesRead > readBytes) this.#finish();
+    if (this.#bytesRead > readBytes || this.#isPadded()) this.#finish();
+  }
+
+  #isPadded(): boolean {
+    const raw = (this.#socket?.bytesRead ?? 0) - this.#bytesBefore;
+    return raw > MAX_AROUND_BODY_BYTES + MAX_PADDING * this.input.limits.readBytes;
   }
 
   // Once there is a status, it decides, even if the body broke off.
@@ -119,7 +133,7 @@ export class Exchange {
     if (this.#response) return this.#finish();
     if (this.#wasStale(error)) return this.#sendAgain();
     if (error.code === PROXY_FAULT_CODE) return this.#end({ kind: 'unsent', error: error.message });
-    this.#fail(classifyNetworkError(error), error.message);
+    this.#fail(classifyNetworkError(error), describeNetworkError(error));
   }
 
   // The receiver closed a connection that was kept alive just as we used it: that is nobody's fault.
@@ -189,7 +203,12 @@ export class Exchange {
   }
 
   #fail(reason: TransportFailure, error: string): void {
-    this.#end({ kind: 'failed', reason, error, timings: this.#timings() });
+    this.#end({
+      kind: 'failed',
+      reason,
+      error: error.slice(0, MAX_ERROR_LENGTH),
+      timings: this.#timings(),
+    });
   }
 
   #end(result: SendResult): void {

@@ -76,6 +76,29 @@ describeTls("an endpoint's own TLS", () => {
     expect(shown).toEqual([]);
   });
 
+  // It would take all of the process up to a second, with numbers as large as the receiver likes.
+  it.each<[string, ServerOptions]>([
+    ['TLS 1.2', { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' }],
+    ['TLS 1.3', { minVersion: 'TLSv1.3', ecdhCurve: 'ffdhe8192' }],
+  ])('agrees on no keys over finite fields, in %s', async (_what, options) => {
+    const certificate = authority.issue({ subject: 'IP:127.0.0.1', keyType: 'rsa' });
+    const { url, shown } = await startReceiver({ ...certificate, ...options });
+    expect(await openSender()(url, trusting())).toMatchObject({ kind: 'failed', reason: 'tls_error' });
+    expect(shown).toEqual([]);
+  });
+
+  it('keeps little of what is wrong with a certificate of ever so many names', async () => {
+    const subject = Array.from({ length: 500 }, (_, i) => `IP:2001:db8::${i}`).join();
+    const { url } = await startReceiver(authority.issue({ subject }));
+    const result = await openSender()(url, trusting());
+    expect(result).toMatchObject({
+      kind: 'failed',
+      reason: 'tls_error',
+      error: expect.stringMatching(/cert's list/),
+    });
+    expect('error' in result && result.error.length).toBeLessThanOrEqual(500);
+  });
+
   it('shows its certificate to a receiver that asks for one', async () => {
     const { url, shown } = await startReceiver({ requestCert: true, ca: authority.cert });
     expect(await openSender()(url, trusting(issueClient()))).toMatchObject({ status: 204 });

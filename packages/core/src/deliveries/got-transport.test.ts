@@ -200,6 +200,20 @@ describe('a body without end', () => {
     expect(await sentBytes).toBeLessThan(32 * 1024 * 1024);
   });
 
+  it('is cut off as well when there is much around little of it', async () => {
+    let sentBytes: Promise<number> | undefined;
+    const server = await startTcpServer((socket) => {
+      sentBytes = closeOf(socket).then(() => socket.bytesWritten);
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+        Readable.from(endlessChunksOfOneByte()).pipe(socket);
+      });
+    });
+    willClose(server);
+    expect(await send(server.port)).toMatchObject({ kind: 'answered', status: 200 });
+    expect(await sentBytes).toBeLessThan(32 * 1024 * 1024);
+  });
+
   it('is not blown up by decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024));
     const { port } = await startReceiver((_request, response) =>
@@ -210,6 +224,10 @@ describe('a body without end', () => {
     expect(result).not.toMatchObject({ body: expect.stringMatching(/^\0/) });
   });
 });
+
+function* endlessChunksOfOneByte() {
+  for (;;) yield `1;${'x'.repeat(10_000)}\r\nx\r\n`;
+}
 
 function* endlessChunks() {
   for (;;) yield 'x'.repeat(64 * 1024);
@@ -252,6 +270,7 @@ describe('a receiver that can not be talked with', () => {
     expect(await openTransport().send(request, new AbortController().signal)).toMatchObject({
       kind: 'failed',
       reason: 'tls_error',
+      error: 'TLS failed: wrong version number.',
     });
   });
 

@@ -1,7 +1,7 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { createRedisParkedStore } from '../gates/redis-parked-store';
-import { buildAcceptedAttempt } from '../testing/build-attempt';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -86,11 +86,17 @@ describe('read', () => {
       const parts = { endpointId, eventId: event.id };
       await eventStore.save(event);
       await deliveryStore.enlist(event.id, [endpointId], event.acceptedAt + 1);
-      expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({ status: 'pending' });
+      const failed = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: 1 } as const;
+      await deliveryStore.append(parts, failed);
+      expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({
+        status: 'pending',
+        nextAttemptAt: 1,
+      });
       await parkedStore.park(endpointId, { eventId: event.id, side }, event.acceptedAt);
-      expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({ status: 'held' });
+      const held = { status: 'held', nextAttemptAt: undefined };
+      expect(await read(accountId, deliveryIdOf(parts))).toMatchObject(held);
       const { deliveries } = await listOfEndpoint(accountId, endpointId, {}, 10);
-      expect(deliveries.map(({ status }) => status)).toEqual(['held', 'delivered']);
+      expect(deliveries).toMatchObject([held, { status: 'delivered' }]);
     },
   );
 

@@ -180,8 +180,10 @@ interface Standing extends Omit<ListedDelivery, 'status'> {
 }
 
 function deliveryOf(endpointId: EndpointId, standing: Standing, type: string): Delivery {
-  const { eventId, status, attemptCount, nextAttemptAt, createdAt } = standing;
+  const { eventId, status, attemptCount, createdAt } = standing;
   const id = deliveryIdOf({ eventId, endpointId });
+  // One that is held was due before it came to its gate.
+  const nextAttemptAt = status === 'held' ? undefined : standing.nextAttemptAt;
   return { id, eventId, endpointId, type, status, attemptCount, nextAttemptAt, createdAt };
 }
 

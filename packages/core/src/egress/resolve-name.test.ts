@@ -30,6 +30,13 @@ describe('a public name', () => {
     expect(server.questions.toSorted()).toEqual(['A hooks.example.com', 'AAAA hooks.example.com']);
   });
 
+  it('has no more than 16 addresses of each family, however many its server gives', async () => {
+    const addresses = Array.from({ length: 28 }, (_, i) => `192.0.2.${i}`);
+    const { resolveName } = await arrange({ A: { addresses, ttlSeconds: 60 }, AAAA: at('2001:db8::1') });
+    const found = await resolveName('hooks.example.com');
+    expect(found.map(({ address }) => address)).toEqual(['2001:db8::1', ...addresses.slice(0, 16)]);
+  });
+
   it('is asked for anew each time: what may be kept is decided elsewhere', async () => {
     const { server, resolveName } = await arrange({
       A: { addresses: ['192.0.2.1'], ttlSeconds: 3_600 },

@@ -30,6 +30,9 @@ const QUERY_TIMEOUT_MS = 2_000;
 // RFC 8305's resolution delay: when there are addresses of one family, the other one's gets this long. Some name
 // servers drop queries for AAAA, and each first delivery would wait seconds for them.
 const OTHER_FAMILY_DELAY_MS = 50;
+// Of each family. An answer has room for thousands, which somebody's name server could make of each of ever so many names:
+// all are kept in memory and judged for each connection. What is left out is none that anybody connects to.
+const MAX_ADDRESSES = 16;
 // The system tells no lifetime for what stands in its hosts file.
 const SYSTEM_TTL_SECONDS = 5;
 
@@ -89,7 +92,7 @@ function newResolver({ servers, queryTimeoutMs = QUERY_TIMEOUT_MS }: ResolveName
 }
 
 function recordsOf<T>(result: PromiseSettledResult<T[]>): readonly T[] {
-  return result.status === 'fulfilled' ? result.value : [];
+  return result.status === 'fulfilled' ? result.value.slice(0, MAX_ADDRESSES) : [];
 }
 
 /** Having no record of one kind (ENODATA) is usual, so the other failure tells more. */

@@ -111,6 +111,7 @@ describe('TLS material', () => {
     ['client_key', 'an encrypted key', encrypted],
     ['client_key', 'a public key', createPublicKey(clientKey).export({ type: 'spki', format: 'pem' })],
     ['client_key', '16 KiB and more', clientKey.padEnd(16_385)],
+    ['client_key', 'an RSA key of more than 4096 bits', rsaKeyOf(4_112)],
     ['client_key', 'nothing', ''],
     ['passphrase', 'anything', 'p'],
   ])('refuses as %s: %s', (member, _what, value) => {
@@ -139,3 +140,12 @@ describe('endpointPatchSchema', () => {
     expect(pointersOf(schema, patch)).toEqual(pointers);
   });
 });
+
+/** None that anything could be signed with, which would take long to make. */
+function rsaKeyOf(bits: number): string {
+  const oddNumber = (bytes: number) => Buffer.alloc(bytes, 0xff).toString('base64url');
+  const half = oddNumber(bits / 16);
+  const whole = oddNumber(bits / 8);
+  const key = { kty: 'RSA', e: 'AQAB', n: whole, d: whole, p: half, q: half, dp: half, dq: half, qi: half };
+  return createPrivateKey({ format: 'jwk', key }).export({ type: 'pkcs8', format: 'pem' }).toString();
+}

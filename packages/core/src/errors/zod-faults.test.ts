@@ -25,6 +25,13 @@ describe('faultsOf', () => {
     ]);
   });
 
+  it.each([
+    ['unknown members', { list: [], ...Object.fromEntries(Array.from({ length: 300 }, (_, i) => [i, 1])) }],
+    ['wrong items', { list: Array.from({ length: 300 }, () => ({})) }],
+  ])('names a hundred of ever so many %s', (_what, input) => {
+    expect(faults(input)).toHaveLength(100);
+  });
+
   it('points to the whole with an empty pointer', () => {
     expect(faults(null)).toMatchObject([{ pointer: '' }]);
   });

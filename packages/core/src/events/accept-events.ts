@@ -164,5 +164,8 @@ function digestOf({ body, endpointIds = [] }: AcceptedEvent): string {
 }
 
 function idConflict(id: EventId): AppError {
-  return new AppError('event_id_conflict', `The id "${id}" belongs to an event with other content.`);
+  return new AppError(
+    'event_id_conflict',
+    `The id "${id}" belongs to an event with other content, or to one whose payload was erased.`,
+  );
 }

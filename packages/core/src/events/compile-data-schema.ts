@@ -2,6 +2,8 @@ import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { AppError, type Fault } from '../errors/app-error';
 import { jsonPointer } from '../errors/json-pointer';
+import { linearRegExp } from './linear-reg-exp';
+import { uniqueItems } from './unique-items';
 
 /** What is wrong with an event's `data`; nothing, if nothing is. */
 export type CheckData = (data: unknown) => readonly Fault[];
@@ -13,11 +15,24 @@ export type CheckData = (data: unknown) => readonly Fault[];
  */
 export function compileDataSchema(schema: AnySchema): CheckData {
   // A new one each time: ajv keeps every schema by its `$id`, and would refuse the next version.
-  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
+  const ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    code: { regExp: linearRegExp },
+  });
   addFormats.default(ajv);
+  ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems);
   const validate = compile(ajv, schema);
-  // The first fault ends a check, so that no payload can make it take long.
-  return (data) => (validate(data) ? [] : (validate.errors ?? []).map(toFault));
+  // The first fault ends a check.
+  return (data) => {
+    try {
+      return validate(data) ? [] : (validate.errors ?? []).map(toFault);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return [{ pointer: '/data', detail: 'can not be checked: its schema refers to itself without end' }];
+    }
+  };
 }
 
 function compile(ajv: Ajv2020, schema: AnySchema) {
@@ -30,9 +45,21 @@ function compile(ajv: Ajv2020, schema: AnySchema) {
   }
 }
 
-function toFault({ instancePath, message = 'is not as its schema asks', params }: ErrorObject): Fault {
-  return { pointer: `/data${instancePath}${memberOf(params)}`, detail: message };
+function toFault({
+  instancePath,
+  keyword,
+  message = 'is not as its schema asks',
+  params,
+}: ErrorObject): Fault {
+  return { pointer: `/data${instancePath}${memberOf(params)}`, detail: WORDS[keyword] ?? message };
 }
+
+// Where ajv's own words are about the object around the member that we point to.
+const WORDS: Readonly<Record<string, string>> = {
+  required: 'is required',
+  additionalProperties: 'is not a known member',
+  unevaluatedProperties: 'is not a known member',
+};
 
 // ajv points to the object around a member that is missing, or that should not be there.
 function memberOf(params: Readonly<Record<string, unknown>>): string {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { AppError, type Fault } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
+import { inWords } from '../errors/zod-words';
 import { depthOf } from '../runtime/json-text';
 import { isOperational, publishableTypeNames, publishableTypes } from './catalogue/index';
 import type { CheckData } from './compile-data-schema';
@@ -68,7 +69,7 @@ export function tooDeep(cause?: unknown): AppError {
 
 function checkBy(schema: z.ZodType): CheckData {
   return (data) => {
-    const parsed = schema.safeParse(data);
+    const parsed = schema.safeParse(data, inWords);
     return parsed.success ? [] : faultsOf(parsed.error, '/data');
   };
 }

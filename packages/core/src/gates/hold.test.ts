@@ -115,3 +115,12 @@ it('is announced, with its reason', async () => {
     { name: 'delivery.held', endpointId, eventId, reason: 'breaker_open' },
   ]);
 });
+
+it('keeps what comes here later than events are kept, and makes room for it where an event is gone', async () => {
+  const { hold, input } = arrange({ acceptedAt: NOW - 30 * 86_400_000 });
+  const { accountId, endpointId, eventId } = input;
+  await redis.client.set(keys.event(accountId, eventId), 'is kept');
+  await hold({ ...input, eventId: uniqueEventId() }, busy);
+  await hold(input, busy);
+  expect(await readParked(redis.client, endpointId)).toEqual([{ eventId, side: 'first' }]);
+});

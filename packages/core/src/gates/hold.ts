@@ -17,7 +17,7 @@ export interface WakeQueue {
 export type WaitingHere = Set<EndpointId>;
 
 export interface HoldDeps {
-  readonly parkedStore: Pick<ParkedStore, 'park'>;
+  readonly parkedStore: Pick<ParkedStore, 'park' | 'dropExpired'>;
   readonly wakeQueue: WakeQueue;
   readonly waitingHere: WaitingHere;
   readonly openGate: OpenGate;
@@ -46,7 +46,8 @@ export function createHold({ parkedStore, wakeQueue, waitingHere, openGate, cloc
     { accountId, endpointId, eventId, acceptedAt, side }: HoldInput,
     { reason, wakeAt }: Omit<Wait, 'kind'>,
   ): Promise<void> {
-    await parkedStore.park(endpointId, { eventId, side }, acceptedAt);
+    const old = await parkedStore.park(endpointId, { eventId, side }, acceptedAt);
+    if (old.length > 0) await parkedStore.dropExpired(accountId, endpointId, old);
     if (reason === 'busy') waitingHere.add(endpointId);
     // What it waits for may have come before it was parked, unseen: it would wait for ever.
     if (wakeAt === undefined) await lookAtGate(accountId, endpointId);

@@ -193,3 +193,16 @@ describe('closeBreaker', () => {
     expect(await store.closeBreaker(id)).toMatchObject({ toldFailingSince: NOW });
   });
 });
+
+it('goes a month after it was last written: its endpoint may be deleted while an attempt is under way', async () => {
+  const id = uniqueEndpointId();
+  const daysLeft = async () => Math.ceil((await redis.client.pttl(keys.breaker(id))) / 86_400_000);
+  await fail(id, FAILURES_TO_OPEN);
+  expect(await daysLeft()).toBe(30);
+  const opened = await store.readBreaker(id);
+  await store.claimProbe(id, opened.openUntil);
+  expect(await daysLeft()).toBe(30);
+  await store.giveProbeBack(id, opened, opened.openUntil);
+  expect(await store.readBreaker(id)).toEqual(opened);
+  expect(await daysLeft()).toBe(30);
+});

@@ -18,6 +18,10 @@ export interface ClosedBreaker {
   readonly toldFailingSince: number | undefined;
 }
 
+// Longer than any endpoint waits for its next attempt. An attempt that was under way when its endpoint was deleted writes one
+// that nobody would ever take away.
+const KEPT_MS = 30 * 86_400_000;
+
 // The record: failures, open-until, failing since, and 1 if the account was told. Older ones have the first two only.
 
 // KEYS: breaker. ARGV: now, failures to open, first open time, maximal open time, the open-until that the attempt was
@@ -28,7 +32,8 @@ const RECORD_FAILURE = `
   local failures, open_until, since, told = string.match(stored, '(%d+) (%d+) (%d+) (%d+)')
   if ARGV[6] == '1' then told = '1' end
   local function save(count)
-    redis.call('SET', KEYS[1], table.concat({string.format('%d', count), open_until, since, told}, ' '))
+    local record = table.concat({string.format('%d', count), open_until, since, told}, ' ')
+    redis.call('SET', KEYS[1], record, 'PX', ${KEPT_MS})
   end
   failures = tonumber(failures) + 1
   local now, threshold, is_probe = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[5] ~= '0'
@@ -47,7 +52,8 @@ const RECORD_FAILURE = `
 const CLAIM_PROBE = `
   local failures, open_until, rest = string.match(redis.call('GET', KEYS[1]) or '0 0', '(%d+) (%d+)(.*)')
   if tonumber(open_until) > tonumber(ARGV[1]) then return 0 end
-  redis.call('SET', KEYS[1], failures .. ' ' .. string.format('%d', tonumber(ARGV[1]) + tonumber(ARGV[2])) .. rest)
+  open_until = string.format('%d', tonumber(ARGV[1]) + tonumber(ARGV[2]))
+  redis.call('SET', KEYS[1], failures .. ' ' .. open_until .. rest, 'PX', ${KEPT_MS})
   return 1`;
 
 // KEYS: breaker. Gives the record as it was: of all who close it at the same time, one gets it.
@@ -60,7 +66,7 @@ const CLOSE = `
 const GIVE_PROBE_BACK = `
   local failures, open_until, rest = string.match(redis.call('GET', KEYS[1]) or '0 0', '(%d+) (%d+)(.*)')
   if failures ~= ARGV[1] or tonumber(open_until) <= tonumber(ARGV[3]) then return end
-  redis.call('SET', KEYS[1], failures .. ' ' .. ARGV[2] .. rest)`;
+  redis.call('SET', KEYS[1], failures .. ' ' .. ARGV[2] .. rest, 'PX', ${KEPT_MS})`;
 
 /** Endpoints' circuit breakers. One that is well has no record. */
 export function createRedisBreakerStore(redis: RedisClient) {

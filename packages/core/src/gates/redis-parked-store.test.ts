@@ -1,6 +1,7 @@
+import { keys } from '../redis/keys';
 import { readParked } from '../testing/read-parked';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import type { Parked } from './parked';
 import { CLAIM_MS, createRedisParkedStore, type ParkedStore } from './redis-parked-store';
 
@@ -69,11 +70,17 @@ describe('deliveries that are parked', () => {
 
   it('make room once their events are no longer kept', async () => {
     const id = uniqueEndpointId();
-    const [expired, kept, fresh] = [parked(), parked(), parked()];
+    const accountId = uniqueAccountId();
+    const [expired, late, young, fresh] = [parked(), parked(), parked(), parked()];
+    // An event is kept from when it came here, which may be long after its acceptance: after an outage, say.
+    await redis.client.set(keys.event(accountId, late.eventId), 'is kept');
     await store.park(id, expired, NOW - RETENTION_MS - 1);
-    await store.park(id, kept, NOW - RETENTION_MS);
-    await store.park(id, fresh, NOW);
-    expect(await readParked(redis.client, id)).toEqual([kept, fresh]);
+    await store.park(id, late, NOW - 10 * RETENTION_MS);
+    await store.park(id, young, NOW - RETENTION_MS);
+    const old = await store.park(id, fresh, NOW);
+    expect(old).toEqual([late, expired]);
+    await store.dropExpired(accountId, id, old);
+    expect(await readParked(redis.client, id)).toEqual([late, young, fresh]);
   });
 
   it.each(['first', 'second'] as const)('are known to be parked by their %s side', async (side) => {

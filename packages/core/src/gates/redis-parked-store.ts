@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { EndpointId } from '../endpoints/endpoint';
-import type { EventId } from '../events/event';
+import type { AccountId, EventId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -25,12 +25,16 @@ export interface Claim {
 /** After this a claim whose worker died is void. A release takes milliseconds. */
 export const CLAIM_MS = 10_000;
 
-// KEYS: parked, claims. ARGV: the delivery, the same for its other job, time of acceptance, the oldest that is kept.
+// More than one at a time, so that they become fewer again.
+const LOOKED_AT_ONCE = 10;
+
+// KEYS: parked, claims. ARGV: the delivery, the same for its other job, time of acceptance, the oldest that is surely kept.
+// Gives some of those that are older.
 const PARK = `
   redis.call('HDEL', KEYS[2], ARGV[1], ARGV[2])
   redis.call('ZREM', KEYS[1], ARGV[2])
   redis.call('ZADD', KEYS[1], 'NX', ARGV[3], ARGV[1])
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[4])`;
+  return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[4], 'LIMIT', 0, ${LOOKED_AT_ONCE})`;
 
 // A claim is written as its token and when it ends. KEYS: parked, claims. ARGV: now, token, how long it holds, how many,
 // the only one that is wanted ('' for the longest waiting). Gives whether there are more, and those that are claimed.
@@ -92,11 +96,33 @@ export function createRedisParkedStore(redis: RedisClient, { retentionMs, clock 
   return withStorageErrors({
     /**
      * Parking the same one again changes nothing. It is in the index once, for one of its jobs, so that it is never
-     * released for both. Those whose events are no longer kept make room.
+     * released for both.
+     *
+     * @returns some of those that were accepted longer ago than events are kept: see `dropExpired`.
      */
-    async park(endpointId: EndpointId, parked: Parked, acceptedAt: number): Promise<void> {
+    async park(endpointId: EndpointId, parked: Parked, acceptedAt: number): Promise<readonly Parked[]> {
       const other = encodeParked({ ...parked, side: otherSide(parked.side) });
-      await run(PARK, endpointId, encodeParked(parked), other, acceptedAt, clock() - retentionMs);
+      const reply = await run(
+        PARK,
+        endpointId,
+        encodeParked(parked),
+        other,
+        acceptedAt,
+        clock() - retentionMs,
+      );
+      return membersSchema.parse(reply).map(decodeParked);
+    },
+
+    /**
+     * Those whose events are gone make room. Their age alone does not tell: an event is kept from when it was taken off the
+     * queue, which may be long after its acceptance.
+     */
+    async dropExpired(accountId: AccountId, endpointId: EndpointId, old: readonly Parked[]): Promise<void> {
+      const counts = await Promise.all(
+        old.map(({ eventId }) => redis.exists(keys.event(accountId, eventId))),
+      );
+      const gone = old.filter((_, i) => counts[i] === 0).map(encodeParked);
+      if (gone.length > 0) await redis.zrem(keys.parked(endpointId), ...gone);
     },
 
     /**
@@ -126,6 +152,7 @@ export function createRedisParkedStore(redis: RedisClient, { retentionMs, clock 
   });
 }
 
+const membersSchema = z.array(z.string());
 const claimSchema = z.tuple([z.number()], z.string());
 
 export type ParkedStore = ReturnType<typeof createRedisParkedStore>;

@@ -86,7 +86,7 @@ describe('find', () => {
       jobId: '17',
       name: 'invoice.paid',
       accountId: 'acme',
-      reason: 'The event is not valid.; /type is not known',
+      reason: '/type is not known',
       failedAt: NOW,
       attemptsMade: 1,
       dataText: '{"account_id":"acme"}',
@@ -169,7 +169,7 @@ describe('list', () => {
       queue: 'events',
       name: 'invoice.paid',
       accountId: 'acme',
-      reason: 'The event is not valid.; /type is not known',
+      reason: '/type is not known',
       failedAt: NOW,
       attemptsMade: 1,
     });

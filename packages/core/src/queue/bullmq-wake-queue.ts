@@ -12,6 +12,8 @@ import type { WakeJob } from './wake-job';
 // What is soon is wanted then; for what is far, one look for several requests will do.
 const FINE_MS = 100;
 const COARSE_MS = 5_000;
+// So far apart the machines' clocks may be.
+const CLOCK_SKEW_MS = 5_000;
 const REMEMBERED_ENDPOINTS = 10_000;
 
 /** Delayed jobs that open gates: one for each endpoint and moment, however many deliveries ask for it. */
@@ -31,8 +33,9 @@ export class BullmqWakeQueue implements WakeQueue {
     const now = this.clock();
     const grainMs = at - now < COARSE_MS ? FINE_MS : COARSE_MS;
     const moment = momentOf(endpointId, Math.max(at, now), grainMs);
-    // Each of many that are held asks for the same: that it is on the queue already need not be asked of Redis.
-    if (this.#asked.get(endpointId) === moment && moment > now) return;
+    // Each of many that are held asks for the same: that it is on the queue already need not be asked of Redis. Unless a
+    // worker whose clock is ahead may have looked by now: nobody would look once more for what came after that.
+    if (this.#asked.get(endpointId) === moment && moment - now > CLOCK_SKEW_MS) return;
     const data: WakeJob = { account_id: accountId, endpoint_id: endpointId };
     const opts = { jobId: `${endpointId}.${moment}`, delay: moment - now };
     await this.#queue.add({ name: 'wake', data, opts });

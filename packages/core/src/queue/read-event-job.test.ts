@@ -5,9 +5,10 @@ import { buildReadEventJob } from '../testing/build-read-event-job';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import type { EventJob } from './read-event-job';
 
+const NOW = 1_800_000_000_000;
 const MAX_BYTES = 1_024;
 const { name: type, example } = keywordQuickWin;
-const readEventJob = buildReadEventJob({ maxBytes: MAX_BYTES });
+const readEventJob = buildReadEventJob({ maxBytes: MAX_BYTES, clock: () => NOW });
 
 function buildJob(data: unknown, change: Partial<EventJob> = {}): EventJob {
   return { id: '17', name: type, timestamp: 1_700_000_000_000, data, ...change };
@@ -39,6 +40,24 @@ describe('readEventJob', () => {
       },
     });
   });
+
+  it('counts an event that its producer has put off from when it was to come', async () => {
+    const delay = 30 * 86_400_000;
+    const { event } = await readEventJob(buildJob(published, { delay }));
+    expect(event.acceptedAt).toBe(1_700_000_000_000 + delay);
+    const { event: undelayed } = await readEventJob(
+      buildJob(published, { timestamp: 1_700_000_000_000 + delay }),
+    );
+    expect(event.id.slice(0, 14)).toBe(undelayed.id.slice(0, 14));
+  });
+
+  it.each([{ timestamp: NOW + 1 }, { timestamp: 1.7e18 }, { timestamp: NOW - 1, delay: 60_000 }])(
+    'takes no event for one that is yet to come, however its producer counts: %j',
+    async (change) => {
+      const { event } = await readEventJob(buildJob(published, change));
+      expect(event.acceptedAt).toBe(NOW);
+    },
+  );
 
   it('aims the event at the endpoints that were named, by the API or by a producer', async () => {
     const webhook_ids = [uniqueEndpointId(), uniqueEndpointId()];

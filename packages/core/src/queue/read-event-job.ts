@@ -2,8 +2,10 @@ import type { z } from 'zod';
 import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
+import { inWords } from '../errors/zod-words';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../events/event';
 import { tooDeep, type ValidateEvent } from '../events/validate-event';
+import type { Clock } from '../runtime/clock';
 import { derivedId } from '../runtime/ids';
 import { acceptedEventSchema, publishedEventSchema } from './event-job';
 
@@ -14,6 +16,8 @@ export interface EventJob {
   readonly name: string;
   /** When it was pushed. Milliseconds since the Unix epoch. */
   readonly timestamp: number;
+  /** How long its producer wanted it to wait first. Milliseconds. */
+  readonly delay?: number | undefined;
   readonly data: unknown;
 }
 
@@ -26,6 +30,7 @@ export interface ReadEvent {
 export interface ReadEventJobDeps {
   readonly validateEvent: ValidateEvent;
   readonly resolveEndpoints: ResolveEndpoints;
+  readonly clock: Clock;
 }
 
 /**
@@ -34,7 +39,7 @@ export interface ReadEventJobDeps {
  *
  * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event.
  */
-export function createReadEventJob({ validateEvent, resolveEndpoints }: ReadEventJobDeps) {
+export function createReadEventJob({ validateEvent, resolveEndpoints, clock }: ReadEventJobDeps) {
   return async function readEventJob(job: EventJob): Promise<ReadEvent> {
     const accepted = acceptedEventSchema.safeParse(job.data);
     return accepted.success
@@ -51,7 +56,8 @@ export function createReadEventJob({ validateEvent, resolveEndpoints }: ReadEven
       accountId,
       type,
       body,
-      acceptedAt: job.timestamp,
+      // By a producer's clock that is ahead, all that came before would soon count as too old to be kept.
+      acceptedAt: Math.min(publishedAt(job), clock()),
       ...(endpointIds === undefined ? {} : { endpointIds }),
     };
   }
@@ -75,7 +81,7 @@ function readAccepted(
 }
 
 function parsePublished(job: EventJob): z.output<typeof publishedEventSchema> {
-  const parsed = publishedEventSchema.safeParse(job.data);
+  const parsed = publishedEventSchema.safeParse(job.data, inWords);
   if (!parsed.success) {
     throw new AppError('invalid_request', 'The job is not an event: see "errors".', {
       faults: faultsOf(parsed.error),
@@ -95,6 +101,11 @@ function textOf(data: unknown): string {
 }
 
 // A job that is processed twice must give the same event, so its id comes from what the job has for itself.
-function idOfJob({ id, timestamp }: EventJob): EventId {
-  return derivedId(EVENT_ID_PREFIX, timestamp, `${id}:${timestamp}`) as EventId;
+function idOfJob(job: EventJob): EventId {
+  return derivedId(EVENT_ID_PREFIX, publishedAt(job), `${job.id}:${job.timestamp}`) as EventId;
+}
+
+// What was put off for longer than events are kept would be too old for that from the first moment.
+function publishedAt({ timestamp, delay = 0 }: EventJob): number {
+  return timestamp + delay;
 }

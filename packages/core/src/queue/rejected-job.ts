@@ -15,9 +15,10 @@ export function rejectedJobOf(job: EventJob, { code, message, faults }: AppError
   return { job, code, reason: message, errors: faults };
 }
 
-/** In one line, for people. */
+/** In one line, for people; `reason` refers to `errors`, if there are any. */
 export function describeRefusal(reason: string, errors: readonly Fault[]): string {
-  return [reason, ...errors.map(({ pointer, detail }) => `${pointer} ${detail}`)].join('; ');
+  if (errors.length === 0) return reason;
+  return errors.map(({ pointer, detail }) => `${pointer || "the job's data"} ${detail}`).join('; ');
 }
 
 /**

@@ -28,7 +28,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
  * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
- * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success |
+ * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success, 30 days at most |
  * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released, RETENTION |
  * | `claims:{endpoint}` | hash | parked delivery → who is about to release it, and for how long | seconds |
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it expires | an hour |

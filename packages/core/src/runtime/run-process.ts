@@ -1,5 +1,5 @@
-import { ConfigError } from '../config/environment';
 import type { Emit } from '../signals/signals';
+import { describeStartFault } from './describe-start-fault';
 import { onStopSignal, type Stoppable, stopInOrder } from './shutdown';
 
 export interface StartedProcess {
@@ -47,16 +47,9 @@ async function startOrExit(start: () => Promise<StartedProcess>): Promise<Starte
   try {
     return await start();
   } catch (error) {
-    process.stderr.write(`${error instanceof ConfigError ? error.message : describe(error)}\n`);
+    process.stderr.write(`${describeStartFault(error)}\n`);
     process.exit(1);
   }
-}
-
-function describe(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE')
-    return `${(error as Error).message}: another process has this port; choose another one.`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 // A handle that a library left open must not keep the process; what was logged still has to get out.

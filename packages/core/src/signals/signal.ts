@@ -127,7 +127,7 @@ export type Signal =
       readonly enqueued: number;
     }
   | {
-      /** What follows from an attempt could not be written; it is tried again. */
+      /** What follows from an attempt, or parking, could not be written; it is tried again. */
       readonly name: 'delivery.follow_up_failed';
       readonly deliveryId: DeliveryId;
       readonly error: unknown;

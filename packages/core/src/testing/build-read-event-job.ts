@@ -1,11 +1,16 @@
 import { isEndpointId } from '../endpoints/endpoint';
 import { createResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { createReadEventJob, type ReadEventJob } from '../queue/read-event-job';
+import { type Clock, systemClock } from '../runtime/clock';
 import { buildValidateEvent, type ValidateEventOptions } from './build-validate-event';
 
 /** Reads jobs as a worker does, for which every id is one of an endpoint that is there. */
-export function buildReadEventJob(options: ValidateEventOptions = { maxBytes: 1_024 }): ReadEventJob {
+export function buildReadEventJob({
+  clock = systemClock,
+  ...options
+}: ValidateEventOptions & { readonly clock?: Clock } = {}): ReadEventJob {
   return createReadEventJob({
+    clock,
     validateEvent: buildValidateEvent(options),
     resolveEndpoints: createResolveEndpoints({
       findIds: async (_accountId, refs) => refs.map((ref) => (isEndpointId(ref) ? ref : undefined)),

@@ -13,12 +13,17 @@ export interface CertificateWish {
   readonly subject: string;
   /** From today. −1 makes one that has expired. Default: 2. */
   readonly days?: number;
+  /** Default: `ec`. */
+  readonly keyType?: keyof typeof NEW_KEYS;
 }
 
 /** Whether this machine can make certificates: node:crypto can't. */
 export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
-const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+const NEW_KEYS = {
+  ec: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+  rsa: ['-newkey', 'rsa:2048', '-nodes'],
+} as const;
 
 /** A certificate authority in a folder of its own. */
 export class CertificateAuthority {
@@ -30,16 +35,17 @@ export class CertificateAuthority {
 
   constructor() {
     const subject = ['-subj', '/CN=Authority of a test', '-days', '2'];
-    openssl(['req', '-x509', ...NEW_KEY, ...subject, '-keyout', this.#keyFile, '-out', this.certFile]);
+    openssl(['req', '-x509', ...NEW_KEYS.ec, ...subject, '-keyout', this.#keyFile, '-out', this.certFile]);
     this.cert = readFileSync(this.certFile, 'utf8');
   }
 
-  issue({ subject, days = 2 }: CertificateWish): Certificate {
+  issue({ subject, days = 2, keyType = 'ec' }: CertificateWish): Certificate {
     const [request, keyFile, certFile, extensions] = ['csr', 'key', 'pem', 'ext'].map((ending) =>
       join(this.#folder, `issued.${ending}`),
     ) as [string, string, string, string];
     writeFileSync(extensions, `subjectAltName=${subject}\n`);
-    openssl(['req', ...NEW_KEY, '-subj', '/CN=Receiver of a test', '-keyout', keyFile, '-out', request]);
+    const newKey = [...NEW_KEYS[keyType], '-keyout', keyFile, '-out', request];
+    openssl(['req', ...newKey, '-subj', '/CN=Receiver of a test']);
     const authority = ['-CA', this.certFile, '-CAkey', this.#keyFile, '-CAcreateserial'];
     const form = ['-days', String(days), '-extfile', extensions];
     openssl(['x509', '-req', '-in', request, ...authority, ...form, '-out', certFile]);

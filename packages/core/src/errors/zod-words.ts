@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+
+type Issue = z.core.$ZodRawIssue;
+
+/**
+ * For `schema.safeParse(value, inWords)`: what is wrong in the words of our own messages, wherever a schema gives none.
+ * zod's ("expected nonoptional, received undefined") are for who wrote the schema, not for who sent the value.
+ */
+export const inWords = { error: describe };
+
+function describe(issue: Issue): string {
+  if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${NAMES[issue.expected] ?? `of the type ${issue.expected}`}`;
+    case 'too_small':
+      return `must ${verbFor(issue.origin)}at least ${issue.minimum}${unitFor(issue.origin, issue.minimum)}`;
+    case 'too_big':
+      return `must ${verbFor(issue.origin)}at most ${issue.maximum}${unitFor(issue.origin, issue.maximum)}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    case 'invalid_format':
+      return issue.format === 'url' ? 'must be a URL' : 'does not have the right form';
+    case 'invalid_key':
+      return issue.issues.map(({ message }) => message).join('; ');
+    case 'unrecognized_keys':
+      return 'has unknown members';
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_union':
+    case 'not_multiple_of':
+      return 'is not valid';
+  }
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const UNITS: Readonly<Record<string, readonly [one: string, several: string]>> = {
+  string: ['character', 'characters'],
+  array: ['entry', 'entries'],
+};
+
+function verbFor(origin: string): string {
+  return UNITS[origin] ? 'have ' : 'be ';
+}
+
+function unitFor(origin: string, limit: number | bigint): string {
+  const [one, several] = UNITS[origin] ?? [];
+  if (one === undefined) return '';
+  return limit === 1 ? ` ${one}` : ` ${several}`;
+}
