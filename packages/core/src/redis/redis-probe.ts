@@ -7,10 +7,11 @@ const PATIENCE_MS = 1_000;
 export function createRedisProbe(redis: RedisClient): () => Promise<boolean> {
   return async () => {
     let hasAnswered = false;
-    const asked = redis.ping().then(() => {
+    const ask = async () => {
+      await redis.ping();
       hasAnswered = true;
-    });
-    await settledWithin(PATIENCE_MS, asked);
+    };
+    await settledWithin(PATIENCE_MS, ask());
     return hasAnswered;
   };
 }
