@@ -138,7 +138,7 @@ async function redeliverSoon(id: string) {
 it('sends one now that would be tried again in an hour', async () => {
   const receiver = await Receiver.start((_request, count) => (count === 1 ? 500 : 204));
   const { webhook, eventId, id } = await waiting(receiver);
-  expect(await redeliverSoon(id)).toMatchObject({ body: { status: 'pending' } });
+  await redeliverSoon(id);
   const delivered = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
   expect(delivered.attempts.map(({ trigger }) => trigger)).toEqual(['schedule', 'manual']);
   expect(attemptsSeenBy(receiver)).toEqual([
