@@ -61,9 +61,10 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
     const acceptedAt = now;
     const parts = { eventId: id, endpointId: endpoint.id };
     if (i % Math.ceil(deliveries / SAMPLES) === 0) samples.push({ ...parts, createdAt: acceptedAt });
-    const [first, ...rest] = attemptsOf(i, acceptedAt);
+    const event = buildEvent({ id, accountId, acceptedAt });
+    const [first, ...rest] = attemptsOf(i, acceptedAt, event.type);
     await Promise.all([
-      events.save(buildEvent({ id, accountId, acceptedAt })),
+      events.save(event),
       events.addReceivers(accountId, id, [endpoint.id]),
       log.enlist(id, [endpoint.id], acceptedAt),
       first && log.append(parts, first),
@@ -87,11 +88,14 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
   return { endpointIds: endpoints.map(({ id }) => id), samples };
 }
 
-function attemptsOf(i: number, startedAt: number) {
+function attemptsOf(i: number, startedAt: number, eventType: string) {
   const common: Partial<Attempt> = { startedAt, timings: { firstByteMs: 38 }, worker: 'f00d42' };
-  if (i % FAILING_SHARE !== 0) return [attempted(buildAcceptedAttempt(common))];
+  if (i % FAILING_SHARE !== 0) return [{ ...attempted(buildAcceptedAttempt(common)), eventType }];
   const attempts = [1, 2, 3].map((number) => buildAttempt({ ...common, number, responseBody: ERROR_PAGE }));
-  return attempts.map((attempt) => attempted(attempt, attempt.number < 3 ? startedAt + 1_000 : undefined));
+  const facts = attempts.map((attempt) =>
+    attempted(attempt, attempt.number < 3 ? startedAt + 1_000 : undefined),
+  );
+  return facts.map((fact) => (fact.attempt.number === 1 ? { ...fact, eventType } : fact));
 }
 
 function attempted(attempt: Attempt, nextAttemptAt?: number) {

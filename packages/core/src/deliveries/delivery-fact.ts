@@ -13,6 +13,8 @@ export interface AttemptedFact {
   readonly nextAttemptAt: number | undefined;
   /** Whether the receiver asked not to be sent it again. */
   readonly isAborted?: boolean;
+  /** Its event's type, once for each delivery: a list need not look at each of its events for that. */
+  readonly eventType?: string;
 }
 
 /** Somebody asked for it to be sent, apart from its schedule. */

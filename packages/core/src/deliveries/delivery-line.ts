@@ -20,6 +20,7 @@ export interface AttemptLine {
   readonly k?: string | undefined; // worker
   readonly x?: string | undefined; // names of the headers that the endpoint added to the request
   readonly h?: Readonly<Record<string, string>> | undefined; // response headers
+  readonly y?: string | undefined; // the event's type; in the first one's line only
   // Next attempt at; absent: this was the last one. Redis finds it at the end of a log: it stays the last member.
   readonly r?: number | undefined;
 }
@@ -112,7 +113,7 @@ export function toAttempt(line: AttemptLine): Attempt {
 function toLine(fact: DeliveryFact): Line {
   if (fact.kind === 'cancelled') return { c: fact.reason };
   if (fact.kind === 'requested') return { q: fact.requestId, g: fact.trigger, t: fact.requestedAt };
-  const { attempt, nextAttemptAt, isAborted } = fact;
+  const { attempt, nextAttemptAt, isAborted, eventType } = fact;
   return {
     n: attempt.number,
     t: attempt.startedAt,
@@ -127,6 +128,7 @@ function toLine(fact: DeliveryFact): Line {
     k: attempt.worker,
     x: attempt.addedHeaders?.join(NAME_SEPARATOR),
     h: attempt.responseHeaders,
+    y: eventType,
     r: nextAttemptAt,
   };
 }

@@ -37,6 +37,8 @@ export interface DeliverySummary {
   /** What the last attempt was answered with, if it was. */
   readonly lastResponseStatus: number | undefined;
   readonly nextAttemptAt: number | undefined;
+  /** From the first attempt on. */
+  readonly eventType: string | undefined;
   /** Whether there is an attempt to come: so it is with one that is pending, or was requested once more. */
   readonly isOpen: boolean;
 }
@@ -63,6 +65,7 @@ const NEW: DeliverySummary = {
   attemptCount: 0,
   lastResponseStatus: undefined,
   nextAttemptAt: undefined,
+  eventType: undefined,
   isOpen: true,
 };
 const FIRST_ROUND: Round = { trigger: 'schedule', attempts: 0 };
@@ -100,12 +103,13 @@ function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
   const status = statusAfter(summary.status, line);
   const isOpen = status === 'pending' || isRequest(line);
   if (!isAttempt(line)) {
-    const { attemptCount, lastResponseStatus } = summary;
-    return { status, attemptCount, lastResponseStatus, nextAttemptAt: undefined, isOpen };
+    const { attemptCount, lastResponseStatus, eventType } = summary;
+    return { status, attemptCount, lastResponseStatus, nextAttemptAt: undefined, eventType, isOpen };
   }
   const attemptCount = summary.attemptCount + 1;
   const nextAttemptAt = isOpen ? line.r : undefined;
-  return { status, attemptCount, lastResponseStatus: line.s, nextAttemptAt, isOpen };
+  const eventType = line.y ?? summary.eventType;
+  return { status, attemptCount, lastResponseStatus: line.s, nextAttemptAt, eventType, isOpen };
 }
 
 // Once delivered, always delivered: what a second worker writes afterwards does not take it back, nor does an attempt

@@ -53,7 +53,9 @@ it('the history of a delivery that succeeds at once takes up at most 600 bytes',
   const { endpointId, eventId, deliveries, bytes } = await fanOut(10);
   const timings = { dnsMs: 12, connectMs: 100, tlsMs: 120, firstByteMs: 250 };
   const attempt = buildAcceptedAttempt({ timings, worker: 'f00d42' });
-  await deliveries.append({ endpointId, eventId }, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+  const eventType = 'keyword.quick_win';
+  const fact = { kind: 'attempted', attempt, nextAttemptAt: undefined, eventType } as const;
+  await deliveries.append({ endpointId, eventId }, fact);
   const log = await bytesOf(keys.delivery(endpointId, eventId));
   expect(bytes + log).toBeLessThanOrEqual(600);
 });

@@ -55,7 +55,22 @@ describe('listOfEndpoint', () => {
     });
   });
 
-  it('leaves out those whose event is gone', async () => {
+  it('tells the type of one that was tried without a look at its event', async () => {
+    const { listOfEndpoint, endpoint, deliveryStore, eventStore } = await arrange();
+    const { accountId, id: endpointId } = endpoint;
+    const parts = { endpointId, eventId: uniqueEventId() };
+    await deliveryStore.enlist(parts.eventId, [endpointId], 1);
+    const attempt = buildAttempt();
+    const failed = { kind: 'attempted', attempt, nextAttemptAt: 2 } as const;
+    await deliveryStore.append(parts, { ...failed, eventType: 'brief.created' });
+    await deliveryStore.append(parts, failed);
+    const findHead = jest.spyOn(eventStore, 'findHead');
+    const { deliveries } = await listOfEndpoint(accountId, endpointId, { eventType: 'brief.created' }, 10);
+    expect(deliveries).toMatchObject([{ eventId: parts.eventId, type: 'brief.created', attemptCount: 2 }]);
+    expect(findHead).not.toHaveBeenCalledWith(accountId, parts.eventId);
+  });
+
+  it('leaves out what was never tried and whose event is gone', async () => {
     const { listOfEndpoint, endpoint, delivery, deliveryStore } = await arrange();
     await deliveryStore.enlist(uniqueEventId(), [endpoint.id], delivery.createdAt + 1);
     expect((await listOfEndpoint(endpoint.accountId, endpoint.id, {}, 10)).deliveries).toEqual([delivery]);

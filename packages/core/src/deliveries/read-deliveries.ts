@@ -71,7 +71,7 @@ export function createReadDeliveries({
     const { found, nextCursor } = await scanPage({
       limit,
       before,
-      mostScanned: filter.eventType === undefined ? SCANNED_TOGETHER : SCANNED_ONE_BY_ONE,
+      mostScanned: SCANNED_TOGETHER,
       readBatch: async (size, from: DeliveryCursor | undefined) => {
         const page = await deliveryStore.list(endpointId, size, from, filter);
         return { entries: await tellHeld(endpointId, page.deliveries), nextCursor: page.nextCursor };
@@ -142,16 +142,16 @@ export function createReadDeliveries({
     return { ...delivery, attempts: recorded.attempts };
   }
 
-  // An event outlives its place in the lists by no more than a moment; one that is gone takes its deliveries along.
+  // One that was never tried has no line that tells the type. If its event is gone, there is nothing to say of it.
   async function show(
     accountId: AccountId,
     endpointId: EndpointId,
     standing: Standing,
     { eventType }: DeliveryFilter,
   ): Promise<Delivery | undefined> {
-    const head = await eventStore.findHead(accountId, standing.eventId);
-    if (!head || (eventType !== undefined && eventType !== head.type)) return undefined;
-    return deliveryOf(endpointId, standing, head.type);
+    const type = standing.eventType ?? (await eventStore.findHead(accountId, standing.eventId))?.type;
+    if (type === undefined || (eventType !== undefined && eventType !== type)) return undefined;
+    return deliveryOf(endpointId, standing, type);
   }
 
   async function tellHeld(

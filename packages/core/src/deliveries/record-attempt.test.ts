@@ -9,6 +9,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import type { Decision } from './decide-next';
+import { readSummary } from './delivery-log';
 import { createRecordAttempt } from './record-attempt';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 
@@ -52,6 +53,16 @@ function arrange({ isArchived = true } = {}) {
   });
   return { recordAttempt, run, event, client };
 }
+
+it("has the event's type on record once, from the first attempt on", async () => {
+  const { recordAttempt, run, event, client } = arrange();
+  const retry = { kind: 'retry', delayMs: 1 } as const;
+  await recordAttempt({ run, event }, buildAttempt({ number: 1 }), retry);
+  await recordAttempt({ run, event }, buildAttempt({ number: 2 }), retry);
+  const log = await client.get(keys.delivery(run.endpointId, run.eventId));
+  expect(readSummary(log ?? '')).toMatchObject({ attemptCount: 2, eventType: event.type });
+  expect(log?.split(event.type)).toHaveLength(2);
+});
 
 it.each<[Decision, object]>([
   [

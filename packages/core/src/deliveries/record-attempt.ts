@@ -46,7 +46,7 @@ export function createRecordAttempt({
     // process dies in between.
     const [archived, appended] = await Promise.allSettled([
       archiveStream?.add(record),
-      deliveryStore.append(run, fact),
+      deliveryStore.append(run, attempt.number === 1 ? { ...fact, eventType: type } : fact),
     ]);
     if (appended.status === 'rejected') throw appended.reason;
     const endedAt = attempt.startedAt + attempt.durationMs;

@@ -6,7 +6,11 @@ import { createRedeliver } from './redeliver';
 import type { Resent } from './resend';
 
 /** A delivery, and what comes of each try to send it; the last of these comes of all that follow. */
-function arrange(resent: readonly Resent[], broughtForward: readonly BroughtForward[] = ['soon']) {
+function arrange(
+  resent: readonly Resent[],
+  broughtForward: readonly BroughtForward[] = ['soon'],
+  { isEventThere = true } = {},
+) {
   const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
   const delivery: DeliveryWithAttempts = {
     ...parts,
@@ -22,7 +26,7 @@ function arrange(resent: readonly Resent[], broughtForward: readonly BroughtForw
   const tries = { resend: 0, bringForward: 0 };
   const redeliver = createRedeliver({
     deliveries: { read: async () => delivery },
-    eventStore: { findHead: async () => head },
+    eventStore: { findHead: async () => (isEventThere ? head : undefined) },
     resend: async () => resent[Math.min(tries.resend++, resent.length - 1)] ?? 'resent',
     bringForward: async () =>
       broughtForward[Math.min(tries.bringForward++, broughtForward.length - 1)] ?? 'soon',
@@ -53,4 +57,10 @@ it.each<[Resent[], BroughtForward[]]>([
 ])('gives up in the end, so that whoever asked can ask again: %j, %j', async (resent, broughtForward) => {
   const { redeliver } = arrange(resent, broughtForward);
   await expect(redeliver()).rejects.toMatchObject({ code: 'conflict' });
+});
+
+it('sends nothing when its event is no longer kept, though what became of it is', async () => {
+  const { redeliver, tries } = arrange(['resent'], ['soon'], { isEventThere: false });
+  await expect(redeliver()).rejects.toMatchObject({ code: 'not_found' });
+  expect(tries.resend).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
+import { eventNotFound } from '../events/event-not-found';
 import type { EventStore } from '../events/redis-event-store';
 import type { BringForward } from './bring-forward';
 import type { DeliveryWithAttempts, ReadDeliveries } from './read-deliveries';
@@ -33,7 +34,8 @@ export function createRedeliver({ deliveries, eventStore, resend, bringForward }
   ): Promise<DeliveryWithAttempts> {
     const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
     const head = await eventStore.findHead(accountId, eventId);
-    if (head?.erasedAt !== undefined) {
+    if (!head) throw eventNotFound();
+    if (head.erasedAt !== undefined) {
       throw new AppError(
         'payload_erased',
         "The event's payload was erased: there is nothing to send any more.",

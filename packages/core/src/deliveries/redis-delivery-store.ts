@@ -196,7 +196,7 @@ export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
 // Member by member: hundreds are made for a page, and a spread costs ten times as much.
 function listedOf(
   { eventId, createdAt }: EventMark,
-  { status, attemptCount, lastResponseStatus, nextAttemptAt, isOpen }: DeliverySummary,
+  { status, attemptCount, lastResponseStatus, nextAttemptAt, eventType, isOpen }: DeliverySummary,
 ): ListedDelivery {
-  return { eventId, createdAt, status, attemptCount, lastResponseStatus, nextAttemptAt, isOpen };
+  return { eventId, createdAt, status, attemptCount, lastResponseStatus, nextAttemptAt, eventType, isOpen };
 }
