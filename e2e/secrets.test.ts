@@ -6,9 +6,9 @@ import { clientCertificate, clientKey } from '@webhooks/core/testing/certificate
 import { createClosables } from '@webhooks/core/testing/closables';
 import { verifyBody } from '@webhooks/signature';
 import { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { Webhook } from './support/api-client';
+import { readDatabase } from './support/read-database';
 import { type ReceivedRequest, Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack, type StackOptions } from './support/stack';
@@ -59,7 +59,7 @@ it('leaves no secret and no key readable in Redis or in a log, whatever happens 
   );
   await client.expect(200, 'PATCH', `/v1/webhooks/${webhook.id}`, { description: 'new' });
 
-  const dumped = await dump(redis.client);
+  const dumped = await readDatabase(redis.client);
   expect(dumped).toContain(webhook.id);
   const secrets = [first, second, made.secret].map((secret) => secret.slice('whsec_'.length));
   const hidden = [...secrets, 'receiver-token'];
@@ -142,32 +142,5 @@ function verifies(secret: string, request: ReceivedRequest | undefined): boolean
     return true;
   } catch {
     return false;
-  }
-}
-
-/** Every key with all that it holds. */
-async function dump(redis: Redis): Promise<string> {
-  const names = await redis.keys('*');
-  const values = await Promise.all(names.map(async (name) => [name, await read(redis, name)]));
-  return JSON.stringify(values);
-}
-
-async function read(redis: Redis, name: string): Promise<unknown> {
-  const type = await redis.type(name);
-  switch (type) {
-    case 'string':
-      return await redis.get(name);
-    case 'hash':
-      return await redis.hgetall(name);
-    case 'list':
-      return await redis.lrange(name, 0, -1);
-    case 'set':
-      return await redis.smembers(name);
-    case 'zset':
-      return await redis.zrange(name, '0', '-1', 'WITHSCORES');
-    case 'stream':
-      return await redis.xrange(name, '-', '+');
-    default:
-      throw new Error(`What is a ${type}?`);
   }
 }

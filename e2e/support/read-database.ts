@@ -19,7 +19,7 @@ async function readValue(client: Redis, name: string): Promise<unknown> {
     case 'set':
       return await client.smembers(name);
     case 'zset':
-      return await client.zrange(name, '0', '-1');
+      return await client.zrange(name, '0', '-1', 'WITHSCORES');
     case 'stream':
       return await client.xrange(name, '-', '+');
     case 'none': // Gone meanwhile.
