@@ -1,15 +1,12 @@
 import type { ArchiveRecord } from '../archive/archive-record';
 import type { ArchiveStream } from '../archive/redis-archive-stream';
-import { persist } from '../runtime/persist';
 import type { Emit } from '../signals/signals';
-import { deliveryIdOf } from './delivery-id';
+import { persistFor } from './persist-for';
 
 export interface ArchiveLaterDeps {
   readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
   readonly emit: Emit;
 }
-
-const EVERY_MS = 1_000;
 
 /**
  * Hands on to the archive what it could not get when it was put on record: Redis was full for a moment, say, or in a
@@ -19,8 +16,6 @@ const EVERY_MS = 1_000;
 export function createArchiveLater({ archiveStream, emit }: ArchiveLaterDeps) {
   return async function archiveLater(record: ArchiveRecord | undefined, signal: AbortSignal): Promise<void> {
     if (!record || !archiveStream) return;
-    const deliveryId = deliveryIdOf(record);
-    const onFailure = (error: unknown) => emit({ name: 'delivery.follow_up_failed', deliveryId, error });
-    await persist(() => archiveStream.add(record), { everyMs: EVERY_MS, signal, onFailure });
+    await persistFor(record, () => archiveStream.add(record), { signal, emit });
   };
 }

@@ -6,16 +6,15 @@ import { otherSide } from '../gates/parked';
 import type { Settled } from '../gates/settle';
 import { eventsOfAttempt } from '../operational-events/events-of-attempt';
 import type { RaiseEvents } from '../operational-events/operational-events';
-import { persist } from '../runtime/persist';
 import { createAnnounceAttempt } from './announce-attempt';
 import { type AnnounceEndDeps, createAnnounceEnd } from './announce-end';
 import { type ArchiveLaterDeps, createArchiveLater } from './archive-later';
 import type { Attempt } from './attempt';
 import { type Decision, decideNext } from './decide-next';
-import { deliveryIdOf } from './delivery-id';
 import type { DeliveryRun } from './delivery-run';
 import { createFollowUp, type FollowUpDeps, type FollowUpInput } from './follow-up';
 import { createLoadDelivery, type LoadDeliveryDeps, type ReadyDelivery } from './load-delivery';
+import { persistFor } from './persist-for';
 import { createRecordAttempt, type RecordAttemptDeps } from './record-attempt';
 import type { RetrySchedule } from './retry-policy';
 import { createSendAttempt, type SendAttemptDeps, type SendOutcome } from './send-attempt';
@@ -51,8 +50,6 @@ const DONE: DeliverResult = { kind: 'done' };
 
 // Soon enough for a proxy that was restarted, and seldom enough for one that stays away.
 const UNSENT_DELAY_MS = 5_000;
-// Parking is tried so often while Redis refuses it.
-const HOLD_AGAIN_MS = 1_000;
 
 /**
  * One attempt of one delivery: load → admit → send → decide → record → follow up → announce → tell.
@@ -108,10 +105,8 @@ export function createDeliver(deps: DeliverDeps) {
     admission: Parameters<Hold>[1],
     signal: AbortSignal,
   ): Promise<void> {
-    const deliveryId = deliveryIdOf(run);
-    const onFailure = (error: unknown) => deps.emit({ name: 'delivery.follow_up_failed', deliveryId, error });
     const parked = { ...run, acceptedAt, side: otherSide(run.side) };
-    await persist(() => deps.hold(parked, admission), { everyMs: HOLD_AGAIN_MS, signal, onFailure });
+    await persistFor(run, () => deps.hold(parked, admission), { signal, emit: deps.emit });
   }
 
   async function conclude(input: FollowUpInput, signal: AbortSignal): Promise<void> {

@@ -3,12 +3,11 @@ import type { HandBack } from '../gates/hand-back';
 import type { PassTurn } from '../gates/pass-turn';
 import type { Settle, Settled } from '../gates/settle';
 import { tellsOfFailing } from '../operational-events/events-of-attempt';
-import { persist } from '../runtime/persist';
 import { isUnreadableSecret } from '../secrets/seal';
 import type { Emit } from '../signals/signals';
 import type { Decision } from './decide-next';
-import { deliveryIdOf } from './delivery-id';
 import type { ReadyDelivery } from './load-delivery';
+import { persistFor } from './persist-for';
 import type { SentAttempt } from './send-attempt';
 
 export interface FollowUpDeps {
@@ -25,9 +24,6 @@ export interface FollowUpInput {
   readonly decision: Decision;
 }
 
-// What follows from an attempt that is on record is tried so often while Redis refuses it.
-const EVERY_MS = 1_000;
-
 /**
  * Does what follows from an attempt at its endpoint's gate. The attempt is on record and is not made again, so nothing
  * else would do it. Secrets that can't be read are another matter: it can take days until they can be, and no worker's
@@ -36,14 +32,12 @@ const EVERY_MS = 1_000;
 export function createFollowUp({ handBack, settle, passTurn, emit }: FollowUpDeps) {
   return async function followUp(input: FollowUpInput, signal: AbortSignal): Promise<Settled> {
     const { ready, ticket, decision } = input;
-    const { endpoint, breaker } = ready;
-    const deliveryId = deliveryIdOf(ready.run);
-    const onFailure = (error: unknown) => emit({ name: 'delivery.follow_up_failed', deliveryId, error });
-    const options = { everyMs: EVERY_MS, signal, onFailure, isFinal: isUnreadableSecret };
+    const { run, endpoint, breaker } = ready;
+    const options = { signal, emit, isFinal: isUnreadableSecret };
 
-    await persist(() => handBack({ endpoint, breaker, ticket, wasInterrupted: false }), options);
-    const settled = await persist(() => settleAttempt(input), options);
-    if (decision.kind !== 'retry') await persist(() => passTurn(endpoint, ready.run.eventId), options);
+    await persistFor(run, () => handBack({ endpoint, breaker, ticket, wasInterrupted: false }), options);
+    const settled = await persistFor(run, () => settleAttempt(input), options);
+    if (decision.kind !== 'retry') await persistFor(run, () => passTurn(endpoint, run.eventId), options);
     return settled;
   };
 
