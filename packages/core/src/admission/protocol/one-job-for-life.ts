@@ -1,0 +1,146 @@
+import type { Protocol, Step } from './explore';
+import { runFaults, runSteps } from './one-job-run';
+import { oneJobSightings } from './one-job-sightings';
+import {
+  type Change,
+  type Choices,
+  type Delivery,
+  IDLE,
+  type Run,
+  type State,
+  type StepOf,
+} from './one-job-state';
+import {
+  deliveryAccidents,
+  deliverySteps,
+  endpointAccidents,
+  endpointSteps,
+  releaseSteps,
+} from './one-job-world';
+import { isLockedBy, type RunNumber } from './queued-job';
+
+/**
+ * A delivery's life as one job under one id on one queue, from its fan-out to its end. Each step is one command or
+ * script; between any two, everything else may happen, any number of times: only faults are counted.
+ *
+ *     fan-out ─▶ waiting ─▶ active ─▶ gone, once its end is on record
+ *                  ▲          │
+ *                  └─ delayed ◀  for a retry, or held at a closed gate: then it is listed there as well
+ */
+export function oneJobForLife(choices: Choices): Protocol<State> {
+  return {
+    initial: {
+      deliveries: Array.from({ length: choices.bounds.deliveries }, () => NEW),
+      runs: Array.from({ length: choices.bounds.runs }, () => IDLE),
+      isGateOpen: true,
+      isLookDue: false,
+      look: 'none',
+      faultsLeft: choices.bounds.faults,
+    },
+    stepsFrom: (state) => stepsFrom(state, choices),
+    keyOf,
+    sightings: oneJobSightings,
+    isAtRest,
+  };
+}
+
+const NEW: Delivery = {
+  job: 'absent',
+  isListed: false,
+  end: 'none',
+  failures: 0,
+  isDue: true,
+  publish: 'new',
+};
+
+const RUN_NUMBERS: readonly RunNumber[] = [1, 2, 3];
+
+const endpointTable = Object.entries(endpointSteps);
+const endpointAccidentTable = Object.entries(endpointAccidents);
+const deliveryTable = Object.entries({ ...deliverySteps, ...releaseSteps });
+const deliveryAccidentTable = Object.entries(deliveryAccidents);
+const runTable = Object.entries(runSteps);
+const runFaultTable = Object.entries(runFaults);
+
+function* stepsFrom(state: State, choices: Choices): Iterable<Step<State>> {
+  const scene = { ...state, choices };
+  yield* stepsOf(endpointTable, scene, true);
+  yield* stepsOf(endpointAccidentTable, scene, false);
+  for (const [index, delivery] of state.deliveries.entries()) {
+    const ofDelivery = { ...scene, delivery, index };
+    yield* stepsOf(deliveryTable, ofDelivery, true);
+    if (choices.bounds.accidents === 'all') yield* stepsOf(deliveryAccidentTable, ofDelivery, false);
+    for (const [at, run] of state.runs.entries()) {
+      const number = RUN_NUMBERS[at];
+      // An idle one may take up any delivery.
+      if (number === undefined || (run.at !== 'idle' && run.of !== index)) continue;
+      const ofRun = { ...ofDelivery, run, number };
+      yield* stepsOf(runTable, ofRun, true);
+      yield* stepsOf(runFaultTable, ofRun, false);
+    }
+  }
+}
+
+type AnyScene = State & { readonly index?: number; readonly number?: RunNumber };
+
+function* stepsOf<SomeScene extends AnyScene>(
+  table: readonly (readonly [string, StepOf<SomeScene>])[],
+  scene: SomeScene,
+  isOrdinary: boolean,
+): Iterable<Step<State>> {
+  for (const [name, step] of table) {
+    const change = step(scene);
+    if (change) yield { name: nameOf(name, scene), isOrdinary, next: withChange(scene, change) };
+  }
+}
+
+function nameOf(name: string, { deliveries, index, number }: AnyScene): string {
+  const whole = number === undefined ? name : `run ${number} ${name}`;
+  return index === undefined || deliveries.length === 1 ? whole : `${whole}, delivery ${index + 1}`;
+}
+
+function withChange(scene: AnyScene, { delivery, run, appends, ...rest }: Change): State {
+  const { isGateOpen, isLookDue, look, faultsLeft } = { ...scene, ...rest };
+  const deliveries = scene.deliveries.map((old, index) =>
+    delivery && index === scene.index ? { ...old, ...delivery } : old,
+  );
+  const runs = scene.runs.map((old, at) => {
+    if (run && at + 1 === scene.number) return run;
+    return appends && old.of === scene.index ? withLogChanged(old) : old;
+  });
+  return { deliveries, runs, isGateOpen, isLookDue, look, faultsLeft };
+}
+
+const WITH_LOG_LOADED: readonly Run['at'][] = ['loaded', 'admitted', 'sending', 'succeeded', 'failed'];
+
+function withLogChanged(run: Run): Run {
+  return WITH_LOG_LOADED.includes(run.at) ? { ...run, isLogAsLoaded: false } : run;
+}
+
+function isAtRest({ deliveries, runs, isLookDue }: State): boolean {
+  const isOver = ({ publish, end, job, isListed }: Delivery) =>
+    job === 'absent' && !isListed && (publish === 'new' || end !== 'none');
+  return deliveries.every(isOver) && runs.every(({ at }) => at === 'idle') && !isLookDue;
+}
+
+// Which of the runs and which of the deliveries it is makes no difference: one state stands for all that differ in that.
+function keyOf(state: State): string {
+  const { deliveries, isGateOpen, isLookDue, look, faultsLeft } = state;
+  const keys = deliveries.map((delivery, index) => keyOfDelivery(delivery, keyOfRuns(state, index)));
+  return `${keys.toSorted().join(';')};${isGateOpen},${isLookDue},${look},${faultsLeft}`;
+}
+
+function keyOfDelivery({ job, isListed, end, failures, isDue, publish }: Delivery, runs: string): string {
+  const isOwned = RUN_NUMBERS.some((number) => isLockedBy(number, job));
+  return `${isOwned ? 'owned' : job},${isListed},${end},${failures},${isDue},${publish},${runs}`;
+}
+
+function keyOfRuns({ runs, deliveries }: State, index: number): string {
+  const keys: string[] = [];
+  for (const [at, run] of runs.entries()) {
+    if (run.at === 'idle' || run.of !== index) continue;
+    const isOwner = deliveries[index]?.job === `active:${at + 1}`;
+    keys.push(`${run.at},${run.isLogAsLoaded},${isOwner}`);
+  }
+  return keys.toSorted().join();
+}

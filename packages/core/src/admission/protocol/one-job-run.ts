@@ -1,0 +1,115 @@
+import {
+  type Choices,
+  type Delivery,
+  IDLE,
+  type Place,
+  type Run,
+  type RunScene,
+  type StepOf,
+} from './one-job-state';
+import { isLockedBy, movedBy, type QueuedJob } from './queued-job';
+
+/** A run that has lost its lock goes on as if it had it; only its own clock keeps it from sending. */
+export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
+  'fetches the job': ({ run, number, delivery, index }) =>
+    run.at === 'idle' && delivery.job === 'waiting'
+      ? { run: { ...IDLE, at: 'fetched', of: index }, delivery: { job: `active:${number}` } }
+      : undefined,
+  'loads the log': ({ run, delivery }) =>
+    run.at === 'fetched' ? { run: { ...run, at: afterLoad(delivery) } } : undefined,
+  'is admitted': ({ run, isGateOpen, choices }) =>
+    run.at === 'loaded' && isGateOpen && (run.isLogAsLoaded || choices.admission === 'reads the gate')
+      ? { run: { ...run, at: 'admitted' } }
+      : undefined,
+  'is not admitted, as the log has changed': ({ run, choices }) =>
+    run.at === 'loaded' && !run.isLogAsLoaded && choices.admission === 'reads the gate and the log'
+      ? { run: { ...run, at: 'fetched', isLogAsLoaded: true } }
+      : undefined,
+  'is not admitted': ({ run, isGateOpen, choices }) => {
+    if (run.at !== 'loaded' || isGateOpen) return undefined;
+    return { run: { ...IDLE, of: run.of, at: isListedFirst(choices) ? 'refused' : 'listed' } };
+  },
+  'lists the delivery and asks for a look': ({ run, isLookDue, choices }) => {
+    if (run.at !== 'refused') return undefined;
+    const asks = choices.without !== 'who lists a delivery asks for a look';
+    return {
+      run: isListedFirst(choices) ? { ...run, at: 'listed' } : IDLE,
+      delivery: { isListed: true },
+      isLookDue: isLookDue || asks,
+    };
+  },
+  'puts its job off as held': (scene) => {
+    if (scene.run.at !== 'listed') return undefined;
+    const run: Run = isListedFirst(scene.choices) ? IDLE : { ...scene.run, at: 'refused' };
+    return { run, delivery: { job: moved(scene, 'delayed:held') } };
+  },
+  'starts its request': ({ run, number, delivery, choices }) =>
+    run.at === 'admitted' &&
+    (isLockedBy(number, delivery.job) || choices.without === 'only the owner of the lock starts a request')
+      ? { run: { ...run, at: 'sending' } }
+      : undefined,
+  'lets go, as its time is up': ({ run, number, delivery }) =>
+    run.at === 'admitted' && !isLockedBy(number, delivery.job) ? { run: IDLE } : undefined,
+  'is answered with success': ({ run }) =>
+    run.at === 'sending' ? { run: { ...run, at: 'succeeded' } } : undefined,
+  'is answered with failure': ({ run }) =>
+    run.at === 'sending' ? { run: { ...run, at: 'failed' } } : undefined,
+  'records its success': ({ run }) =>
+    run.at === 'succeeded'
+      ? {
+          run: { ...IDLE, of: run.of, at: 'over' },
+          delivery: { end: 'delivered', isDue: true },
+          appends: true,
+        }
+      : undefined,
+  'records its failure': (scene) => {
+    if (scene.run.at !== 'failed') return undefined;
+    const recorded = withFailure(scene);
+    const at = { ...scene.delivery, ...recorded }.end === 'none' ? 'retrying' : 'over';
+    return { run: { ...IDLE, of: scene.run.of, at }, delivery: recorded, appends: true };
+  },
+  'puts its job off for a retry': (scene) =>
+    scene.run.at === 'retrying' ? { run: IDLE, delivery: { job: moved(scene, 'delayed:retry') } } : undefined,
+  'ends its job': (scene) =>
+    scene.run.at === 'over' ? { run: IDLE, delivery: { job: moved(scene, 'absent') } } : undefined,
+};
+
+/** A stall is none by itself: any step may come late. It is one once the lock has expired meanwhile. */
+export const runFaults: Readonly<Record<string, StepOf<RunScene>>> = {
+  crashes: (scene) =>
+    scene.run.at !== 'idle' && scene.faultsLeft > 0
+      ? {
+          run: IDLE,
+          delivery: { job: movedBy(scene.number, scene.delivery.job, 'active:crashed') },
+          faultsLeft: scene.faultsLeft - 1,
+        }
+      : undefined,
+  'loses its lock': ({ number, delivery, faultsLeft }) =>
+    isLockedBy(number, delivery.job) && faultsLeft > 0
+      ? { delivery: { job: 'active:expired' }, faultsLeft: faultsLeft - 1 }
+      : undefined,
+};
+
+function isListedFirst({ without }: Choices): boolean {
+  return without !== 'a delivery is listed before it is put off';
+}
+
+function afterLoad({ end, isDue }: Delivery): Place {
+  if (end !== 'none') return 'over';
+  return isDue ? 'loaded' : 'retrying';
+}
+
+// Another run's append came first: this attempt is on record as a late one, and decides nothing.
+function withFailure({ run, delivery, choices }: RunScene): Partial<Delivery> {
+  const isFenced = choices.without !== 'a recorded end stays';
+  if (isFenced && !run.isLogAsLoaded) return {};
+  const failures = Math.min(delivery.failures + 1, choices.bounds.attempts);
+  return failures === choices.bounds.attempts
+    ? { failures, end: 'exhausted', isDue: true }
+    : { failures, end: 'none', isDue: false };
+}
+
+function moved({ number, delivery, choices }: RunScene, to: QueuedJob): QueuedJob {
+  const isFenced = choices.without !== 'a job is moved by the owner of its lock only';
+  return isFenced || delivery.job === 'absent' ? movedBy(number, delivery.job, to) : to;
+}

@@ -1,0 +1,159 @@
+import { alternatingJobIds, type FormerBounds } from './alternating-job-ids';
+import { explore, type Findings, type Protocol, STUCK } from './explore';
+import { oneJobForLife } from './one-job-for-life';
+import { forbidden } from './one-job-sightings';
+import type { Bounds, Choices, Rule } from './one-job-state';
+
+const ONE_DELIVERY: Bounds = {
+  deliveries: 1,
+  runs: 2,
+  attempts: 2,
+  faults: Number.POSITIVE_INFINITY,
+  accidents: 'all',
+};
+// As large as it can be in a few seconds. With all accidents as well it is 667 128 states and half a minute: nothing
+// forbidden is among them either.
+const TWO_DELIVERIES: Bounds = { deliveries: 2, runs: 2, attempts: 1, faults: 1, accidents: 'none' };
+
+const NEVER: readonly string[] = [...Object.keys(forbidden), STUCK];
+
+/** Says how much there was to visit: what is claimed of all states is worth what their number is. */
+function visit<State>(name: string, protocol: Protocol<State>): Findings {
+  const findings = explore(protocol);
+  process.stdout.write(`${name}: ${findings.states} states, ${findings.steps} steps\n`);
+  return findings;
+}
+
+/** Of those that must not be seen, the ones that were, each with the shortest way to it. */
+function violationsOf({ sightings }: Findings): Record<string, readonly string[]> {
+  const seen = [...sightings].filter(([name]) => NEVER.includes(name));
+  return Object.fromEntries(seen.map(([name, { trace }]) => [name, trace]));
+}
+
+function visitOneJob(name: string, bounds: Bounds, choices: Partial<Choices> = {}): Findings {
+  return visit(
+    `one job for life, ${name}`,
+    oneJobForLife({ bounds, admission: 'reads the gate', ...choices }),
+  );
+}
+
+describe('a delivery that has one job for life', () => {
+  it('is never lost, never in two places and always found, whatever crashes and however often', () => {
+    const findings = visitOneJob('one delivery, any number of faults', ONE_DELIVERY);
+    expect(violationsOf(findings)).toEqual({});
+    expect([...findings.sightings.keys()]).toEqual(
+      expect.arrayContaining([
+        'a delivery that is held',
+        'a delivery that succeeds',
+        'two requests in flight',
+      ]),
+    );
+  });
+
+  it('is so beside another one at the same gate', () => {
+    expect(violationsOf(visitOneJob('two deliveries, one fault', TWO_DELIVERIES))).toEqual({});
+  });
+
+  it('is sent twice at once, or after its success, only if a run lost its lock', () => {
+    const { sightings } = visitOneJob('one delivery, no fault', { ...ONE_DELIVERY, faults: 0 });
+    expect(sightings.has('two requests in flight')).toBe(false);
+    expect(sightings.has('a request that starts after a recorded success')).toBe(false);
+  });
+
+  // The run has loaded the log before: only a cancellation and another run's answer, after it lost its lock, come between.
+  it('may be admitted after its end is on record, unless what admits it reads the log again', () => {
+    const bounds = { ...ONE_DELIVERY, attempts: 1, faults: 1 };
+    const once = visitOneJob('one delivery, one attempt, one fault', bounds);
+    const again = visitOneJob('the same, the log read again', bounds, {
+      admission: 'reads the gate and the log',
+    });
+    expect(once.sightings.has('a run that is admitted after any recorded end')).toBe(true);
+    expect(again.sightings.has('a run that is admitted after any recorded end')).toBe(false);
+    expect(violationsOf(again)).toEqual({});
+  });
+
+  it.each<[Rule, string]>([
+    ['an entry stays while its job is active', 'a held delivery that no sweep finds'],
+    ['a delivery is listed before it is put off', 'a held delivery that no sweep finds'],
+    ['who lists a delivery asks for a look', 'an entry at which nobody will look'],
+    ['a look at a closed gate asks for another one', 'an entry at which nobody will look'],
+    ['a job is moved by the owner of its lock only', STUCK],
+    [
+      'only the owner of the lock starts a request',
+      'a request that starts beside one whose run has its lock',
+    ],
+    ['a recorded end stays', 'an acknowledged delivery without a job'],
+  ])('relies on this: %s', (without, seen) => {
+    const bounds: Bounds = { ...ONE_DELIVERY, faults: 1, accidents: 'none' };
+    const findings = explore(oneJobForLife({ bounds, admission: 'reads the gate', without }));
+    expect(Object.keys(violationsOf(findings))).toContain(seen);
+  });
+});
+
+describe('a delivery that had two job ids by turns', () => {
+  function visitFormer(name: string, bounds: FormerBounds): Findings {
+    return visit(`alternating job ids, ${name}`, alternatingJobIds(bounds));
+  }
+
+  it('was lost, without any fault, when it was released for a job that had not ended', () => {
+    const { sightings } = visitFormer('no fault', { faults: 0, repeatedFanOuts: 0 });
+    expect(sightings.get('a lost delivery')?.trace).toEqual([
+      'fan-out adds the first job',
+      'the gate closes',
+      'run 1 fetches the first job',
+      'run 1 loads the log',
+      'run 1 is not admitted',
+      'the gate opens',
+      'run 1 parks the delivery for the second job',
+      'a release claims the entry',
+      'the release adds the second job',
+      'the release forgets the entry',
+      'the gate closes',
+      'run 2 fetches the second job',
+      'run 2 loads the log',
+      'run 2 is not admitted',
+      'the gate opens',
+      'run 2 parks the delivery for the first job',
+      'a release claims the entry',
+      'the release adds the first job',
+      'the release forgets the entry',
+      'run 1 ends the first job',
+      'run 2 ends the second job',
+    ]);
+    expect(sightings.has(STUCK)).toBe(true);
+  });
+
+  it('had two live jobs when a worker crashed after it had parked it', () => {
+    const { sightings } = visitFormer('one fault', { faults: 1, repeatedFanOuts: 0 });
+    expect(sightings.get('two live jobs')?.trace).toEqual([
+      'fan-out adds the first job',
+      'the gate closes',
+      'run 1 fetches the first job',
+      'run 1 loads the log',
+      'run 1 is not admitted',
+      'the gate opens',
+      'run 1 parks the delivery for the second job',
+      'a release claims the entry',
+      'the release adds the second job',
+      'run 1 crashes',
+    ]);
+  });
+
+  it('had two live jobs, and was sent twice at once, when its fan-out was repeated', () => {
+    const { sightings } = visitFormer('a repeated fan-out', { faults: 0, repeatedFanOuts: 1 });
+    expect(sightings.get('two live jobs')?.trace).toEqual([
+      'fan-out adds the first job',
+      'the gate closes',
+      'run 1 fetches the first job',
+      'run 1 loads the log',
+      'run 1 is not admitted',
+      'the gate opens',
+      'run 1 parks the delivery for the second job',
+      'a release claims the entry',
+      'the release adds the second job',
+      'run 1 ends the first job',
+      'a repeated fan-out adds the first job',
+    ]);
+    expect(sightings.has('a request that starts beside one whose run has its lock')).toBe(true);
+  });
+});
