@@ -33,7 +33,7 @@ it('spares a dead receiver nearly all attempts at 10,000 deliveries, and deliver
   await publishBacklog(stack);
 
   // Held are all but the few that were tried: those wait for their retry, and are held then.
-  const held = () => stack.redis.client.zcard(keys.parked(webhook.id as EndpointId));
+  const held = () => stack.redis.client.zcard(keys.held(webhook.id as EndpointId));
   await until(async () => ((await held()) >= BACKLOG - 100 ? true : undefined));
   expect(dead.connections).toBeGreaterThan(0);
   expect(dead.connections).toBeLessThanOrEqual(200);

@@ -57,7 +57,7 @@ it('finishes what is in flight at SIGTERM, takes nothing more, and leaves no job
   const gate = new EventEmitter();
   const opened = once(gate, 'open');
   const worker = await stack.startWorker({ WORKER_CONCURRENCY: '5' });
-  // Quick at first, so that the worker lets these endpoints have all slots of its fast lane.
+  // Quick at first, so that the worker lets these endpoints have all of its slots.
   const slow = await Receiver.start((_request, count) => (count <= 5 ? 204 : opened.then(() => 204)));
   for (let i = 0; i < 5; i += 1) await stack.client.register(`${slow.url}/${i}`);
   const firstIds = await publishMany(1);

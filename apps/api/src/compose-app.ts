@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createActFor } from '@webhooks/core/accounts/act-for';
 import { createManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
+import { createRedisAdmissionStore } from '@webhooks/core/admission/redis-admission-store';
 import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
 import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
@@ -9,7 +10,9 @@ import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-st
 import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
 import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
 import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
+import { createDispatchEvents } from '@webhooks/core/deliveries/dispatch-events';
 import { createExportAttempts } from '@webhooks/core/deliveries/export-attempts';
+import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
 import { createReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
 import { createRedeliver } from '@webhooks/core/deliveries/redeliver';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -36,19 +39,15 @@ import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-cl
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
 import { createValidateEvent } from '@webhooks/core/events/validate-event';
-import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
-import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
-import { createRedisRemoveGate } from '@webhooks/core/gates/redis-remove-gate';
-import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
+import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
+import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
-import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
-import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
 import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
 import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
@@ -102,18 +101,16 @@ export function composeApp({
   const eventStore = createRedisEventStore(storeRedis, retention);
   const deliveryStore = createRedisDeliveryStore(storeRedis, retention);
   const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
-  const breakerStore = createRedisBreakerStore(storeRedis);
-  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
+  const admissionStore = createRedisAdmissionStore(storeRedis);
+  const heldDeliveries = createBullmqHeldDeliveries({ ...queues, redis: storeRedis });
   const eventQueue = new BullmqEventQueue(queues);
   const subscriptions = createSubscriptions(endpointStore);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
-  const wakeQueue = new BullmqWakeQueue(queues, clock);
-  const resendQueue = new BullmqResendQueue(queues);
+  const deliveryQueue = new BullmqDeliveryQueue(queues);
   const replayQueue = new BullmqReplayQueue(queues);
   const erasureQueue = new BullmqErasureQueue(queues);
   const remainsStore = createRedisRemainsStore(storeRedis);
   const replayStore = createRedisReplayStore(storeRedis, config.RETENTION);
-  const turnStore = createRedisTurnStore(storeRedis);
   const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
 
   const endpoints = createManageEndpoints({
@@ -121,11 +118,9 @@ export function composeApp({
     accountStore,
     deliveryStore,
     healthStore,
-    breakerStore,
-    turnStore,
+    admissionStore,
+    heldDeliveries,
     requireKnownFilters: createRequireKnownFilters(eventTypeStore),
-    removeGate: createRedisRemoveGate(storeRedis),
-    wakeQueue,
     newId,
     newSecret,
     maxEndpoints: config.MAX_WEBHOOKS,
@@ -133,9 +128,17 @@ export function composeApp({
     disable: createDisable({ endpointStore, clock, emit }),
     raise: operationalEvents.raise,
   });
-  const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, parkedStore });
+  const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, heldDeliveries });
+  const fanOutEvent = createFanOutEvent({
+    eventStore,
+    deliveryStore,
+    admissionStore,
+    deliveryQueue,
+    clock,
+    emit,
+  });
   const acceptEvents = createAcceptEvents({
-    eventQueue,
+    dispatchEvents: createDispatchEvents({ subscriptions, fanOutEvent, eventQueue }),
     eventStore,
     eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
     resolveEndpoints: createResolveEndpoints(endpointStore),
@@ -149,15 +152,15 @@ export function composeApp({
   const app = createApp({
     routes: createRoutes({
       endpoints,
-      readHealth: createReadHealth({ healthStore, breakerStore, parkedStore, clock }),
+      readHealth: createReadHealth({ healthStore, admissionStore, heldDeliveries, clock }),
       deliveries,
-      exportAttempts: createExportAttempts({ endpointStore, eventStore, deliveryStore, parkedStore }),
+      exportAttempts: createExportAttempts({ endpointStore, eventStore, deliveryStore, heldDeliveries }),
       events: createReadEvents({ eventStore, countDeliveries: deliveries.countOfEvent }),
       redeliver: createRedeliver({
         deliveries,
         eventStore,
-        ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
-        bringForward: createBringForward({ deliveryStore, delayedJobs: resendQueue, clock, emit }),
+        ...createResend({ eventStore, deliveryStore, resendQueue: deliveryQueue, clock, emit }),
+        bringForward: createBringForward({ deliveryStore, delayedJobs: deliveryQueue, clock, emit }),
       }),
       replays: createManageReplays({
         endpointStore,
@@ -197,7 +200,7 @@ export function composeApp({
       eventTypes,
       deadLetters: createManageDeadLetters({
         deadLetterStore,
-        cancelDelivery: createCancelDelivery({ deliveryStore, turnStore, wakeQueue, clock, emit }),
+        cancelDelivery: createCancelDelivery({ deliveryStore, admissionStore, heldDeliveries, clock, emit }),
         cancelReplay: createCancelReplay({ replayStore, clock, emit }),
         emit,
       }),
@@ -229,7 +232,7 @@ export function composeApp({
       name: 'queues',
       stop: async () =>
         void (await Promise.all(
-          [eventQueue, wakeQueue, resendQueue, replayQueue, erasureQueue, deadLetterStore].map((queue) =>
+          [eventQueue, deliveryQueue, replayQueue, erasureQueue, deadLetterStore].map((queue) =>
             queue.close(),
           ),
         )),

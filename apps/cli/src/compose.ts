@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
 import { createManageAccounts, type ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
+import { createRedisAdmissionStore } from '@webhooks/core/admission/redis-admission-store';
 import { createManageApiKeys, type ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
@@ -14,10 +15,9 @@ import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delive
 import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
 import { createEraseAccount, type EraseAccount } from '@webhooks/core/erasure/erase-account';
 import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
-import { createRedisTurnStore } from '@webhooks/core/gates/redis-turn-store';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
-import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
+import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
 import { connectRedis, queuePrefix, type RedisClient } from '@webhooks/core/redis/redis-connect';
 import { storageUnavailable } from '@webhooks/core/redis/redis-errors';
 import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
@@ -61,7 +61,6 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
   await ensureDefaultAccount(accountStore, clock);
   const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
   const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
-  const wakeQueue = new BullmqWakeQueue(queues, clock);
   const erasureQueue = new BullmqErasureQueue(queues);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   return {
@@ -84,8 +83,8 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
       deadLetterStore,
       cancelDelivery: createCancelDelivery({
         deliveryStore: createRedisDeliveryStore(redis, retention),
-        turnStore: createRedisTurnStore(redis),
-        wakeQueue,
+        admissionStore: createRedisAdmissionStore(redis),
+        heldDeliveries: createBullmqHeldDeliveries(queues),
         clock,
         emit,
       }),
@@ -98,7 +97,7 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
     }),
     clock,
     async close() {
-      await Promise.all([deadLetterStore, wakeQueue, erasureQueue].map((queue) => queue.close()));
+      await Promise.all([deadLetterStore, erasureQueue].map((queue) => queue.close()));
       redis.disconnect();
     },
   };

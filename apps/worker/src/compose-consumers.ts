@@ -1,8 +1,10 @@
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createTakesEvents } from '@webhooks/core/accounts/takes-events';
+import { createRedisAdmissionStore } from '@webhooks/core/admission/redis-admission-store';
 import { createRedisArchiveStream } from '@webhooks/core/archive/redis-archive-stream';
 import { createDeliver } from '@webhooks/core/deliveries/deliver';
 import { createFanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
+import { createRedisAttemptStore } from '@webhooks/core/deliveries/redis-attempt-store';
 import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createResend } from '@webhooks/core/deliveries/resend';
 import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
@@ -16,17 +18,14 @@ import { createStepErasure } from '@webhooks/core/erasure/step-erasure';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
 import { createValidateEvent } from '@webhooks/core/events/validate-event';
-import { createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
-import { createRedisParkedStore } from '@webhooks/core/gates/redis-parked-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { BullmqAccountJobs } from '@webhooks/core/queue/bullmq-account-jobs';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
-import { BullmqDeliveryJobs } from '@webhooks/core/queue/bullmq-delivery-jobs';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
-import { BullmqResendQueue } from '@webhooks/core/queue/bullmq-resend-queue';
-import { BullmqWakeQueue } from '@webhooks/core/queue/bullmq-wake-queue';
+import { FormerDeliveries } from '@webhooks/core/queue/bullmq-former-deliveries';
+import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
 import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
 import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import type { ConnectOptions, RedisClient } from '@webhooks/core/redis/redis-connect';
@@ -39,14 +38,13 @@ import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
 import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
 import type { Emit } from '@webhooks/core/signals/signals';
 import type { Registry } from 'prom-client';
+import { composeAdmission } from './compose-admission';
 import { composeArchive } from './compose-archive';
-import { composeGate } from './compose-gate';
 import { composeTransport } from './compose-transport';
 import type { WorkerConfig } from './config';
-import { createDeliverConsumer } from './consumers/bullmq-deliver';
+import { createDeliverConsumer, type DeliverConsumer } from './consumers/bullmq-deliver';
 import { createErasureConsumer } from './consumers/bullmq-erasure';
 import { createFanOutConsumer } from './consumers/bullmq-fan-out';
-import { createLookAtGateConsumer } from './consumers/bullmq-look-at-gate';
 import { createReplayConsumer } from './consumers/bullmq-replay';
 
 export interface ConsumersContext {
@@ -65,7 +63,6 @@ const USER_AGENT = 'webhook-delivery-service/0.1.0';
 
 // A fan-out mostly waits for Redis; more of them at once would only make each one slower.
 const FAN_OUT_CONCURRENCY = 32;
-const OPEN_GATE_CONCURRENCY = 16;
 const REPLAY_CONCURRENCY = 8;
 const ERASURE_CONCURRENCY = 2;
 
@@ -90,31 +87,39 @@ export function composeConsumers({
   const deliveryStore = createRedisDeliveryStore(storeRedis, retention);
   const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
-  const breakerStore = createRedisBreakerStore(storeRedis);
-  const parkedStore = createRedisParkedStore(storeRedis, { retentionMs: config.RETENTION, clock });
+  const attemptStore = createRedisAttemptStore(storeRedis, retention);
+  const admissionStore = createRedisAdmissionStore(storeRedis);
+  const heldDeliveries = createBullmqHeldDeliveries({ ...queues, redis: storeRedis });
   const deliveryQueue = new BullmqDeliveryQueue(queues);
   const eventQueue = new BullmqEventQueue(queues);
-  const resendQueue = new BullmqResendQueue(queues);
-  const wakeQueue = new BullmqWakeQueue(queues, clock);
   const eventHorizon = new BullmqEventHorizon(queues);
   const deadLetters = new BullmqDeadLetters(queues, clock);
-  const deliveryJobs = new BullmqDeliveryJobs(queues);
   const accountJobs = new BullmqAccountJobs(queues);
   const archive = composeArchive(config, { connection, workerId, clock, emit });
   const archiveStream = archive && createRedisArchiveStream(storeRedis);
   if (archiveStream) registerPromArchiveBacklog(registry, archiveStream);
 
   const transport = composeTransport(config, emit);
-  const gate = composeGate(config, {
-    storeRedis,
+  let deliveries: DeliverConsumer | undefined;
+  const admission = composeAdmission(config, {
     endpointStore,
     healthStore,
-    breakerStore,
-    parkedStore,
-    eventHorizon,
+    admissionStore,
+    deliveryStore,
     deliveryQueue,
-    wakeQueue,
+    heldDeliveries,
+    eventHorizon,
+    onCapacity: (capacity) => deliveries?.setCapacity(capacity),
     clock,
+    random: Math.random,
+    emit,
+  });
+  const formerDeliveries = new FormerDeliveries({
+    connection: queues,
+    storeRedis,
+    deliveryQueue,
+    endpointStore,
+    admissionStore,
     emit,
   });
 
@@ -136,13 +141,12 @@ export function composeConsumers({
     deadLetters,
     eventHorizon,
     takesEvents: createTakesEvents(accountStore, steadyClock),
+    subscriptions,
     fanOutEvent: createFanOutEvent({
       eventStore,
-      subscriptions,
       deliveryStore,
+      admissionStore,
       deliveryQueue,
-      hold: gate.hold,
-      isStuck: gate.isStuck,
       clock,
       emit,
     }),
@@ -151,8 +155,10 @@ export function composeConsumers({
     eventStore,
     endpointStore,
     deliveryStore,
+    attemptStore,
+    admissionStore,
     archiveStream,
-    ...gate,
+    ...admission,
     raise: operationalEvents.raise,
     healthRecorder,
     transport: transport.send,
@@ -166,21 +172,12 @@ export function composeConsumers({
     random: Math.random,
     emit,
   });
-  const lane = { ...consumer, deliver, stopDeadlineMs: config.SHUTDOWN_TIMEOUT };
-  const fastLane = createDeliverConsumer({
-    ...lane,
-    lane: 'fast',
-    concurrency: config.WORKER_CONCURRENCY,
-  });
-  const slowLane = createDeliverConsumer({
-    ...lane,
-    lane: 'slow',
-    concurrency: config.SLOW_LANE_CONCURRENCY ?? config.WORKER_CONCURRENCY,
-  });
-  const gates = createLookAtGateConsumer({
+  deliveries = createDeliverConsumer({
     ...consumer,
-    concurrency: OPEN_GATE_CONCURRENCY,
-    lookAtGate: gate.lookAtGate,
+    deliver,
+    formerDeliveries,
+    stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
+    concurrency: config.WORKER_CONCURRENCY,
   });
   const replays = createReplayConsumer({
     ...consumer,
@@ -189,7 +186,7 @@ export function composeConsumers({
       replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
       endpointStore,
       chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
-      ...createResend({ eventStore, deliveryStore, parkedStore, resendQueue, clock, emit }),
+      ...createResend({ eventStore, deliveryStore, resendQueue: deliveryQueue, clock, emit }),
       clock,
       emit,
     }),
@@ -201,7 +198,7 @@ export function composeConsumers({
       accountStore,
       removeEndpoints: createRedisRemoveEndpoints(storeRedis),
       remainsStore: createRedisRemainsStore(storeRedis),
-      deliveryJobs,
+      deliveryJobs: deliveryQueue,
       accountJobs,
       retentionMs: config.RETENTION,
       clock,
@@ -210,12 +207,14 @@ export function composeConsumers({
   });
 
   return {
-    consumers: [fanOut, fastLane, slowLane, gates, replays, erasures, ...(archive ? [archive.archiver] : [])],
+    consumers: [fanOut, deliveries, replays, erasures, ...(archive ? [archive.archiver] : [])],
+    // These let go what consumers take, or bring it to where they take it from.
+    releasers: [admission.releaser, formerDeliveries],
     archiveParts: archive?.parts ?? [],
     operationalEvents,
     healthRecorder,
     transport,
-    openQueues: [deliveryQueue, resendQueue, eventQueue, wakeQueue, deadLetters, deliveryJobs, accountJobs],
+    openQueues: [deliveryQueue, eventQueue, deadLetters, accountJobs],
   };
 }
 

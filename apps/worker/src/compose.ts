@@ -43,7 +43,7 @@ export async function composeWorker(
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
 
-  const { consumers, archiveParts, operationalEvents, healthRecorder, transport, openQueues } =
+  const { consumers, releasers, archiveParts, operationalEvents, healthRecorder, transport, openQueues } =
     composeConsumers({ config, storeRedis, queues, connection, registry, workerId, clock, emit });
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
@@ -53,7 +53,7 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  for (const one of consumers) one.start();
+  for (const one of [...consumers, ...releasers]) one.start();
 
   return {
     emit,
@@ -61,6 +61,7 @@ export async function composeWorker(
     port,
     parts: [
       { name: 'consumers', stop: () => all(consumers.map((one) => one.stop())) },
+      { name: 'releasers', stop: () => all(releasers.map((one) => one.stop())) },
       ...archiveParts,
       { name: 'operational events', stop: () => operationalEvents.stop() },
       { name: 'health recorder', stop: () => healthRecorder.stop() },

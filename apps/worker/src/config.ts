@@ -33,9 +33,9 @@ const settings = z.object({
   ...secretsSettings,
   WORKER_HOST: z.string().default('0.0.0.0'),
   WORKER_PORT: portSchema.default(3001),
-  /** Deliveries under way at the same time in the fast lane. */
+  /** Attempts under way at the same time, beside those that take long. */
   WORKER_CONCURRENCY: concurrencySchema.default(256),
-  /** The same for the slow lane, which has slots of its own; as many as WORKER_CONCURRENCY, unless set. */
+  /** Attempts that take long, beside those; four times WORKER_CONCURRENCY, unless set. */
   SLOW_LANE_CONCURRENCY: concurrencySchema.optional(),
   RETRY_SCHEDULE: retryScheduleSchema.default([
     5_000,
@@ -63,7 +63,7 @@ const settings = z.object({
   /** How far apart its failures have to be for that. */
   DISABLE_FAILURE_SPAN: durationSchema.default(12 * HOUR),
   /** For how long a worker owns a job before it has to say that it is still at it. */
-  JOB_LOCK_DURATION: positiveDurationSchema.default(30_000),
+  JOB_LOCK_DURATION: positiveDurationSchema.default(10_000),
   MAX_EVENT_BYTES: maxEventBytesSchema,
   /** The PostgreSQL database that every attempt is archived in; without one none is. */
   ARCHIVE_DATABASE_URL: databaseUrlSchema.optional(),

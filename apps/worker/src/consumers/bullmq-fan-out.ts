@@ -1,5 +1,6 @@
 import type { TakesEvents } from '@webhooks/core/accounts/takes-events';
-import type { FanOutEvent } from '@webhooks/core/deliveries/fan-out-event';
+import { type FanOutEvent, routeEvent } from '@webhooks/core/deliveries/fan-out-event';
+import type { Subscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { AppError } from '@webhooks/core/errors/app-error';
 import { accountOfJob } from '@webhooks/core/queue/account-of-job';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
@@ -13,6 +14,7 @@ import type { ConsumerOptions } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 
 export interface FanOutConsumerOptions extends ConsumerOptions {
+  readonly subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>;
   readonly fanOutEvent: FanOutEvent;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
   readonly eventHorizon: Pick<BullmqEventHorizon, 'notePutBack' | 'forgetPutBack'>;
@@ -25,7 +27,7 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
  * that is erased are dropped, whatever they are: nothing of it is to be stored again.
  */
 export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
-  const { fanOutEvent, deadLetters, eventHorizon, readEventJob, takesEvents, emit } = options;
+  const { subscriptions, fanOutEvent, deadLetters, eventHorizon, readEventJob, takesEvents, emit } = options;
 
   return createConsumer(EVENTS_QUEUE, processEvent, options);
 
@@ -71,7 +73,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
   }
 
   async function fanOut(read: ReadEvent): Promise<void> {
-    await fanOutEvent(read.event);
+    await fanOutEvent([await routeEvent(read.event, subscriptions)]);
     announce(read);
   }
 

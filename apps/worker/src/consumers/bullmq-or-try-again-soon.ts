@@ -1,6 +1,7 @@
 import { isUnreadableSecret } from '@webhooks/core/secrets/seal';
 import type { Emit } from '@webhooks/core/signals/signals';
-import { DelayedError, type Job, UnrecoverableError } from 'bullmq';
+import { type Job, UnrecoverableError } from 'bullmq';
+import { delayJob } from './bullmq-put-back';
 import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 const SOON_MS = 1_000;
@@ -23,7 +24,6 @@ export async function orTryAgainSoon<Result>(
     if (error instanceof UnrecoverableError) throw error;
     emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
     const delayMs = isUnreadableSecret(error) ? UNREADABLE_SECRET_DELAY_MS : SOON_MS;
-    await job.moveToDelayed(Date.now() + delayMs, token);
-    throw new DelayedError();
+    return await delayJob(job, token, delayMs);
   }
 }

@@ -1,5 +1,6 @@
-import { DelayedError, type Job, QueueKeys } from 'bullmq';
+import { type Job, QueueKeys } from 'bullmq';
 import type { ConsumerOptions } from './bullmq-open-worker';
+import { delayJob } from './bullmq-put-back';
 
 /**
  * Puts a job back whose work is done in steps, once one is done.
@@ -17,6 +18,5 @@ export async function putBackForNextStep(
 ): Promise<never> {
   // As BullMQ 6 names it.
   await redis.hset(new QueueKeys(prefix).toKey(job.queueName, job.id ?? ''), 'ats', 0);
-  await job.moveToDelayed(Date.now() + delayMs, token);
-  throw new DelayedError();
+  return await delayJob(job, token, delayMs);
 }

@@ -1,7 +1,7 @@
 import type { CancelDelivery } from '../deliveries/cancel-delivery';
+import { parseDeliveryId } from '../deliveries/delivery-id';
 import { AppError } from '../errors/app-error';
-import { parseDeliveryJobId } from '../queue/delivery-job';
-import { DELIVERIES_QUEUE, REPLAYS_QUEUE, SLOW_DELIVERIES_QUEUE } from '../queue/queue-names';
+import { DELIVERIES_QUEUE, REPLAYS_QUEUE } from '../queue/queue-names';
 import type { CancelReplay } from '../replays/cancel-replay';
 import { replayIdSchema } from '../replays/replay';
 import type { Emit } from '../signals/signals';
@@ -63,8 +63,8 @@ export function createManageDeadLetters(deps: ManageDeadLettersDeps) {
   // What nothing works on any more must not look as if it were on its way.
   async function endWorkOf(deadLetter: DeadLetter): Promise<void> {
     const { queue, jobId, accountId } = deadLetter;
-    if (queue === DELIVERIES_QUEUE || queue === SLOW_DELIVERIES_QUEUE) {
-      const delivery = parseDeliveryJobId(jobId);
+    if (queue === DELIVERIES_QUEUE) {
+      const delivery = parseDeliveryId(jobId);
       if (delivery) await cancelDelivery(accountId, delivery, 'dropped');
     } else if (queue === REPLAYS_QUEUE) {
       const replayId = replayIdSchema.safeParse(jobId).data;

@@ -15,7 +15,7 @@ export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps
   return function announceAttempt(
     { run: { eventId, endpointId }, event, begunAt }: ReadyDelivery,
     attempt: Attempt,
-    decision: Decision,
+    decision: Decision | { readonly kind: 'superseded' },
   ): void {
     emit({
       name: 'delivery.attempted',
@@ -30,7 +30,7 @@ export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps
       ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
       ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
     });
-    if (decision.kind === 'retry' || decision.kind === 'stays_delivered') return;
+    if (decision.kind === 'retry' || decision.kind === 'stays_delivered' || decision.kind === 'superseded') return;
     announceEnd({ eventId, endpointId }, decision.kind, begunAt);
   };
 }

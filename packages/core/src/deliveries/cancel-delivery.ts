@@ -1,6 +1,6 @@
+import type { HeldDeliveries } from '../admission/held-deliveries';
+import type { AdmissionStore } from '../admission/redis-admission-store';
 import type { AccountId } from '../events/event';
-import type { WakeQueue } from '../gates/hold';
-import type { TurnStore } from '../gates/redis-turn-store';
 import type { Clock } from '../runtime/clock';
 import { type AnnounceEndDeps, createAnnounceEnd } from './announce-end';
 import type { DeliveryParts } from './delivery-id';
@@ -8,13 +8,13 @@ import type { DeliveryStore } from './redis-delivery-store';
 
 export interface CancelDeliveryDeps extends AnnounceEndDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'append'>;
-  readonly turnStore: Pick<TurnStore, 'pass'>;
-  readonly wakeQueue: WakeQueue;
+  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook'>;
   readonly clock: Clock;
 }
 
 /**
- * Ends a delivery that nothing works on any more, and its turn if it goes in order. One that has ended, or that there
+ * Ends a delivery that nothing works on any more, and makes room for the one behind it if they go in order. One that has ended, or that there
  * is not, stays as it is. Doing it again is harmless.
  */
 export function createCancelDelivery(deps: CancelDeliveryDeps) {
@@ -31,9 +31,11 @@ export function createCancelDelivery(deps: CancelDeliveryDeps) {
       await deps.deliveryStore.append(delivery, { kind: 'cancelled', reason });
       announceEnd(delivery, 'cancelled', listed.round.requestedAt ?? listed.createdAt);
     }
-    await deps.turnStore.pass(endpointId, eventId);
-    // Not for a delivery that nobody has made: looking at a gate by the wrong account would remove it.
-    if (listed && accountId !== undefined) await deps.wakeQueue.wake(accountId, endpointId, deps.clock());
+    await deps.admissionStore.leaveOrder(endpointId, eventId);
+    // Not for a delivery that nobody has made: by the wrong account, its endpoint would look as if it were deleted.
+    if (listed && accountId !== undefined) {
+      await deps.heldDeliveries.askForLook({ accountId, endpointId }, deps.clock());
+    }
   };
 }
 

@@ -1,4 +1,7 @@
 import { verifyMessage } from '@webhooks/signature';
+import { CLOSED, FAILURES_TO_OPEN, MIN_OPEN_MS } from '../admission/breaker';
+import { SLOW_MS } from '../admission/concurrency';
+import type { Place } from '../admission/concurrency';
 import type { ArchiveRecord } from '../archive/archive-record';
 import type { ArchiveStream } from '../archive/redis-archive-stream';
 import type { EndedAttempt } from '../endpoints/attempt-tally';
@@ -7,21 +10,23 @@ import { newestSecret } from '../endpoints/endpoint-secrets';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
-import { CLOSED, FAILURES_TO_OPEN, FIRST_OPEN_MS } from '../gates/breaker';
-import { SLOW_MS } from '../gates/lanes';
+import { openQueue } from '../queue/bullmq-open-queue';
+import { DELIVERIES_QUEUE } from '../queue/queue-names';
 import { keys } from '../redis/keys';
+import { storageUnavailable } from '../redis/redis-errors';
 import { secretUnreadable } from '../secrets/seal';
+import { buildAdmission, MAX_STRANGERS } from '../testing/build-admission';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
-import { buildGate, MAX_STRANGERS } from '../testing/build-gate';
-import { readParked } from '../testing/read-parked';
+import { createClosables } from '../testing/closables';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
+import type { Attempt } from './attempt';
 import { createDeliver } from './deliver';
 import type { DeliveryFact } from './delivery-fact';
 import { deliveryIdOf } from './delivery-id';
@@ -33,6 +38,8 @@ import type { DeliveryRequest, SendResult, SentResult } from './transport';
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;
 const SCHEDULE = [5_000, 300_000] as const;
+const HELD_FOR_MS = 3_600_000;
+const HELD = { kind: 'later', delayMs: HELD_FOR_MS } as const;
 
 let redis: TestRedis;
 let endpointStore: EndpointStore;
@@ -45,6 +52,9 @@ beforeAll(async () => {
   deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
 });
 afterAll(() => redis.close());
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 function answered(
   status: number,
@@ -81,13 +91,11 @@ interface Arrangement {
   readonly type?: string;
   /** What is on record of the delivery already. */
   readonly log?: readonly DeliveryFact[];
-  readonly job?: Partial<Pick<DeliveryRun, 'side' | 'wasReleased' | 'lane'>>;
+  readonly job?: Partial<Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'request'>>;
   readonly random?: number;
   /** How often what follows from an attempt is refused. */
   readonly refusals?: number;
   readonly refusal?: Error;
-  /** How often what follows from parking is refused. */
-  readonly holdRefusals?: number;
   /** Where attempts go on their way to the archive, if there is one. */
   readonly archiveStream?: Pick<ArchiveStream, 'add'>;
   /** Happens while a request is under way. */
@@ -102,8 +110,7 @@ async function arrange({
   job = {},
   type = 'keyword.quick_win',
   refusals = 0,
-  refusal = new Error('OOM'),
-  holdRefusals = 0,
+  refusal = storageUnavailable(new Error('OOM')),
   archiveStream,
   whileSending,
   ...given
@@ -115,9 +122,9 @@ async function arrange({
     accountId: event.accountId,
     eventId: event.id,
     endpointId: endpoint.id,
-    side: 'first',
-    wasReleased: false,
-    lane: 'fast',
+    hasWaited: false,
+    wasTakenOver: false,
+    ownedUntil: Number.POSITIVE_INFINITY,
     ...job,
   };
   if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
@@ -131,20 +138,14 @@ async function arrange({
   const raised = recordRaised();
   const recorded: [EndpointId, EndedAttempt][] = [];
   const clock = () => now;
-  const gate = buildGate({ redis: redis.client, clock, signals });
+  const admission = willClose(buildAdmission({ redis: redis.client, clock, signals }));
   let settled = 0;
-  let held = 0;
   const deliver = createDeliver({
-    ...gate,
-    async hold(delivery, why) {
-      await gate.hold(delivery, why);
-      held += 1;
-      if (held <= holdRefusals) throw refusal;
-    },
+    ...admission,
     async settle(outcome) {
       settled += 1;
       if (settled <= refusals) throw refusal;
-      return await gate.settle(outcome);
+      return await admission.settle(outcome);
     },
     eventStore,
     endpointStore,
@@ -178,12 +179,14 @@ async function arrange({
     signals,
     recorded,
     raised,
-    gate,
+    admission,
     moveClock(ms: number) {
       now += ms;
     },
     deliver: (signal = new AbortController().signal) => deliver(input, signal),
     readRecord: () => deliveryStore.find(input),
+    readBreaker: () => admission.admissionStore.readBreaker(endpoint.id),
+    isHeld: () => admission.heldDeliveries.isHeld(endpoint.id, event.id),
     log: () => redis.client.get(keys.delivery(endpoint.id, event.id)),
   };
 }
@@ -340,14 +343,14 @@ describe('a receiver that asks to be disabled', () => {
   const DISABLED = { status: 'disabled', disabledReason: 'receiver' };
 
   it('gets nothing any more, and what it did not accept is held', async () => {
-    const { deliver, endpoint, input, gate, moveClock } = await arrange({
+    const { deliver, endpoint, isHeld, moveClock } = await arrange({
       results: [answered(500, { wish: 'disable' })],
     });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject(DISABLED);
     moveClock(SCHEDULE[0]);
-    expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await deliver()).toEqual(HELD);
+    expect(await isHeld()).toBe(true);
   });
 
   it('is disabled also when it accepts', async () => {
@@ -360,12 +363,19 @@ describe('a receiver that asks to be disabled', () => {
   });
 });
 
+/** As it is after the failures that open it. */
+async function openBreaker(endpointId: EndpointId, openUntil: number): Promise<void> {
+  await redis.client.set(keys.breaker(endpointId), `${FAILURES_TO_OPEN} ${openUntil} ${NOW - 1_000} 0`);
+}
+
 describe('a delivery that could not leave us', () => {
   it('comes again soon: it was no attempt, and no failure of the endpoint', async () => {
-    const { deliver, readRecord, gate, input, signals } = await arrange({ results: [unsent, answered(204)] });
-    expect(await deliver()).toEqual({ kind: 'again', delayMs: 5_000 });
+    const { deliver, readRecord, readBreaker, input, signals } = await arrange({
+      results: [unsent, answered(204)],
+    });
+    expect(await deliver()).toEqual({ kind: 'later', delayMs: 5_000 });
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(await readBreaker()).toEqual(CLOSED);
     expect(signals.named('delivery.attempted')).toEqual([]);
     expect(signals.named('delivery.unsent')).toEqual([
       { name: 'delivery.unsent', eventId: input.eventId, endpointId: input.endpointId, error: unsent.error },
@@ -376,21 +386,31 @@ describe('a delivery that could not leave us', () => {
   });
 
   it('has its place at the endpoint back', async () => {
-    const { deliver, gate, input } = await arrange({ results: [unsent] });
-    const before = gate.windows.freePlaces(input.endpointId);
+    const { deliver, admission, input } = await arrange({ results: [unsent] });
+    const before = admission.concurrency.freePlaces(input.endpointId);
     await deliver();
-    expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
+    expect(admission.concurrency.freePlaces(input.endpointId)).toBe(before);
   });
 
   it("lets another one have its endpoint's probe at once", async () => {
-    const { deliver, gate, input, moveClock } = await arrange({ results: [unsent], job: { lane: 'slow' } });
-    for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
-      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
-    }
-    moveClock(FIRST_OPEN_MS);
-    const before = await gate.breakerStore.readBreaker(input.endpointId);
-    expect(await deliver()).toMatchObject({ kind: 'again' });
-    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(before);
+    const { deliver, readBreaker, input } = await arrange({ results: [unsent] });
+    await openBreaker(input.endpointId, NOW);
+    const before = await readBreaker();
+    expect(await deliver()).toMatchObject({ kind: 'later' });
+    expect(await readBreaker()).toEqual(before);
+  });
+
+  it("leaves its place within its endpoint's rate limit to another one a second later", async () => {
+    const { deliver, input } = await arrange({
+      endpoint: buildEndpoint({ rateLimit: 5 }),
+      results: [unsent],
+    });
+    await deliver();
+    const recent = await redis.client.zrange(keys.recentAttempts(input.endpointId), 0, -1, 'WITHSCORES');
+    const countsUntil = Number(recent[1]);
+    // By the clock of Redis.
+    const [seconds] = await redis.client.time();
+    expect(countsUntil).toBeLessThanOrEqual((Number(seconds) + 1) * 1_000 + 1_000);
   });
 });
 
@@ -421,7 +441,7 @@ describe('further attempts', () => {
     });
     await deliver();
     moveClock(1_000);
-    expect(await deliver()).toEqual({ kind: 'retry', delayMs: 4_000, reason: 'not_due' });
+    expect(await deliver()).toEqual({ kind: 'later', delayMs: 4_000 });
     expect(requests).toHaveLength(1);
     expect(await readRecord()).toMatchObject({ attempts: [{ number: 1 }] });
 
@@ -475,6 +495,12 @@ describe('further attempts', () => {
   });
 });
 
+/** Of the breaker's record. */
+async function readTold({ id }: Endpoint) {
+  const [, , since, told] = ((await redis.client.get(keys.breaker(id))) ?? '').split(' ');
+  return { failingSince: Number(since), wasTold: told === '1' };
+}
+
 describe('its account', () => {
   const failedThrice: readonly DeliveryFact[] = [1, 2, 3].map((number) => ({
     kind: 'attempted',
@@ -489,12 +515,10 @@ describe('its account', () => {
   });
 
   it('is told of the fourth failure, and of the last', async () => {
-    const { deliver, raised, gate, endpoint } = await arrange({ results: [refused], log: failedThrice });
+    const { deliver, raised, endpoint } = await arrange({ results: [refused], log: failedThrice });
     await deliver();
     expect(raised.events.map(({ type }) => type)).toEqual(['webhook.failing', 'delivery.exhausted']);
-    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({
-      toldFailingSince: NOW + SEND_MS,
-    });
+    expect(await readTold(endpoint)).toEqual({ failingSince: NOW + SEND_MS, wasTold: true });
   });
 
   it('is told when the receiver says that it is gone', async () => {
@@ -506,24 +530,21 @@ describe('its account', () => {
   });
 
   it('is told when what it was told of is over', async () => {
-    const { deliver, raised, gate, endpoint } = await arrange({
-      results: [answered(204)],
-      job: { lane: 'slow' },
-    });
-    await gate.breakerStore.recordFailure(endpoint.id, CLOSED, NOW - 1, { telling: true });
+    const { deliver, raised, endpoint } = await arrange({ results: [answered(204)] });
+    await redis.client.set(keys.breaker(endpoint.id), `1 0 ${NOW - 1} 1`);
     await deliver();
     expect(raised.events).toMatchObject([{ type: 'webhook.recovered' }]);
   });
 
   it('is told nothing of a delivery that was to tell it something', async () => {
-    const { deliver, raised, gate, endpoint } = await arrange({
+    const { deliver, raised, endpoint } = await arrange({
       results: [answered(410)],
       log: failedThrice,
       type: 'webhook.failing',
     });
     await deliver();
     expect(raised.events).toEqual([]);
-    expect(await gate.breakerStore.closeBreaker(endpoint.id)).toMatchObject({ toldFailingSince: undefined });
+    expect(await readTold(endpoint)).toMatchObject({ wasTold: false });
   });
 });
 
@@ -588,241 +609,294 @@ describe('a delivery that has come to its end before', () => {
 const disabledEndpoint = () => buildEndpoint({ status: 'disabled', disabledReason: 'client' });
 
 describe('a delivery that has to wait', () => {
-  it.each([
-    ['first', 'second'],
-    ['second', 'first'],
-  ] as const)("is parked at a disabled endpoint: the %s job's for the %s", async (side, parkedSide) => {
-    const { deliver, requests, readRecord, input, signals } = await arrange({
+  it('is held at a disabled endpoint, for as long as nobody releases it, at no cost of attempts', async () => {
+    const { deliver, requests, readRecord, isHeld, signals } = await arrange({
       endpoint: disabledEndpoint(),
-      job: { side },
     });
-    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
-    expect(await readParked(redis.client, input.endpointId)).toEqual([
-      { eventId: input.eventId, side: parkedSide },
-    ]);
+    expect(await isHeld()).toBe(true);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'disabled' }]);
     expect(signals.named('delivery.attempted')).toEqual([]);
   });
 
-  it('does not run again for a refusal after it was parked: its other job may run by then', async () => {
-    const { deliver, input, signals } = await arrange({ endpoint: disabledEndpoint(), holdRefusals: 1 });
-    expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await readParked(redis.client, input.endpointId)).toHaveLength(1);
-    expect(signals.named('delivery.follow_up_failed')).toMatchObject([{ deliveryId: deliveryIdOf(input) }]);
+  it('is held once, however often its job comes to its endpoint', async () => {
+    const { deliver, admission, input } = await arrange({ endpoint: disabledEndpoint() });
+    await deliver();
+    await deliver();
+    expect(await admission.heldDeliveries.listHeld(input.endpointId, 10)).toEqual([input.eventId]);
   });
 
-  it('is parked while the breaker is open, and sent as a probe when its time has come', async () => {
-    const { deliver, requests, gate, input, moveClock, readRecord } = await arrange({
+  it('is held while the breaker is open, and sent as a probe when its time has come', async () => {
+    const { deliver, requests, admission, input, moveClock, readRecord, readBreaker } = await arrange({
       results: [answered(204)],
     });
-    for (let failures = 0; failures < FAILURES_TO_OPEN; failures += 1) {
-      await gate.breakerStore.recordFailure(input.endpointId, CLOSED, NOW);
-    }
-    gate.lanes.learn(input.endpointId, { outcome: 'http_5xx', durationMs: 1 });
-    expect(await deliver()).toEqual({ kind: 'done' });
+    await openBreaker(input.endpointId, NOW + MIN_OPEN_MS);
+    expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
-    expect(gate.wakes.asked).toMatchObject([{ endpointId: input.endpointId, at: NOW + FIRST_OPEN_MS }]);
+    expect(await admission.heldDeliveries.lookDueAt(input)).toBe(NOW + MIN_OPEN_MS);
 
-    moveClock(FIRST_OPEN_MS);
+    moveClock(MIN_OPEN_MS);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
-    expect(await gate.breakerStore.readBreaker(input.endpointId)).toEqual(CLOSED);
+    expect(await readBreaker()).toEqual(CLOSED);
   });
 
-  it('is parked while others have taken every place at its endpoint', async () => {
-    const { deliver, requests, gate, input, signals } = await arrange();
-    await takeEveryPlace(gate, input);
-    expect(await deliver()).toEqual({ kind: 'done' });
+  it('is held while others have taken every place at its endpoint', async () => {
+    const { deliver, requests, admission, input, isHeld, signals } = await arrange();
+    await takeEveryPlace(admission, input);
+    expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
-    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await isHeld()).toBe(true);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'busy' }]);
   });
 
-  it('is cancelled rather than parked when its endpoint was deleted', async () => {
-    const { deliver, gate, input } = await arrange({ endpoint: 'deleted' });
+  it('is held while its endpoint had as many attempts within a second as it wants', async () => {
+    const endpoint = buildEndpoint({ rateLimit: 1 });
+    await (await arrange({ endpoint, results: [answered(204)] })).deliver();
+    const { deliver, requests, isHeld, signals } = await arrange({ endpoint });
+    expect(await deliver()).toEqual(HELD);
+    expect(requests).toEqual([]);
+    expect(await isHeld()).toBe(true);
+    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'rate_limited' }]);
+  });
+
+  it('is cancelled rather than held when its endpoint was deleted', async () => {
+    const { deliver, admission, input } = await arrange({ endpoint: 'deleted' });
     await deliver();
-    expect(await gate.parkedStore.countParked(input.endpointId)).toBe(0);
+    expect(await admission.heldDeliveries.count(input.endpointId)).toBe(0);
   });
 });
 
-async function takeEveryPlace(
-  { admit, windows }: ReturnType<typeof buildGate>,
-  { accountId, endpointId }: DeliveryRun,
-): Promise<void> {
-  const endpoint = buildEndpoint({ id: endpointId, accountId });
-  while (windows.freePlaces(endpointId) > 0) {
-    await admit({ endpoint, breaker: CLOSED, eventId: buildEvent().id, wasReleased: false, lane: 'slow' });
+type Admission = ReturnType<typeof buildAdmission>;
+
+async function takeEveryPlace({ concurrency }: Admission, { endpointId }: DeliveryRun): Promise<void> {
+  while (concurrency.freePlaces(endpointId) > 0) {
+    const place = await concurrency.enter(endpointId, false);
+    if (!place) throw new Error('There was one.');
+    willClose({ close: () => concurrency.leave(place, undefined) });
   }
 }
 
-describe("its endpoint's gate", () => {
+/** One that is held behind the delivery, and that only those look for who make room for it. */
+async function holdNext({ admission, input, event }: Awaited<ReturnType<typeof arrange>>) {
+  const { accountId, endpointId } = input;
+  const next = { eventId: buildEvent().id, endpointId };
+  const queue = willClose(openQueue(DELIVERIES_QUEUE, { redis: redis.client, prefix: 'bull' }));
+  const jobId = deliveryIdOf(next);
+  await queue.add('d', { account_id: accountId }, { jobId, delay: HELD_FOR_MS });
+  const entry = { eventId: next.eventId, acceptedAt: event.acceptedAt + 1 };
+  await admission.heldDeliveries.enter(input, entry, NOW + HELD_FOR_MS);
+  return {
+    entry,
+    async untilReleased(): Promise<void> {
+      while ((await queue.getJobState(jobId)) !== 'waiting');
+    },
+    /** Whether it stays, also when somebody looks whether it may go. */
+    async stays(): Promise<boolean> {
+      await admission.lookAtEndpoint(input, 1);
+      return (await queue.getJobState(jobId)) === 'delayed';
+    },
+  };
+}
+
+describe('its endpoint', () => {
   it.each([
     ['a success', answered(204)],
     ['a failure', refused],
   ])('has its place back after %s', async (_what, result) => {
-    const { deliver, gate, input } = await arrange({ results: [result] });
-    const before = gate.windows.freePlaces(input.endpointId);
+    const { deliver, admission, input } = await arrange({ results: [result] });
+    const before = admission.concurrency.freePlaces(input.endpointId);
     await deliver();
-    expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
+    expect(admission.concurrency.freePlaces(input.endpointId)).toBe(before);
   });
 
   it('has its place back when the transport breaks its promise', async () => {
-    const { deliver, gate, input } = await arrange();
-    const before = gate.windows.freePlaces(input.endpointId);
+    const { deliver, admission, input } = await arrange();
+    const before = admission.concurrency.freePlaces(input.endpointId);
     await expect(deliver()).rejects.toThrow('does not expect');
-    expect(gate.windows.freePlaces(input.endpointId)).toBe(before);
+    expect(admission.concurrency.freePlaces(input.endpointId)).toBe(before);
   });
 
-  it('lets the next one through after one that had waited', async () => {
-    const { deliver, gate, input } = await arrange({
-      results: [answered(204)],
-      job: { wasReleased: true },
-    });
-    const next = { eventId: buildEvent().id, side: 'second' } as const;
-    await gate.parkedStore.park(input.endpointId, next, NOW);
-    await deliver();
-    expect(gate.releases.released).toMatchObject([{ endpointId: input.endpointId, parked: next }]);
+  it('gets the next one after one that had waited', async () => {
+    const arranged = await arrange({ results: [answered(204)], job: { hasWaited: true } });
+    const { untilReleased } = await holdNext(arranged);
+    arranged.admission.releaser.start();
+    await arranged.deliver();
+    await untilReleased();
+    expect(await arranged.admission.heldDeliveries.count(arranged.input.endpointId)).toBe(0);
   });
 
-  it('closes for good, until somebody opens it, when the receiver says that it is gone', async () => {
-    const { deliver, endpoint, input, gate, readRecord, moveClock } = await arrange({
-      results: [answered(410)],
-    });
+  it('gets nothing any more, until somebody enables it, when the receiver says that it is gone', async () => {
+    const { deliver, endpoint, isHeld, readRecord, moveClock } = await arrange({ results: [answered(410)] });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject({
       status: 'disabled',
       disabledReason: 'gone',
     });
     moveClock(SCHEDULE[0]);
-    expect(await deliver()).toEqual({ kind: 'done' });
-    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await deliver()).toEqual(HELD);
+    expect(await isHeld()).toBe(true);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [{ responseStatus: 410 }] });
   });
 });
 
-describe('a delivery on the fast lane', () => {
+/** Makes an endpoint known by an attempt of that kind. */
+async function learn({ concurrency }: Admission, endpointId: EndpointId, attempt: Partial<Attempt>) {
+  const place = await concurrency.enter(endpointId, false);
+  if (!place) throw new Error('There is no place.');
+  concurrency.leave(place, buildAttempt(attempt));
+}
+
+describe('an attempt at a slow endpoint', () => {
   it.each<[string, SentResult]>([
     ['was slow to answer', answered(204)],
     ['did not answer', { kind: 'failed', reason: 'response_timeout', error: 'No answer.', timings: {} }],
-  ])('is moved when its endpoint %s before, at no cost of attempts', async (_what, result) => {
-    const { deliver, input, gate, requests, readRecord, signals } = await arrange();
-    gate.lanes.learn(input.endpointId, {
+  ])('leaves its slot to others when the endpoint %s before', async (_what, result) => {
+    const capacities: number[] = [];
+    const { deliver, input, admission, requests, signals } = await arrange({
+      results: [answered(204)],
+      whileSending: () => capacities.push(admission.slots.capacity),
+    });
+    await learn(admission, input.endpointId, {
       outcome: judgeResult(result),
       durationMs: result.kind === 'answered' ? SLOW_MS + 1 : 1,
     });
+    const before = admission.slots.capacity;
     expect(await deliver()).toEqual({ kind: 'done' });
-    expect(gate.moves.moved).toEqual([input]);
-    expect(requests).toEqual([]);
-    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(requests).toHaveLength(1);
+    expect([...capacities, admission.slots.capacity]).toEqual([before + 1, before]);
     expect(signals.named('delivery.moved')).toMatchObject([{ eventId: input.eventId, reason: 'slow' }]);
   });
 
-  it('is moved when its endpoint was slow this very moment', async () => {
-    const { deliver, gate, requests, moveClock } = await arrange({
+  it('leaves its slot to others when the endpoint was slow this very moment', async () => {
+    const { deliver, requests, moveClock, signals } = await arrange({
       results: [answered(500), answered(500)],
       whileSending: () => moveClock(SLOW_MS),
     });
     expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(signals.named('delivery.moved')).toEqual([]);
     moveClock(SCHEDULE[0]);
-    expect(await deliver()).toEqual({ kind: 'done' });
-    expect(gate.moves.moved).toHaveLength(1);
-    expect(requests).toHaveLength(1);
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(requests).toHaveLength(2);
+    expect(signals.named('delivery.moved')).toMatchObject([{ reason: 'slow' }]);
   });
 
-  it('is moved when strangers hold their share of the slots already, until they are done', async () => {
-    const { deliver, gate, requests, signals } = await arrange({ results: [answered(204)] });
-    const strangers = Array.from({ length: MAX_STRANGERS }, () =>
-      gate.lanes.enter('fast', uniqueEndpointId(), false),
-    );
+  it('brings the next ones back among the quick ones by a quick answer', async () => {
+    const { deliver, admission, input } = await arrange({ results: [answered(204)] });
+    await learn(admission, input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
     expect(await deliver()).toEqual({ kind: 'done' });
+    const place = await admission.concurrency.enter(input.endpointId, false);
+    expect(place).toMatchObject({ slot: { isSlow: false }, isStranger: false });
+    if (place) admission.concurrency.leave(place, undefined);
+  });
+
+  it('is held, at no cost of attempts, while there is no room among the slow ones', async () => {
+    const { deliver, admission, input, requests, readRecord, signals } = await arrange();
+    await learn(admission, input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+    while (admission.slots.hasRoomForSlow) admission.slots.take(true);
+    expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
-    expect(signals.named('delivery.moved')).toMatchObject([{ reason: 'stranger' }]);
-
-    for (const stranger of strangers) if (stranger.kind === 'admitted') gate.lanes.leave(stranger);
-    expect(await deliver()).toEqual({ kind: 'done' });
-    expect(requests).toHaveLength(1);
+    expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });
+    expect(signals.named('delivery.held')).toMatchObject([{ reason: 'busy' }]);
   });
 
-  it('is held, not moved, while its slow endpoint gets nothing anyway', async () => {
-    const { deliver, input, gate, signals } = await arrange({ endpoint: disabledEndpoint() });
-    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
+  it('is not made, and leaves no slot, while the endpoint gets nothing anyway', async () => {
+    const { deliver, input, admission, signals } = await arrange({ endpoint: disabledEndpoint() });
+    await learn(admission, input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
     await deliver();
-    expect(gate.moves.moved).toEqual([]);
+    expect(signals.named('delivery.moved')).toEqual([]);
     expect(signals.named('delivery.held')).toHaveLength(1);
   });
+});
 
-  it('makes room for other strangers however it comes to its end', async () => {
+describe('an attempt at an endpoint that nothing is known of', () => {
+  it('leaves its slot to others when such attempts hold their share already, until they are done', async () => {
+    const results = [answered(500), answered(204)];
+    const { deliver, admission, requests, signals } = await arrange({ results });
+    const strangers = await enterAsStrangers(admission, MAX_STRANGERS);
+    expect(await deliver()).toMatchObject({ kind: 'retry' });
+    expect(requests).toHaveLength(1);
+    expect(signals.named('delivery.moved')).toMatchObject([{ reason: 'stranger' }]);
+
+    for (const stranger of strangers) admission.concurrency.leave(stranger, undefined);
+    expect(await countStrangersLetIn(admission)).toBe(MAX_STRANGERS);
+  });
+
+  it('makes room for others however it comes to its end', async () => {
     const ends: Arrangement[] = [
       { results: [answered(204)] },
       { results: [refused] },
+      { results: [unsent] },
       { results: [] },
       { endpoint: disabledEndpoint() },
     ];
     for (const end of ends) {
-      const { deliver, gate } = await arrange(end);
+      const { deliver, admission } = await arrange(end);
       await deliver().catch(() => {});
-      expect(countStrangersLetIn(gate)).toBe(MAX_STRANGERS);
+      expect(await countStrangersLetIn(admission)).toBe(MAX_STRANGERS);
     }
-    const { deliver, gate, input } = await arrange();
-    await takeEveryPlace(gate, input);
+    const { deliver, admission, input } = await arrange();
+    await takeEveryPlace(admission, input);
+    const left = MAX_STRANGERS - 2;
     await deliver();
-    expect(countStrangersLetIn(gate)).toBe(MAX_STRANGERS);
+    expect(await countStrangersLetIn(admission)).toBe(left);
   });
 });
 
-function countStrangersLetIn({ lanes }: ReturnType<typeof buildGate>): number {
-  let letIn = 0;
-  while (lanes.enter('fast', uniqueEndpointId(), false).kind === 'admitted') letIn += 1;
-  return letIn;
+async function enterAsStrangers({ concurrency }: Admission, count: number): Promise<Place[]> {
+  const places = Array.from({ length: count }, () => concurrency.enter(uniqueEndpointId(), false));
+  return (await Promise.all(places)).filter((place) => place !== undefined);
 }
 
-describe('a delivery on the slow lane', () => {
-  it('is tried there, however slow its endpoint is, and a quick answer brings the next ones back', async () => {
-    const { deliver, gate, input, requests } = await arrange({
-      job: { lane: 'slow' },
-      results: [answered(204)],
-    });
-    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
-    expect(await deliver()).toEqual({ kind: 'done' });
-    expect(requests).toHaveLength(1);
-    expect(gate.lanes.enter('fast', input.endpointId, false)).toMatchObject({ kind: 'admitted' });
-  });
-});
+/** How many attempts at endpoints that nothing is known of may begin without leaving their slots. */
+async function countStrangersLetIn(admission: Admission): Promise<number> {
+  const places = await enterAsStrangers(admission, MAX_STRANGERS + 1);
+  for (const place of places) admission.concurrency.leave(place, undefined);
+  return places.filter(({ isOfStrangers }) => isOfStrangers).length;
+}
 
 describe('where deliveries go one at a time', () => {
   const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
 
   /** Gives the delivery its turn, and has another one wait behind it. */
-  async function giveTurn({ gate, input, event }: Awaited<ReturnType<typeof arrange>>) {
-    const { parkedStore, turnStore } = gate;
-    const own = { eventId: input.eventId, side: 'first' } as const;
-    const next = { eventId: buildEvent().id, side: 'first' } as const;
-    await parkedStore.park(input.endpointId, own, event.acceptedAt);
-    await turnStore.give(input.endpointId, own);
-    await parkedStore.forget(input.endpointId, await parkedStore.claimOne(input.endpointId, own));
-    await parkedStore.park(input.endpointId, next, event.acceptedAt + 1);
+  async function giveTurn(arranged: Awaited<ReturnType<typeof arrange>>) {
+    const { admission, input, event } = arranged;
+    const { admissionStore, releaser } = admission;
+    const own = { eventId: input.eventId, acceptedAt: event.acceptedAt };
+    const next = await holdNext(arranged);
+    await admissionStore.joinOrder(input.endpointId, [own, next.entry]);
+    await admissionStore.admit(
+      input.endpointId,
+      { ...own, rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false, ordering: 'begin' },
+      NOW,
+    );
+    releaser.start();
     return {
-      isNextReleased: () => gate.releases.released.some(({ parked }) => parked.eventId === next.eventId),
+      ...next,
+      isTurnKept: async () => {
+        const { next: first } = await admissionStore.stand(input.endpointId, undefined);
+        return first?.eventId === input.eventId && first.hasBegun;
+      },
     };
   }
 
   it('one waits until it is its turn', async () => {
     const endpoint = strictEndpoint();
     await giveTurn(await arrange({ endpoint }));
-    const { deliver, requests, gate, input, signals } = await arrange({ endpoint });
-    expect(await deliver()).toEqual({ kind: 'done' });
+    const { deliver, requests, isHeld, signals } = await arrange({ endpoint });
+    expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
-    expect(await gate.parkedStore.isParked(input.endpointId, input.eventId)).toBe(true);
+    expect(await isHeld()).toBe(true);
     expect(signals.named('delivery.held')).toMatchObject([{ reason: 'out_of_turn' }]);
   });
 
   it('the next one goes once this one is delivered', async () => {
     const arranged = await arrange({ endpoint: strictEndpoint(), results: [answered(204)] });
-    const { isNextReleased } = await giveTurn(arranged);
-    await arranged.deliver();
-    expect(isNextReleased()).toBe(true);
+    const { untilReleased } = await giveTurn(arranged);
+    expect(await arranged.deliver()).toEqual({ kind: 'done' });
+    await untilReleased();
   });
 
   it('the next one waits through the retries of this one, and goes once it is exhausted', async () => {
@@ -830,60 +904,48 @@ describe('where deliveries go one at a time', () => {
       endpoint: strictEndpoint(),
       results: [answered(500), answered(500), answered(500)],
     });
-    const { isNextReleased } = await giveTurn(arranged);
+    const { stays, untilReleased } = await giveTurn(arranged);
     for (const delayMs of SCHEDULE) {
       await arranged.deliver();
-      expect(isNextReleased()).toBe(false);
+      expect(await stays()).toBe(true);
       arranged.moveClock(delayMs);
     }
-    await arranged.deliver();
-    expect(isNextReleased()).toBe(true);
+    expect(await arranged.deliver()).toEqual({ kind: 'done' });
+    await untilReleased();
   });
 
   it('the next one goes when this one was over before its worker died', async () => {
     const log = [{ kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }] as const;
     const arranged = await arrange({ endpoint: strictEndpoint(), log });
-    const { isNextReleased } = await giveTurn(arranged);
+    const { untilReleased } = await giveTurn(arranged);
     await arranged.deliver();
     expect(arranged.requests).toEqual([]);
-    expect(isNextReleased()).toBe(true);
+    await untilReleased();
   });
 
   it('the next one goes when the event of this one is no longer kept', async () => {
     const arranged = await arrange({ endpoint: strictEndpoint(), event: 'expired' });
-    const { isNextReleased } = await giveTurn(arranged);
+    const { untilReleased } = await giveTurn(arranged);
     await arranged.deliver();
     expect(await arranged.readRecord()).toMatchObject({ status: 'cancelled' });
-    expect(isNextReleased()).toBe(true);
+    await untilReleased();
   });
 
   it('the next one goes when the receiver asks for the end of this one', async () => {
     const results = [answered(422, { wish: 'abort' })];
     const arranged = await arrange({ endpoint: strictEndpoint(), results });
-    const { isNextReleased } = await giveTurn(arranged);
+    const { untilReleased } = await giveTurn(arranged);
     await arranged.deliver();
     expect(await arranged.readRecord()).toMatchObject({ status: 'aborted' });
-    expect(isNextReleased()).toBe(true);
+    await untilReleased();
   });
 
   it('the turn is kept when the request could not leave us', async () => {
     const arranged = await arrange({ endpoint: strictEndpoint(), results: [unsent] });
-    const { isNextReleased } = await giveTurn(arranged);
-    expect(await arranged.deliver()).toMatchObject({ kind: 'again' });
-    expect(isNextReleased()).toBe(false);
-    const { gate, input } = arranged;
-    expect(await gate.turnStore.isTurnOf(input.endpointId, input.eventId)).toBe(true);
-  });
-
-  it('the turn is kept when the delivery goes over to the slow lane', async () => {
-    const arranged = await arrange({ endpoint: strictEndpoint() });
-    const { isNextReleased } = await giveTurn(arranged);
-    const { gate, input } = arranged;
-    gate.lanes.learn(input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
-    await arranged.deliver();
-    expect(gate.moves.moved).toEqual([input]);
-    expect(isNextReleased()).toBe(false);
-    expect(await gate.turnStore.isTurnOf(input.endpointId, input.eventId)).toBe(true);
+    const { stays, isTurnKept } = await giveTurn(arranged);
+    expect(await arranged.deliver()).toEqual({ kind: 'later', delayMs: 5_000 });
+    expect(await stays()).toBe(true);
+    expect(await isTurnKept()).toBe(true);
   });
 
   it('the turn is kept when the attempt is interrupted', async () => {
@@ -893,12 +955,10 @@ describe('where deliveries go one at a time', () => {
       results: [refused],
       whileSending: () => stop.abort(),
     });
-    const { isNextReleased } = await giveTurn(arranged);
+    const { stays, isTurnKept } = await giveTurn(arranged);
     expect(await arranged.deliver(stop.signal)).toEqual({ kind: 'interrupted' });
-    expect(isNextReleased()).toBe(false);
-    expect(await arranged.gate.turnStore.isTurnOf(arranged.input.endpointId, arranged.input.eventId)).toBe(
-      true,
-    );
+    expect(await stays()).toBe(true);
+    expect(await isTurnKept()).toBe(true);
   });
 });
 
@@ -910,15 +970,15 @@ describe('what follows from an attempt on record', () => {
       refusal: secretUnreadable(),
     });
     await expect(deliver()).rejects.toMatchObject({ code: 'secret_unreadable' });
-    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'not_due' });
+    expect(await deliver()).toEqual({ kind: 'later', delayMs: SCHEDULE[0] });
     expect(requests).toHaveLength(1);
   });
 
   it('is done all the same when it is refused at first, and does not change when the next attempt is due', async () => {
-    const { deliver, gate, endpoint, signals } = await arrange({ results: [answered(500)], refusals: 1 });
-    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'http_5xx' });
+    const { deliver, endpoint, signals } = await arrange({ results: [answered(410)], refusals: 1 });
+    expect(await deliver()).toEqual({ kind: 'retry', delayMs: SCHEDULE[0], reason: 'http_4xx' });
     expect(signals.named('delivery.follow_up_failed')).toHaveLength(1);
-    expect(await gate.breakerStore.readBreaker(endpoint.id)).toMatchObject({ failures: 1 });
+    expect(await endpointStore.find(endpoint.accountId, endpoint.id)).toMatchObject({ status: 'disabled' });
   });
 });
 

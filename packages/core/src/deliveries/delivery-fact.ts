@@ -13,6 +13,11 @@ export interface AttemptedFact {
   readonly nextAttemptAt: number | undefined;
   /** Whether the receiver asked not to be sent it again. */
   readonly isAborted?: boolean;
+  /**
+   * Whether another worker had gone on with the delivery before this could be recorded: it tells what was sent, and takes
+   * nothing back of what is on record since. A success is one all the same.
+   */
+  readonly isLate?: boolean;
   /** Its event's type, once for each delivery: a list need not look at each of its events for that. */
   readonly eventType?: string;
 }

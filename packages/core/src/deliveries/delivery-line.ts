@@ -21,6 +21,7 @@ export interface AttemptLine {
   readonly x?: string | undefined; // names of the headers that the endpoint added to the request
   readonly h?: Readonly<Record<string, string>> | undefined; // response headers
   readonly y?: string | undefined; // the event's type; in the first one's line only
+  readonly l?: 1 | undefined; // late: another worker had gone on with the delivery by then
   // Next attempt at; absent: this was the last one. Redis finds it at the end of a log: it stays the last member.
   readonly r?: number | undefined;
 }
@@ -113,7 +114,7 @@ export function toAttempt(line: AttemptLine): Attempt {
 function toLine(fact: DeliveryFact): Line {
   if (fact.kind === 'cancelled') return { c: fact.reason };
   if (fact.kind === 'requested') return { q: fact.requestId, g: fact.trigger, t: fact.requestedAt };
-  const { attempt, nextAttemptAt, isAborted, eventType } = fact;
+  const { attempt, nextAttemptAt, isAborted, isLate, eventType } = fact;
   return {
     n: attempt.number,
     t: attempt.startedAt,
@@ -129,6 +130,7 @@ function toLine(fact: DeliveryFact): Line {
     x: attempt.addedHeaders?.join(NAME_SEPARATOR),
     h: attempt.responseHeaders,
     y: eventType,
+    l: isLate ? 1 : undefined,
     r: nextAttemptAt,
   };
 }

@@ -46,6 +46,8 @@ export interface DeliverySummary {
 /** All that is on record of a delivery. */
 export interface DeliveryState extends DeliverySummary {
   readonly attempts: readonly Attempt[];
+  /** How many of them have decided what becomes of it: all but the late ones. */
+  readonly decidingAttempts: number;
   readonly requestIds: readonly string[];
   readonly round: Round;
 }
@@ -70,7 +72,13 @@ const NEW: DeliverySummary = {
 };
 const FIRST_ROUND: Round = { trigger: 'schedule', attempts: 0 };
 
-export const NOTHING_HAPPENED: DeliveryState = { ...NEW, attempts: [], requestIds: [], round: FIRST_ROUND };
+export const NOTHING_HAPPENED: DeliveryState = {
+  ...NEW,
+  attempts: [],
+  decidingAttempts: 0,
+  requestIds: [],
+  round: FIRST_ROUND,
+};
 
 /** What a log comes to. A line that can't be read is passed over: the delivery goes on without it. */
 export function readLog(log: string): DeliveryState {
@@ -82,7 +90,9 @@ export function readLog(log: string): DeliveryState {
     summary = summaryAfter(summary, line);
   }
   const requestIds = lines.filter(isRequest).map(({ q }) => q);
-  return { ...summary, attempts: lines.filter(isAttempt).map(toAttempt), requestIds, round };
+  const attemptLines = lines.filter(isAttempt);
+  const decidingAttempts = attemptLines.filter(({ l }) => l === undefined).length;
+  return { ...summary, attempts: attemptLines.map(toAttempt), decidingAttempts, requestIds, round };
 }
 
 /** As `readLog`, for hundreds of them at once: without what is only looked at one by one. */
@@ -107,6 +117,7 @@ function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
     return { status, attemptCount, lastResponseStatus, nextAttemptAt: undefined, eventType, isOpen };
   }
   const attemptCount = summary.attemptCount + 1;
+  if (line.l && line.o !== undefined) return { ...summary, attemptCount };
   const nextAttemptAt = isOpen ? line.r : undefined;
   const eventType = line.y ?? summary.eventType;
   return { status, attemptCount, lastResponseStatus: line.s, nextAttemptAt, eventType, isOpen };
@@ -131,5 +142,6 @@ function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Roun
       ? { ...round, trigger: line.g }
       : { trigger: line.g, requestedAt: line.t, attempts: 0 };
   }
-  return isAttempt(line) ? { ...round, trigger: 'schedule', attempts: round.attempts + 1 } : round;
+  if (!isAttempt(line) || line.l) return round;
+  return { ...round, trigger: 'schedule', attempts: round.attempts + 1 };
 }

@@ -2,14 +2,13 @@ import type { EndpointRef } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRequireEndpoint } from '../endpoints/require-endpoint';
 import type { AccountId } from '../events/event';
-import type { ParkedStore } from '../gates/redis-parked-store';
 import type { TimeRange } from '../redis/redis-timeline';
 import { inBatches } from '../runtime/in-batches';
 import type { Attempt } from './attempt';
 import type { ShownStatus } from './delivery-filter';
 import { type DeliveryId, deliveryIdOf } from './delivery-id';
 import type { DeliveryStore } from './redis-delivery-store';
-import { shownStatusOf } from './shown-status';
+import { type HeldStatus, shownStatusOf } from './shown-status';
 import {
   createWalkDeliveries,
   type DeliveryMark,
@@ -20,7 +19,7 @@ import {
 export interface ExportAttemptsDeps extends WalkDeliveriesDeps {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
   readonly deliveryStore: Pick<DeliveryStore, 'listFrom' | 'readWithLength'>;
-  readonly parkedStore: Pick<ParkedStore, 'isParked'>;
+  readonly heldDeliveries: HeldStatus;
 }
 
 /** What is exported: the attempts of events that were accepted in the range. */
@@ -57,7 +56,7 @@ export function createExportAttempts({
   endpointStore,
   eventStore,
   deliveryStore,
-  parkedStore,
+  heldDeliveries,
 }: ExportAttemptsDeps) {
   const requireEndpoint = createRequireEndpoint(endpointStore);
   const walkDeliveries = createWalkDeliveries({ eventStore, deliveryStore });
@@ -93,7 +92,7 @@ export function createExportAttempts({
     const { state } = await deliveryStore.readWithLength(endpointId, eventId);
     const done = after?.eventId === eventId && after.endpointId === endpointId ? after.attempts : 0;
     if (state.attempts.length <= done) return [];
-    const status = await shownStatusOf(parkedStore, delivery, state.status);
+    const status = await shownStatusOf(heldDeliveries, delivery, state.status);
     const exported = state.attempts.map((attempt, index) => ({
       ...delivery,
       id: deliveryIdOf(delivery),

@@ -1,21 +1,21 @@
+import type { BreakerState } from '../admission/breaker';
 import type { Endpoint } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AcceptedEvent, StoredEvent } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
-import type { BreakerState } from '../gates/breaker';
-import type { PassTurn } from '../gates/pass-turn';
 import type { Clock } from '../runtime/clock';
 import type { AnnounceEnd } from './announce-end';
 import type { DeliveryState } from './delivery-log';
 import type { DeliveryRun } from './delivery-run';
-import type { DeliveryStore } from './redis-delivery-store';
+import type { LeaveOrder } from './leave-order';
+import type { DeliveryStore, LogLength } from './redis-delivery-store';
 import type { Trigger } from './trigger';
 
 export interface LoadDeliveryDeps {
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readWithBreaker' | 'append'>;
-  readonly passTurn: PassTurn;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithBreaker' | 'append' | 'appendIfUnchanged'>;
+  readonly leaveOrder: LeaveOrder;
   readonly announceEnd: AnnounceEnd;
   readonly clock: Clock;
 }
@@ -27,6 +27,9 @@ export interface ReadyDelivery {
   readonly event: AcceptedEvent;
   readonly endpoint: Endpoint;
   readonly breaker: BreakerState;
+  readonly logLength: LogLength;
+  /** How many attempts have decided so far what becomes of it. */
+  readonly decidingAttempts: number;
   readonly attemptNumber: number;
   readonly trigger: Trigger;
   /** Which attempt of the schedule it is: 1, 2, … */
@@ -46,8 +49,8 @@ export type LoadedDelivery =
 /** Reads what an attempt needs, and ends the delivery if there is no more to be sent, or nowhere to send it. */
 export function createLoadDelivery(deps: LoadDeliveryDeps) {
   return async function loadDelivery(run: DeliveryRun): Promise<LoadedDelivery> {
-    const [{ state, breaker }, endpoint, event] = await Promise.all([
-      deps.deliveryStore.readWithBreaker(run),
+    const [{ state, length, breaker }, endpoint, event] = await Promise.all([
+      readRequested(run),
       deps.endpointStore.find(run.accountId, run.endpointId),
       deps.eventStore.find(run.accountId, run.eventId),
     ]);
@@ -55,13 +58,22 @@ export function createLoadDelivery(deps: LoadDeliveryDeps) {
       // It ran before its time, after a crash or an error: the record knows when it is due.
       const { nextAttemptAt: dueAt = 0 } = state;
       if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
-      return { kind: 'ready', run, event, endpoint, breaker, ...nextAttemptOf(state, event) };
+      return { kind: 'ready', run, event, endpoint, breaker, logLength: length, ...nextAttemptOf(state, event) };
     }
     // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
     if (state.isOpen) await cancel(run, endpoint, event);
-    if (endpoint) await deps.passTurn(endpoint, run.eventId);
+    if (endpoint) await deps.leaveOrder(endpoint, run.eventId);
     return { kind: 'over' };
   };
+
+  // Whoever has asked for it adds the job first, and may have died before the request was on record.
+  async function readRequested(run: DeliveryRun): ReturnType<DeliveryStore['readWithBreaker']> {
+    const read = await deps.deliveryStore.readWithBreaker(run);
+    const { request } = run;
+    if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
+    await deps.deliveryStore.appendIfUnchanged(run, { kind: 'requested', ...request }, read.length);
+    return await readRequested(run);
+  }
 
   // Without event and endpoint nobody can read the record: its account may be erased, and nothing of it is to come back.
   async function cancel(
@@ -81,8 +93,12 @@ function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undef
   return event ? 'payload_erased' : 'event_expired';
 }
 
-function nextAttemptOf({ status, attempts, round }: DeliveryState, { acceptedAt }: AcceptedEvent) {
+function nextAttemptOf(
+  { status, attempts, decidingAttempts, round }: DeliveryState,
+  { acceptedAt }: AcceptedEvent,
+) {
   return {
+    decidingAttempts,
     attemptNumber: attempts.length + 1,
     trigger: round.trigger,
     scheduledAttempt: round.attempts + 1,

@@ -6,8 +6,8 @@ export interface PersistForOptions extends Pick<PersistOptions, 'signal' | 'isFi
   readonly emit: Emit;
 }
 
-// So often while Redis refuses it.
-const EVERY_MS = 1_000;
+// So often while Redis refuses it: whoever records first once it takes something again is to be who has the answer.
+const EVERY_MS = 250;
 
 /** Does for a delivery what nothing else would do, and what its job must not be run again for. */
 export async function persistFor<Result>(

@@ -5,13 +5,12 @@ import { AppError } from '../errors/app-error';
 import type { AccountId, EventId } from '../events/event';
 import { eventNotFound } from '../events/event-not-found';
 import type { EventStore } from '../events/redis-event-store';
-import type { ParkedStore } from '../gates/redis-parked-store';
 import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../runtime/scan-page';
 import type { Attempt } from './attempt';
 import { type DeliveryFilter, matchesFilter, type ShownStatus } from './delivery-filter';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from './delivery-id';
 import type { DeliveryCursor, DeliveryStore, ListedDelivery } from './redis-delivery-store';
-import { shownStatusOf } from './shown-status';
+import { type HeldStatus, shownStatusOf } from './shown-status';
 
 /** A delivery as clients see it. */
 export interface Delivery {
@@ -43,7 +42,7 @@ export interface ReadDeliveriesDeps {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
   readonly eventStore: Pick<EventStore, 'findHead' | 'listReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'list' | 'readSummary'>;
-  readonly parkedStore: Pick<ParkedStore, 'isParked' | 'findParked'>;
+  readonly heldDeliveries: HeldStatus;
 }
 
 // So many at a time, so that an event that went to thousands of endpoints does not fill the memory: of each the whole log
@@ -55,7 +54,7 @@ export function createReadDeliveries({
   endpointStore,
   eventStore,
   deliveryStore,
-  parkedStore,
+  heldDeliveries,
 }: ReadDeliveriesDeps) {
   const requireEndpoint = createRequireEndpoint(endpointStore);
 
@@ -108,7 +107,7 @@ export function createReadDeliveries({
       cursorOf: (endpointId) => endpointId,
       show: async (endpointId) => {
         const summary = await deliveryStore.readSummary(endpointId, eventId);
-        const status = await shownStatusOf(parkedStore, { endpointId, eventId }, summary.status);
+        const status = await shownStatusOf(heldDeliveries, { endpointId, eventId }, summary.status);
         const standing = { ...summary, status, eventId, createdAt: head.acceptedAt };
         return matchesFilter(standing, filter) ? deliveryOf(endpointId, standing, head.type) : undefined;
       },
@@ -136,7 +135,7 @@ export function createReadDeliveries({
     const endpoint = parts && (await endpointStore.find(accountId, parts.endpointId));
     const recorded = endpoint && (await deliveryStore.find(parts));
     if (!recorded) throw deliveryNotFound();
-    const status = await shownStatusOf(parkedStore, parts, recorded.status);
+    const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
     const delivery = await show(accountId, parts.endpointId, { ...recorded, status }, {});
     if (!delivery) throw deliveryNotFound();
     return { ...delivery, attempts: recorded.attempts };
@@ -159,14 +158,14 @@ export function createReadDeliveries({
     listed: readonly ListedDelivery[],
   ): Promise<readonly Standing[]> {
     const pending = listed.filter(({ status }) => status === 'pending').map(({ eventId }) => eventId);
-    const held = await parkedStore.findParked(endpointId, pending);
+    const held = await heldDeliveries.findHeld(endpointId, pending);
     if (held.size === 0) return listed;
     return listed.map((one) => (held.has(one.eventId) ? { ...one, status: 'held' } : one));
   }
 
   async function statusOf(endpointId: EndpointId, eventId: EventId): Promise<ShownStatus> {
     const { status } = await deliveryStore.readSummary(endpointId, eventId);
-    return await shownStatusOf(parkedStore, { endpointId, eventId }, status);
+    return await shownStatusOf(heldDeliveries, { endpointId, eventId }, status);
   }
 
   return { listOfEndpoint, listOfEvent, countOfEvent, read };

@@ -1,56 +1,102 @@
 import type { ArchiveRecord } from '../archive/archive-record';
 import type { ArchiveStream } from '../archive/redis-archive-stream';
 import type { HealthRecorder } from '../endpoints/health-recorder';
+import { tellsOfFailing } from '../operational-events/events-of-attempt';
 import type { Clock } from '../runtime/clock';
 import type { Attempt } from './attempt';
 import { type Decision, statusAfter } from './decide-next';
+import type { AttemptedFact } from './delivery-fact';
 import type { ReadyDelivery } from './load-delivery';
-import type { DeliveryStore } from './redis-delivery-store';
+import type { AttemptEffect, AttemptStore } from './redis-attempt-store';
+import type { DeliveryStore, LogLength } from './redis-delivery-store';
 
 export interface RecordAttemptDeps {
-  readonly deliveryStore: Pick<DeliveryStore, 'append'>;
+  readonly attemptStore: Pick<AttemptStore, 'record'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
   /** Absent: attempts are not archived. */
   readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   readonly clock: Clock;
 }
 
+export interface RecordInput {
+  readonly ready: ReadyDelivery;
+  readonly attempt: Attempt;
+  readonly decision: Decision;
+  /** What it counts by for the rate limit, if it does. */
+  readonly attemptKey: string | undefined;
+}
+
 /** An attempt that is on record. */
 export interface RecordedAttempt {
+  /**
+   * What has followed from it for its endpoint. None: another worker had gone on with the delivery by then, and nothing
+   * follows from this attempt.
+   */
+  readonly effect: AttemptEffect | undefined;
   /** When the next one is due, in milliseconds since the Unix epoch, if there is one. */
   readonly nextAttemptAt: number | undefined;
   /** What the archive still has to get: it could not be handed on. */
   readonly unarchived: ArchiveRecord | undefined;
 }
 
-/** Puts an attempt on record. */
-export function createRecordAttempt({
-  deliveryStore,
-  archiveStream,
-  healthRecorder,
-  clock,
-}: RecordAttemptDeps) {
-  return async function recordAttempt(
-    { run, event }: Pick<ReadyDelivery, 'run' | 'event'>,
-    attempt: Attempt,
-    decision: Decision,
-  ): Promise<RecordedAttempt> {
-    const { accountId, eventId, endpointId } = run;
-    const { type, acceptedAt } = event;
+/** Puts an attempt on record, with all that follows from it for its endpoint. */
+export function createRecordAttempt(deps: RecordAttemptDeps) {
+  const { attemptStore, deliveryStore, archiveStream, healthRecorder, clock } = deps;
+
+  return async function recordAttempt(input: RecordInput): Promise<RecordedAttempt> {
+    const { ready, attempt, decision } = input;
     const nextAttemptAt = decision.kind === 'retry' ? clock() + decision.delayMs : undefined;
-    const isAborted = decision.kind === 'aborted';
-    const fact = { kind: 'attempted', attempt, nextAttemptAt, isAborted } as const;
-    const status = statusAfter(decision);
-    const record = { accountId, eventId, endpointId, type, acceptedAt, status, fact };
+    const fact = { kind: 'attempted', attempt, nextAttemptAt, isAborted: decision.kind === 'aborted' } as const;
+    const archived = archiveRecordOf(ready, decision, fact);
     // Sent off before the log's line, over the same connection: what is on record is sure to be archived, also when the
     // process dies in between.
-    const [archived, appended] = await Promise.allSettled([
-      archiveStream?.add(record),
-      deliveryStore.append(run, attempt.number === 1 ? { ...fact, eventType: type } : fact),
+    const [handedOn, recorded] = await Promise.allSettled([
+      archiveStream?.add(archived),
+      recordOrAddLate(input, fact, ready.logLength),
     ]);
-    if (appended.status === 'rejected') throw appended.reason;
+    if (recorded.status === 'rejected') throw recorded.reason;
     const endedAt = attempt.startedAt + attempt.durationMs;
-    healthRecorder.record(endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
-    return { nextAttemptAt, unarchived: archived.status === 'rejected' ? record : undefined };
+    healthRecorder.record(ready.run.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
+    return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };
   };
+
+  async function recordOrAddLate(
+    input: RecordInput,
+    fact: AttemptedFact,
+    logLength: LogLength,
+  ): Promise<Omit<RecordedAttempt, 'unarchived'>> {
+    const { ready, attempt, decision, attemptKey } = input;
+    const { run, event, breaker } = ready;
+    const effect = await attemptStore.record({
+      delivery: run,
+      fact: attempt.number === 1 ? { ...fact, eventType: event.type } : fact,
+      logLength,
+      acceptedAt: event.acceptedAt,
+      openUntil: breaker.openUntil,
+      attemptKey,
+      hasEnded: decision.kind !== 'retry',
+      tellsOfFailing: tellsOfFailing(event.type, attempt),
+      now: clock(),
+    });
+    if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
+    const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
+    const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
+    // Nobody else has decided what becomes of it: its answers were erased, say, or somebody was late.
+    if (state.isOpen && state.decidingAttempts === ready.decidingAttempts) {
+      return await recordOrAddLate(input, numbered, length);
+    }
+    const { nextAttemptAt } = state;
+    const late = { ...numbered, nextAttemptAt, isLate: true };
+    if (await deliveryStore.appendIfUnchanged(run, late, length)) return { effect: undefined, nextAttemptAt };
+    return await recordOrAddLate(input, fact, length);
+  }
+}
+
+function archiveRecordOf(
+  { run: { accountId, eventId, endpointId }, event: { type, acceptedAt } }: ReadyDelivery,
+  decision: Decision,
+  fact: AttemptedFact,
+): ArchiveRecord {
+  return { accountId, eventId, endpointId, type, acceptedAt, status: statusAfter(decision), fact };
 }

@@ -1,11 +1,11 @@
-import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
+import { type BreakerState, decodeBreaker } from '../admission/breaker';
+import type { EndpointId } from '../endpoints/endpoint';
 import { addToIndex, type EventMark, type Retention, readIndex } from '../events/redis-event-index';
-import type { BreakerState } from '../gates/breaker';
-import { decodeBreaker } from '../gates/redis-breaker-store';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
 import type { DeliveryFact } from './delivery-fact';
 import type { DeliveryParts } from './delivery-id';
@@ -34,29 +34,35 @@ export interface DeliveryPage {
 /** How long a delivery's log is, in bytes. Lines are appended: the same length is the same facts. */
 export type LogLength = number;
 
+/** A delivery as it was when its log was read. */
+export interface ReadDelivery {
+  readonly state: DeliveryState;
+  readonly length: LogLength;
+}
+
 // A log holds the beginnings of answers: with the default sizes 40 KB after ten failed attempts. So many are read and
 // parsed before anything else has its turn.
 const LOGS_AT_ONCE = 25;
 
 // KEYS: the log. ARGV: how long it is, the line, how long to keep it.
-const APPEND_IF_UNCHANGED = `
+const APPEND_IF_UNCHANGED = defineScript(`
   if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
   redis.call('APPEND', KEYS[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return 1`;
+  return 1`);
 
 // KEYS: the log. ARGV: the line, the line for a log whose answers were erased, how long to keep it.
-const APPEND = `
+const APPEND = defineScript(`
   local start = redis.call('GETRANGE', KEYS[1], 0, ${ERASED_LOG_START.length - 1})
   redis.call('APPEND', KEYS[1], start == '${ERASED_LOG_START}' and ARGV[2] or ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])`;
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
 
 // KEYS: the log. ARGV: as it must be now ('' for none), as it is to be, how long to keep one that is new.
-const REPLACE_IF_UNCHANGED = `
+const REPLACE_IF_UNCHANGED = defineScript(`
   local log = redis.call('GET', KEYS[1])
   if (log or '') ~= ARGV[1] then return 0 end
   if log then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
-  return 1`;
+  return 1`);
 
 /**
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
@@ -72,17 +78,13 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Retentio
   async function readWithBreaker({
     endpointId,
     eventId,
-  }: DeliveryParts): Promise<{ readonly state: DeliveryState; readonly breaker: BreakerState }> {
+  }: DeliveryParts): Promise<ReadDelivery & { readonly breaker: BreakerState }> {
     const [log, breaker] = await redis.mget(keys.delivery(endpointId, eventId), keys.breaker(endpointId));
-    return { state: log == null ? NOTHING_HAPPENED : readLog(log), breaker: decodeBreaker(breaker) };
+    return { ...readDelivery(log), breaker: decodeBreaker(breaker) };
   }
 
-  async function readWithLength(
-    endpointId: EndpointId,
-    eventId: EventId,
-  ): Promise<{ readonly state: DeliveryState; readonly length: LogLength }> {
-    const log = (await redis.get(keys.delivery(endpointId, eventId))) ?? '';
-    return { state: readLog(log), length: Buffer.byteLength(log) };
+  async function readWithLength(endpointId: EndpointId, eventId: EventId): Promise<ReadDelivery> {
+    return readDelivery(await redis.get(keys.delivery(endpointId, eventId)));
   }
 
   /** Whether it was appended: not if something else was since the log was read. */
@@ -92,8 +94,9 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Retentio
     length: LogLength,
   ): Promise<boolean> {
     const key = keys.delivery(endpointId, eventId);
-    const args = [String(length), encodeFact(fact), String(retention.ageMs)];
-    return (await redis.eval(APPEND_IF_UNCHANGED, 1, key, ...args)) === 1;
+    return (
+      (await APPEND_IF_UNCHANGED(redis, [key], [length, encodeFact(fact), retention.ageMs])) === 1
+    );
   }
 
   async function isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
@@ -114,13 +117,9 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Retentio
     await addToIndex(redis, keys.deliveries(endpointId), { eventId, createdAt }, retention, logPrefix);
   }
 
-  // Most logs have one line only: that is one command, which also sets when it goes.
   async function append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
-    const key = keys.delivery(endpointId, eventId);
-    const line = encodeFact(fact);
-    const isFirst = await redis.set(key, line, 'PX', retention.ageMs, 'NX');
-    if (isFirst !== null) return;
-    await redis.eval(APPEND, 1, key, line, encodeFact(withoutAnswer(fact)), String(retention.ageMs));
+    const lines = [encodeFact(fact), encodeFact(withoutAnswer(fact))];
+    await APPEND(redis, [keys.delivery(endpointId, eventId)], [...lines, retention.ageMs]);
   }
 
   /** Takes away what the receiver has answered, and what it is about to answer. Doing it again changes nothing. */
@@ -128,8 +127,8 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Retentio
     const key = keys.delivery(endpointId, eventId);
     for (let isDone = false; !isDone; ) {
       const log = (await redis.get(key)) ?? '';
-      const args = [log, eraseAnswers(log, erasedAt), String(retention.ageMs)];
-      isDone = (await redis.eval(REPLACE_IF_UNCHANGED, 1, key, ...args)) === 1;
+      const args = [log, eraseAnswers(log, erasedAt), retention.ageMs];
+      isDone = (await REPLACE_IF_UNCHANGED(redis, [key], args)) === 1;
     }
   }
 
@@ -192,6 +191,11 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Retentio
 }
 
 export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
+
+function readDelivery(log: string | null | undefined): ReadDelivery {
+  if (log == null) return { state: NOTHING_HAPPENED, length: 0 };
+  return { state: readLog(log), length: Buffer.byteLength(log) };
+}
 
 // Member by member: hundreds are made for a page, and a spread costs ten times as much.
 function listedOf(

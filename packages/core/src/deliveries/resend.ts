@@ -1,38 +1,39 @@
 import type { AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
-import type { ParkedStore } from '../gates/redis-parked-store';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { announceRequest } from './announce-request';
 import type { DeliveryParts } from './delivery-id';
 import { FULL_LOG_BYTES } from './delivery-log';
+import type { DeliveryRequested } from './delivery-run';
+import type { NewDelivery } from './fan-out-event';
 import type { DeliveryStore } from './redis-delivery-store';
 import type { RequestTrigger } from './trigger';
 
+/** What a delivery's job was added for: by nobody's request, or there is no job. */
+export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
+
 /** The queue of deliveries, for those that are sent once more. */
 export interface ResendQueue {
-  /** Whether the delivery has a job, in whichever lane and state. */
-  hasJob(delivery: DeliveryParts): Promise<boolean>;
+  /** Each with what was asked for. One that has a job already is ignored: `requestOf` tells. */
+  addRequested(
+    deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[],
+  ): Promise<void>;
+  requestOf(delivery: DeliveryParts): Promise<JobRequest>;
   /** If its job has failed for good, it is put back. Otherwise nothing happens. */
   putBackFailed(delivery: DeliveryParts): Promise<void>;
-  /** Adding the same deliveries again is harmless: also when it broke off, and some of them are there. */
-  addAll(deliveries: readonly QueuedDelivery[]): Promise<void>;
-}
-
-export interface QueuedDelivery extends DeliveryParts {
-  readonly accountId: AccountId;
 }
 
 export interface ResendDeps {
   readonly eventStore: Pick<EventStore, 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
-  readonly parkedStore: Pick<ParkedStore, 'isParked'>;
   readonly resendQueue: ResendQueue;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-export interface ResendInput extends QueuedDelivery {
+export interface ResendInput extends DeliveryParts {
+  readonly accountId: AccountId;
   /** When the event was accepted. Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
   readonly trigger: RequestTrigger;
@@ -43,7 +44,7 @@ export interface ResendInput extends QueuedDelivery {
 export type Resent =
   /** It is to be sent, or has been already by this very request. */
   | 'resent'
-  /** It is pending anyway, and has its place on the queue or at the gate. */
+  /** It is pending anyway, and has its job. */
   | 'on_its_way'
   /** It has just come to its end, and its job is about to: until then it can't be sent once more. */
   | 'ending'
@@ -51,64 +52,62 @@ export type Resent =
   | 'full';
 
 /**
- * Sends events to endpoints once more, or for the first time: a delivery is open again, and has a job. Its gate applies
- * as to any other.
+ * Sends events to endpoints once more, or for the first time: a delivery is open again, and has a job. Its endpoint's
+ * limits apply as to any other.
  *
- * First on record, then onto the queue: when it breaks off in between, repeating the request adds the job, and so does
- * any other request, since it finds a delivery that is open and has no place. A job of a delivery that has ended must be
- * gone, for it may still have to pass the turn on, and its id is in the way of the new one.
+ * The job comes first, and has the request with it: a delivery that is open on record has a job from the first moment. When
+ * it breaks off in between, the job puts the request on record when it runs.
  */
 export function createResend(deps: ResendDeps) {
-  const { eventStore, deliveryStore, parkedStore, resendQueue, clock, emit } = deps;
+  const { eventStore, deliveryStore, resendQueue, clock, emit } = deps;
 
   /** Their jobs are added as one batch: no more than some hundreds. */
   async function resendAll(inputs: readonly ResendInput[]): Promise<readonly Resent[]> {
-    const results = await Promise.all(inputs.map(open));
-    const opened = inputs.filter((_, i) => results[i] === 'opened');
-    if (opened.length > 0) await resendQueue.addAll(opened);
-    return results.map((result) => (result === 'opened' ? 'resent' : result));
+    const known = await Promise.all(inputs.map(alreadyKnown));
+    const wanted = inputs.filter((_, i) => known[i] === undefined);
+    if (wanted.length > 0) await resendQueue.addRequested(wanted.map(toRequested));
+    return await Promise.all(inputs.map(async (input, i) => known[i] ?? (await conclude(input))));
   }
 
   async function resend(input: ResendInput): Promise<Resent> {
-    const result = await open(input);
-    if (result !== 'opened') return result;
-    await resendQueue.addAll([input]);
-    return 'resent';
+    const [resent = 'ending'] = await resendAll([input]);
+    return resent;
   }
 
-  /** `opened`: it is listed and on record, and needs a job. */
-  async function open(input: ResendInput): Promise<Resent | 'opened'> {
-    const { accountId, endpointId, eventId, trigger, requestId } = input;
+  async function alreadyKnown({ endpointId, eventId, requestId }: ResendInput): Promise<Resent | undefined> {
     const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
-    const isOurs = state.requestIds.includes(requestId);
-    if (isOurs && !state.isOpen) return 'resent';
-    if (await hasPlace(input)) {
-      if (isOurs) return 'resent';
+    if (state.requestIds.includes(requestId)) return 'resent';
+    return length >= FULL_LOG_BYTES ? 'full' : undefined;
+  }
+
+  /** Finds out whose job there is by now, and puts the request on record if it is ours. */
+  async function conclude(input: ResendInput): Promise<Resent> {
+    const { endpointId, eventId, requestId, trigger } = input;
+    const job = await resendQueue.requestOf(input);
+    const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
+    if (state.requestIds.includes(requestId)) return await listed(input);
+    if (job === 'no_job') return 'ending';
+    if (job === 'no_request' || job.requestId !== requestId) {
       // What an operator would be needed for otherwise: it is sent, or if it has ended, gone soon.
       await resendQueue.putBackFailed(input);
       return state.isOpen ? 'on_its_way' : 'ending';
     }
-    if (!isOurs) {
-      if (length >= FULL_LOG_BYTES) return 'full';
-      const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
-      const isFirst = await deliveryStore.appendIfUnchanged(input, fact, length);
-      if (!isFirst) return await open(input);
-      announceRequest(emit, input, trigger);
-    }
-    await Promise.all([
-      deliveryStore.enlist(eventId, [endpointId], input.acceptedAt),
-      eventStore.addReceivers(accountId, eventId, [endpointId]),
-    ]);
-    return 'opened';
+    const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
+    if (!(await deliveryStore.appendIfUnchanged(input, fact, length))) return await conclude(input);
+    announceRequest(emit, { endpointId, eventId }, trigger);
+    return await listed(input);
   }
 
-  async function hasPlace(delivery: DeliveryParts): Promise<boolean> {
-    const { endpointId, eventId } = delivery;
-    const places = await Promise.all([
-      resendQueue.hasJob(delivery),
-      parkedStore.isParked(endpointId, eventId),
+  async function listed({ accountId, endpointId, eventId, acceptedAt }: ResendInput): Promise<'resent'> {
+    await Promise.all([
+      deliveryStore.enlist(eventId, [endpointId], acceptedAt),
+      eventStore.addReceivers(accountId, eventId, [endpointId]),
     ]);
-    return places.includes(true);
+    return 'resent';
+  }
+
+  function toRequested({ accountId, endpointId, eventId, requestId, trigger }: ResendInput) {
+    return { accountId, endpointId, eventId, request: { requestId, trigger, requestedAt: clock() } };
   }
 
   return { resend, resendAll };

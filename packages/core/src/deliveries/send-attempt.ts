@@ -1,7 +1,6 @@
-import type { Admitted } from '../gates/admit';
-import type { InFlightWindows, PlaceUse } from '../gates/in-flight-windows';
-import type { Lanes } from '../gates/lanes';
+import type { Concurrency, Place } from '../admission/concurrency';
 import type { Clock } from '../runtime/clock';
+import type { Emit } from '../signals/signals';
 import type { Attempt, AttemptOutcome } from './attempt';
 import { judgeResult } from './judge-result';
 import type { ReadyDelivery } from './load-delivery';
@@ -10,20 +9,20 @@ import { type ReceiverWish, readReceiverWish } from './receiver-wish';
 import type { SendResult, SentResult, Transport } from './transport';
 
 export interface SendAttemptDeps {
-  readonly windows: Pick<InFlightWindows, 'leave'>;
-  readonly lanes: Pick<Lanes, 'leave' | 'learn'>;
+  readonly concurrency: Pick<Concurrency, 'leave'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
   /** Stands for this process on record. */
   readonly workerId: string;
   readonly clock: Clock;
+  readonly emit: Emit;
 }
 
 export type SendOutcome =
   | SentAttempt
   /** The request could not leave us, by none of the receiver's faults. */
   | Extract<SendResult, { kind: 'unsent' }>
-  /** This process had to let go of it before there was an answer. */
+  /** This process had to let go of it before there was an answer, or may have lost it before it began. */
   | { readonly kind: 'interrupted' };
 
 /** A request that was sent, and what came of it. */
@@ -37,28 +36,33 @@ export interface SentAttempt {
 
 /** Prepares and sends the request of an attempt that was admitted, and judges what comes of it. */
 export function createSendAttempt(deps: SendAttemptDeps) {
-  const { windows, lanes, transport, requestStyle, workerId, clock } = deps;
+  const { concurrency, transport, requestStyle, workerId, clock, emit } = deps;
 
   // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
   return async function sendAttempt(
     ready: ReadyDelivery,
-    admitted: Admitted,
+    place: Place,
     signal: AbortSignal,
   ): Promise<SendOutcome> {
-    let use: PlaceUse = 'failed';
+    let attempt: Attempt | undefined;
     try {
       const outcome = await send(ready, signal);
-      use = useOf(outcome);
-      if (outcome.kind === 'sent') lanes.learn(ready.endpoint.id, outcome.attempt);
+      attempt = outcome.kind === 'sent' ? outcome.attempt : undefined;
       return outcome;
     } finally {
-      windows.leave(ready.endpoint.id, use);
-      lanes.leave(admitted);
+      concurrency.leave(place, attempt);
+      if (place.slot.isSlow) announceSlow(ready, place);
     }
   };
 
+  function announceSlow({ run: { endpointId, eventId } }: ReadyDelivery, { isStranger }: Place): void {
+    emit({ name: 'delivery.moved', endpointId, eventId, reason: isStranger ? 'stranger' : 'slow' });
+  }
+
   async function send(ready: ReadyDelivery, signal: AbortSignal): Promise<SendOutcome> {
     const startedAt = clock();
+    // A process that was stopped for long begins nothing that another one may be at by now.
+    if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
     const { event, endpoint, attemptNumber: attempt } = ready;
     const request = prepareRequest({ event, endpoint, attempt, now: startedAt }, requestStyle);
     const result = await transport(request, signal);
@@ -96,9 +100,4 @@ export function createSendAttempt(deps: SendAttemptDeps) {
       worker: workerId,
     };
   }
-}
-
-function useOf(outcome: SendOutcome): PlaceUse {
-  if (outcome.kind !== 'sent') return 'unused';
-  return outcome.attempt.outcome === 'delivered' ? 'succeeded' : 'failed';
 }

@@ -1,14 +1,22 @@
-import type { ParkedStore } from '../gates/redis-parked-store';
+import type { EndpointId } from '../endpoints/endpoint';
+import type { EventId } from '../events/event';
 import type { ShownStatus } from './delivery-filter';
 import type { DeliveryParts } from './delivery-id';
 import type { DeliveryStatus } from './delivery-log';
 
+/** Tells which deliveries are held. */
+export interface HeldStatus {
+  isHeld(endpointId: EndpointId, eventId: EventId): Promise<boolean>;
+  /** Which of these are. */
+  findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>>;
+}
+
 /** A delivery's status as clients see it: one that is pending may be held. */
 export async function shownStatusOf(
-  parkedStore: Pick<ParkedStore, 'isParked'>,
+  heldDeliveries: HeldStatus,
   { endpointId, eventId }: DeliveryParts,
   status: DeliveryStatus,
 ): Promise<ShownStatus> {
   if (status !== 'pending') return status;
-  return (await parkedStore.isParked(endpointId, eventId)) ? 'held' : 'pending';
+  return (await heldDeliveries.isHeld(endpointId, eventId)) ? 'held' : 'pending';
 }

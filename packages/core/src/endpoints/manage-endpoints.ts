@@ -1,12 +1,10 @@
 import { isThere } from '../accounts/account';
 import { accountNotFound } from '../accounts/account-not-found';
 import type { AccountStore } from '../accounts/redis-account-store';
+import type { HeldDeliveries } from '../admission/held-deliveries';
+import type { AdmissionStore } from '../admission/redis-admission-store';
 import type { DeliveryStore } from '../deliveries/redis-delivery-store';
 import type { AccountId } from '../events/event';
-import type { WakeQueue } from '../gates/hold';
-import type { BreakerStore } from '../gates/redis-breaker-store';
-import type { RemoveGate } from '../gates/redis-remove-gate';
-import type { TurnStore } from '../gates/redis-turn-store';
 import { webhookDisabledEvent } from '../operational-events/events-of-attempt';
 import type { RaiseEvents } from '../operational-events/operational-events';
 import type { Clock } from '../runtime/clock';
@@ -30,11 +28,9 @@ export interface ManageEndpointsDeps {
   readonly accountStore: Pick<AccountStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
   readonly healthStore: Pick<HealthStore, 'remove'>;
-  readonly breakerStore: Pick<BreakerStore, 'closeBreaker'>;
-  readonly turnStore: Pick<TurnStore, 'clear'>;
-  readonly removeGate: RemoveGate;
+  readonly admissionStore: Pick<AdmissionStore, 'closeBreaker' | 'clearOrder' | 'remove'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook'>;
   readonly requireKnownFilters: RequireKnownFilters;
-  readonly wakeQueue: WakeQueue;
   readonly newId: NewId;
   readonly newSecret: () => string;
   /** Endpoints that an account may have. */
@@ -49,16 +45,19 @@ export interface Rotated {
   readonly previousExpiresAt: number;
 }
 
+// So long may it take to change an endpoint's record.
+const CHANGE_MS = 3_000;
+
 /** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
-  const { endpointStore, accountStore, deliveryStore, breakerStore, turnStore, healthStore } = deps;
-  const { removeGate, wakeQueue, requireKnownFilters, newId, newSecret, maxEndpoints, clock } = deps;
+  const { endpointStore, accountStore, deliveryStore, healthStore, admissionStore, heldDeliveries } = deps;
+  const { requireKnownFilters, newId, newSecret, maxEndpoints, clock } = deps;
   const { disable, raise } = deps;
 
-  // A turn from before has no meaning any more, and those that wait may go by other rules now.
-  async function reopenGate(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
-    if (before.ordering !== ordering) await turnStore.clear(id);
-    await wakeQueue.wake(accountId, id, clock());
+  // An order from before has no meaning any more, and what is held may go by other rules now.
+  async function applyLimits(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
+    if (before.ordering !== ordering) await admissionStore.clearOrder(id);
+    await heldDeliveries.askForLook({ accountId, endpointId: id }, clock());
   }
 
   async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
@@ -135,7 +134,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
         before = endpoint;
         return applyPatch(requireVersion(endpoint, versions), patch, clock());
       });
-      if (before && !hasSameGate(before, after)) await reopenGate(before, after);
+      if (before && !hasSameLimits(before, after)) await applyLimits(before, after);
       return after;
     },
 
@@ -168,9 +167,12 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 
     /** What was held flows at once, whatever the breaker thought of the receiver. @throws AppError `not_found`. */
     async enable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
-      const enabled = await change(accountId, ref, (endpoint) => enableEndpoint(endpoint, clock()));
-      await breakerStore.closeBreaker(enabled.id);
-      await wakeQueue.wake(accountId, enabled.id, clock());
+      const endpointId = await idOf(accountId, ref);
+      // Asked for first: it comes also if this process ends right after the change.
+      await heldDeliveries.askForLook({ accountId, endpointId }, clock() + CHANGE_MS);
+      const enabled = await change(accountId, endpointId, (endpoint) => enableEndpoint(endpoint, clock()));
+      await admissionStore.closeBreaker(endpointId);
+      await heldDeliveries.askForLook({ accountId, endpointId }, clock());
       return enabled;
     },
 
@@ -178,7 +180,9 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     async remove(accountId: AccountId, ref: EndpointRef): Promise<void> {
       const id = await idOf(accountId, ref);
       if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
-      await Promise.all([deliveryStore.removeAll(id), removeGate(id), healthStore.remove(id)]);
+      await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
+      // What is held is released, and ends as cancelled.
+      await heldDeliveries.askForLook({ accountId, endpointId: id }, clock());
     },
   };
 }
@@ -194,6 +198,6 @@ function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endp
   return mergeEndpoint({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch, now);
 }
 
-function hasSameGate(one: Endpoint, other: Endpoint): boolean {
+function hasSameLimits(one: Endpoint, other: Endpoint): boolean {
   return one.ordering === other.ordering && one.rateLimit === other.rateLimit;
 }

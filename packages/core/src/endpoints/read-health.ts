@@ -1,6 +1,5 @@
-import { type BreakerPhase, phaseOf } from '../gates/breaker';
-import type { BreakerStore } from '../gates/redis-breaker-store';
-import type { ParkedStore } from '../gates/redis-parked-store';
+import { type BreakerPhase, phaseOf } from '../admission/breaker';
+import type { AdmissionStore } from '../admission/redis-admission-store';
 import type { Clock } from '../runtime/clock';
 import { type AttemptTally, type RecentAttempts, recentAttempts } from './attempt-tally';
 import type { EndpointId } from './endpoint';
@@ -9,23 +8,23 @@ import type { HealthStore } from './redis-health-store';
 /** How an endpoint is doing. */
 export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessAt' | 'lastFailureAt'> {
   readonly breaker: BreakerPhase;
-  /** Deliveries that wait at its gate. */
+  /** Deliveries that are held. */
   readonly held: number;
 }
 
 export interface ReadHealthDeps {
   readonly healthStore: Pick<HealthStore, 'read'>;
-  readonly breakerStore: Pick<BreakerStore, 'readBreaker'>;
-  readonly parkedStore: Pick<ParkedStore, 'countParked'>;
+  readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
+  readonly heldDeliveries: { count(endpointId: EndpointId): Promise<number> };
   readonly clock: Clock;
 }
 
-export function createReadHealth({ healthStore, breakerStore, parkedStore, clock }: ReadHealthDeps) {
+export function createReadHealth({ healthStore, admissionStore, heldDeliveries, clock }: ReadHealthDeps) {
   return async function readHealth(endpointId: EndpointId): Promise<Health> {
     const [tally, breaker, held] = await Promise.all([
       healthStore.read(endpointId),
-      breakerStore.readBreaker(endpointId),
-      parkedStore.countParked(endpointId),
+      admissionStore.readBreaker(endpointId),
+      heldDeliveries.count(endpointId),
     ]);
     const now = clock();
     return {

@@ -1,8 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
+import { keysOfLimits } from '../admission/redis-admission-store';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
-import { decodeParked } from '../gates/parked';
-import { keysOfGate } from '../gates/redis-remove-gate';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { storageUnavailable, withStorageErrors } from '../redis/redis-errors';
@@ -77,21 +76,20 @@ export function createRedisRemainsStore(redis: RedisClient) {
       await redis.zrem(keys.events(accountId), ...membersOf(leads));
     },
 
-    /** Those in its list of deliveries, and those that wait at its gate: either may reach back further than the other. */
+    /** Those in its list of deliveries, and those that are held: either may reach back further than the other. */
     async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
-      const [listed, parked] = await Promise.all([
+      const [listed, held] = await Promise.all([
         firstOf(keys.deliveries(endpointId), limit),
-        firstOf(keys.parked(endpointId), limit),
+        firstOf(keys.held(endpointId), limit),
       ]);
-      const ofParked = parked.map((member) => ({ eventId: decodeParked(member).eventId, member }));
-      return [...listed.map(toLead), ...ofParked].slice(0, limit);
+      return [...new Set([...listed, ...held])].slice(0, limit).map(toLead);
     },
 
     async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
       const members = membersOf(leads);
       await Promise.all([
         redis.zrem(keys.deliveries(endpointId), ...members),
-        redis.zrem(keys.parked(endpointId), ...members),
+        redis.zrem(keys.held(endpointId), ...members),
       ]);
     },
 
@@ -148,7 +146,9 @@ export function createRedisRemainsStore(redis: RedisClient) {
     /** What is left of an endpoint once its lists are empty. */
     async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
       const lists = [keys.deliveries, keys.replays, keys.health].map((keyOf) => keyOf(endpointId));
-      await redis.unlink(...lists, ...keysOfGate(endpointId));
+      await redis.unlink(...lists, ...keysOfLimits(endpointId));
+      await redis.unlink(keys.held(endpointId));
+      await redis.zrem(keys.looks, `${accountId}/${endpointId}`);
       await redis.zrem(keys.endpointIds(accountId), endpointId);
     },
 

@@ -19,7 +19,8 @@ export interface EventQueue {
 }
 
 export interface AcceptEventsDeps {
-  readonly eventQueue: EventQueue;
+  /** Resolves once Redis has all that is needed to deliver them; doing it again is harmless. */
+  readonly dispatchEvents: (events: readonly AcceptedEvent[]) => Promise<void>;
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly eventClaims: EventClaimStore;
   readonly resolveEndpoints: ResolveEndpoints;
@@ -59,11 +60,11 @@ interface Candidate {
 }
 
 /**
- * Takes events from a producer: checks each, and puts the good ones on the queue. When the promise resolves, Redis has
- * them and they will be delivered; for an event without an id of the client's own, that is the only thing it costs.
+ * Takes events from a producer: checks each, and brings the good ones on their way. When the promise resolves, Redis has
+ * them and they will be delivered.
  *
- * An id is claimed before its event is queued and marked after: whoever repeats a request that broke off in between
- * finds the claim open, and queues the same event.
+ * An id is claimed before its event is on its way and marked after: whoever repeats a request that broke off in between
+ * finds the claim open, and brings the same event on its way.
  *
  * @returns for each event, in the same order, its acceptance or why it was refused: `invalid_request`,
  *   `payload_too_large`, or `event_id_conflict` when its id belongs to another event.
@@ -72,7 +73,8 @@ interface Candidate {
 export function createAcceptEvents(deps: AcceptEventsDeps) {
   return async function acceptEvents(input: AcceptEventsInput): Promise<(Acceptance | AppError)[]> {
     const candidates = await eachGood(input.events, (event) => prepare(event, input));
-    await enqueue(candidates.flatMap(eventToQueue));
+    const events = candidates.flatMap(eventToDispatch);
+    if (events.length > 0) await deps.dispatchEvents(events);
     return await eachGood(candidates, (candidate) => conclude(candidate, input));
   };
 
@@ -113,12 +115,6 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
     return stored;
   }
 
-  // One alone is cheaper to add than a list of one.
-  async function enqueue([first, ...others]: readonly AcceptedEvent[]): Promise<void> {
-    if (first === undefined) return;
-    await (others.length === 0 ? deps.eventQueue.add(first) : deps.eventQueue.addAll([first, ...others]));
-  }
-
   async function conclude(candidate: Candidate, { requestId }: AcceptEventsInput): Promise<Acceptance> {
     const { event, claim } = candidate;
     const isNew =
@@ -151,7 +147,7 @@ function refusalOf(error: unknown): AppError {
   throw error;
 }
 
-function eventToQueue(candidate: Candidate | AppError): AcceptedEvent[] {
+function eventToDispatch(candidate: Candidate | AppError): AcceptedEvent[] {
   if (candidate instanceof AppError) return [];
   const { event, claim } = candidate;
   return claim === undefined || claim === 'open' ? [event] : [];

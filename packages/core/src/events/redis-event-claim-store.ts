@@ -1,6 +1,7 @@
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import type { AccountId, EventId } from './event';
 
 /**
@@ -15,7 +16,7 @@ export type EventClaim =
   | { readonly state: 'taken' | 'stored' };
 
 // KEYS: event-claim, event. ARGV: digest, accepted_at, retention.
-const CLAIM = `
+const CLAIM = defineScript(`
   local claim = redis.call('HMGET', KEYS[1], 'digest', 'accepted_at', 'queued')
   if claim[1] then
     if claim[1] ~= ARGV[1] then return {'taken'} end
@@ -24,27 +25,20 @@ const CLAIM = `
   if redis.call('EXISTS', KEYS[2]) == 1 then return {'stored'} end
   redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'accepted_at', ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return {'open', ARGV[2]}`;
+  return {'open', ARGV[2]}`);
 
 // Never makes a claim anew, which would stay for ever.
-const MARK_QUEUED = `
+const MARK_QUEUED = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-  return redis.call('HSETNX', KEYS[1], 'queued', '1')`;
+  return redis.call('HSETNX', KEYS[1], 'queued', '1')`);
 
 /** Which event ids clients have chosen, and for what. */
 export function createRedisEventClaimStore(redis: RedisClient, retentionMs: number) {
   return withStorageErrors({
     /** Takes the id for the content with this digest, unless it is taken already. */
     async claim(accountId: AccountId, id: EventId, digest: string, now: number): Promise<EventClaim> {
-      const reply = (await redis.eval(
-        CLAIM,
-        2,
-        keys.eventClaim(accountId, id),
-        keys.event(accountId, id),
-        digest,
-        String(now),
-        String(retentionMs),
-      )) as ['open' | 'queued', string] | ['taken' | 'stored'];
+      const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
+      const reply = (await CLAIM(redis, claimKeys, [digest, now, retentionMs])) as ['open' | 'queued', string] | ['taken' | 'stored'];
       const [state] = reply;
       if (state === 'taken' || state === 'stored') return { state };
       return { state, acceptedAt: Number(reply[1]) };
@@ -52,7 +46,7 @@ export function createRedisEventClaimStore(redis: RedisClient, retentionMs: numb
 
     /** Whether this is the first to say so. */
     async markQueued(accountId: AccountId, id: EventId): Promise<boolean> {
-      return (await redis.eval(MARK_QUEUED, 1, keys.eventClaim(accountId, id))) === 1;
+      return (await MARK_QUEUED(redis, [keys.eventClaim(accountId, id)], [])) === 1;
     },
   });
 }

@@ -1,4 +1,5 @@
 import type { RedisClient } from '../redis/redis-connect';
+import { defineScript } from '../redis/redis-script';
 import { readTimeline, type TimeRange } from '../redis/redis-timeline';
 import type { EventId } from './event';
 
@@ -29,7 +30,7 @@ const PRUNED_AT_ONCE = 10;
 // KEYS: index. ARGV: time, event, what is older goes, how many stay, how long all of it stays, what the keys of the logs
 // begin with (empty: there are none). A log that ends with when
 // the next attempt is due, or with when another one was asked for, is of use still.
-const ADD = `
+const ADD = defineScript(`
   redis.call('ZADD', KEYS[1], 'NX', ARGV[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[5])
   local function forget(event)
@@ -46,7 +47,7 @@ const ADD = `
     if excess <= 0 and tonumber(oldest[2]) >= tonumber(ARGV[3]) then return end
     forget(oldest[1])
     excess = excess - 1
-  end`;
+  end`);
 
 /**
  * Puts an event into an index; doing it again changes nothing. Pruned where it grows, so that no index needs a sweep.
@@ -61,8 +62,7 @@ export async function addToIndex(
   { ageMs, count }: Retention,
   logPrefix = '',
 ): Promise<void> {
-  const args = [createdAt, eventId, createdAt - ageMs, count, ageMs, logPrefix].map(String);
-  await redis.eval(ADD, 1, key, ...args);
+  await ADD(redis, [key], [createdAt, eventId, createdAt - ageMs, count, ageMs, logPrefix]);
 }
 
 /** Newest first. `before` is the `nextCursor` of the page before. */

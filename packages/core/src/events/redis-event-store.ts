@@ -4,6 +4,7 @@ import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { readNewestFirst } from '../redis/redis-newest-first';
+import { defineScript } from '../redis/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
 import { steadyClock } from '../runtime/clock';
 import type { AcceptedEvent, AccountId, EventId, StoredEvent } from './event';
@@ -38,7 +39,7 @@ export const CACHED_FOR_MS = 250;
 
 // KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to keep that.
 // What is erased once stays as it is. The claim has a digest of the payload; the event that is there holds its id.
-const ERASE = `
+const ERASE = defineScript(`
   local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
   if not head and ARGV[2] == '' then return 0 end
   redis.call('UNLINK', KEYS[2])
@@ -47,7 +48,7 @@ const ERASE = `
   elseif not string.find(head, ' !%d+$') then
     redis.call('SET', KEYS[1], head .. ' !' .. ARGV[1] .. '\\n', 'KEEPTTL')
   end
-  return 1`;
+  return 1`);
 
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
@@ -63,14 +64,15 @@ export function createRedisEventStore(redis: RedisClient, retention: Retention, 
     /** Storing an event again changes nothing, nor does another one under the same id. */
     async save(event: AcceptedEvent): Promise<void> {
       const key = keys.event(event.accountId, event.id);
-      const mark = { eventId: event.id, createdAt: event.acceptedAt };
       const readAt = now();
-      const [saved] = await Promise.all([
-        redis.set(key, encode(event), 'PX', retention.ageMs, 'NX'),
-        addToIndex(redis, keys.events(event.accountId), mark, retention),
-      ]);
+      const saved = await redis.set(key, encode(event), 'PX', retention.ageMs, 'NX');
       // Another event that came under this id before stays the one that is sent.
       if (saved !== null) cache.set(key, { event, readAt });
+    },
+
+    /** Puts an event into its account's list. Doing it again changes nothing. */
+    async enlist({ accountId, id: eventId, acceptedAt: createdAt }: AcceptedEvent): Promise<void> {
+      await addToIndex(redis, keys.events(accountId), { eventId, createdAt }, retention);
     },
 
     /** `undefined` when the event is not there, or no longer. It may come from memory: see `CACHED_FOR_MS`. */
@@ -100,8 +102,7 @@ export function createRedisEventStore(redis: RedisClient, retention: Retention, 
     ): Promise<boolean> {
       const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
       const head = queued === undefined ? '' : encodeHead(queued);
-      const args = [erasedAt, head, retention.ageMs].map(String);
-      return (await redis.eval(ERASE, eventKeys.length, ...eventKeys, ...args)) === 1;
+      return (await ERASE(redis, eventKeys, [erasedAt, head, retention.ageMs])) === 1;
     },
 
     async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
@@ -127,6 +128,7 @@ export function createRedisEventStore(redis: RedisClient, retention: Retention, 
 
     /** Adding an endpoint again changes nothing. */
     async addReceivers(accountId: AccountId, id: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
+      if (endpointIds.length === 0) return;
       const key = keys.receivers(accountId, id);
       // By their ids alone: so they are small, and a page can go on where the one before ended.
       const members = endpointIds.flatMap((endpointId) => ['0', endpointId]);

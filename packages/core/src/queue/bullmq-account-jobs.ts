@@ -11,9 +11,7 @@ import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
   EVENTS_QUEUE,
-  GATES_QUEUE,
   REPLAYS_QUEUE,
-  SLOW_DELIVERIES_QUEUE,
 } from './queue-names';
 
 /** Part of a queue, as BullMQ 6 has it, or the list that we have beside it. */
@@ -49,8 +47,6 @@ export class BullmqAccountJobs implements AccountJobs {
       setOf(EVENTS_QUEUE, 'failed'),
       { queue: DEAD_LETTERS_QUEUE, key: keys.rejectedJobs, kind: 'sorted set' },
       setOf(DELIVERIES_QUEUE, 'failed'),
-      setOf(SLOW_DELIVERIES_QUEUE, 'failed'),
-      setOf(GATES_QUEUE, 'failed'),
       setOf(REPLAYS_QUEUE, 'failed'),
     ];
     for (const { queue } of this.#searched) {

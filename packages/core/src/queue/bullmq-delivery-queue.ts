@@ -1,16 +1,19 @@
-import type { JobsOptions, Queue } from 'bullmq';
-import type { DeliveryParts } from '../deliveries/delivery-id';
-import type { DeliveryQueue } from '../deliveries/fan-out-event';
-import type { EndpointId } from '../endpoints/endpoint';
-import type { AccountId, EventId } from '../events/event';
-import type { MoveInput, SlowLaneQueue } from '../gates/move';
-import type { ReleaseQueue } from '../gates/open-gate';
-import type { Parked } from '../gates/parked';
-import { addJobs } from './bullmq-add-jobs';
-import { openQueue } from './bullmq-open-queue';
-import { type DeliveryJob, deliveryJobId } from './delivery-job';
+import type { JobsOptions } from 'bullmq';
+import type { DelayedJobs } from '../deliveries/bring-forward';
+import { type DeliveryParts, deliveryIdOf } from '../deliveries/delivery-id';
+import type { DeliveryRequested } from '../deliveries/delivery-run';
+import type { DeliveryQueue, NewDelivery } from '../deliveries/fan-out-event';
+import type { JobRequest, ResendQueue } from '../deliveries/resend';
+import type { DeliveryJobs } from '../erasure/step-erasure';
+import type { RedisClient } from '../redis/redis-connect';
+import { storageUnavailable } from '../redis/redis-errors';
+import { parsedOrUndefined } from '../runtime/parse-json';
+import type { NewJob } from './bullmq-add-jobs';
+import { createJobKeys, type JobKeys } from './bullmq-job-keys';
+import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
+import { type DeliveryJob, deliveryJobSchema, encodeRequest } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
-import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from './queue-names';
+import { DELIVERIES_QUEUE } from './queue-names';
 
 // The retry policy decides when a delivery is at its end; BullMQ only has to be far from deciding it first.
 const MORE_ATTEMPTS_THAN_ANY_SCHEDULE = 10_000;
@@ -22,58 +25,91 @@ const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE };
 /** Shortest names for what each pending delivery repeats: the job's id says the rest. */
 const JOB_NAME = 'd';
 
-/** The job of a delivery that comes in. */
-export function newDeliveryJob(accountId: AccountId, delivery: DeliveryParts) {
-  const data: DeliveryJob = { account_id: accountId };
-  return { name: JOB_NAME, data, opts: { ...JOB_OPTIONS, jobId: deliveryJobId(delivery, 'first') } };
-}
+/**
+ * The queue of deliveries. Each has one job, for as long as it is not at its end, whose id is the delivery's: adding it
+ * again changes nothing.
+ */
+export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJobs, DeliveryJobs {
+  readonly #queue: BullmqOnDemandQueue;
+  readonly #keys: JobKeys;
 
-/** Where deliveries wait for a worker: those that come in or come back in the fast lane, others in the slow one. */
-export class BullmqDeliveryQueue implements DeliveryQueue, ReleaseQueue, SlowLaneQueue {
-  readonly #queue: Queue<DeliveryJob>;
-  readonly #slowQueue: Queue<DeliveryJob>;
-
-  constructor(connection: QueueConnection) {
-    this.#queue = openQueue(DELIVERIES_QUEUE, connection);
-    this.#slowQueue = openQueue(SLOW_DELIVERIES_QUEUE, connection);
+  constructor(private readonly connection: QueueConnection) {
+    this.#queue = new BullmqOnDemandQueue(DELIVERIES_QUEUE, connection);
+    this.#keys = createJobKeys(connection.prefix, DELIVERIES_QUEUE);
   }
 
-  async release(accountId: AccountId, endpointId: EndpointId, parked: readonly Parked[]): Promise<void> {
-    await addJobs(
-      this.#queue,
-      parked.map(({ eventId, side }) => ({
-        name: JOB_NAME,
-        data: { account_id: accountId, released: true } satisfies DeliveryJob,
-        opts: { ...JOB_OPTIONS, jobId: deliveryJobId({ eventId, endpointId }, side) },
-      })),
-    );
+  async addAll(deliveries: readonly NewDelivery[]): Promise<void> {
+    await this.#queue.addAll(deliveries.map((delivery) => jobOf(delivery)));
   }
 
-  // The fast lane first: a job that moves is in the other one before it is gone from here.
-  async releaseLost(accountId: AccountId, endpointId: EndpointId, parked: Parked): Promise<void> {
-    const jobId = deliveryJobId({ eventId: parked.eventId, endpointId }, parked.side);
-    if ((await this.#queue.getJob(jobId)) ?? (await this.#slowQueue.getJob(jobId))) return;
-    await this.release(accountId, endpointId, [parked]);
+  async addRequested(
+    deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[],
+  ): Promise<void> {
+    await this.#queue.addAll(deliveries.map(({ request, ...delivery }) => jobOf(delivery, request)));
   }
 
-  // Under the id that it has: ids are a queue's own, so the job that moves is not in the way of this one.
-  async addSlow({ accountId, wasReleased, side, ...parts }: MoveInput): Promise<void> {
-    await this.#slowQueue.add(
-      JOB_NAME,
-      { account_id: accountId, ...(wasReleased ? { released: true } : {}) },
-      { ...JOB_OPTIONS, jobId: deliveryJobId(parts, side) },
-    );
+  async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
+    const stored = await this.#ask((redis) => redis.hget(this.#keys.job(deliveryIdOf(delivery)), 'data'));
+    if (stored === null) return 'no_job';
+    const data = deliveryJobSchema.safeParse(parsedOrUndefined(stored)).data;
+    return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
   }
 
-  // A chunk can fail in the middle; whoever called adds the whole chunk again, under the same ids.
-  async addAll(accountId: AccountId, eventId: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
-    await addJobs(
-      this.#queue,
-      endpointIds.map((endpointId) => newDeliveryJob(accountId, { eventId, endpointId })),
-    );
+  /** Whether there is a job, in whichever state. */
+  async hasJob(delivery: DeliveryParts): Promise<boolean> {
+    return (await this.#ask((redis) => redis.exists(this.#keys.job(deliveryIdOf(delivery))))) > 0;
+  }
+
+  // While a worker is at a job, it has a lock.
+  async isRunning(delivery: DeliveryParts): Promise<boolean> {
+    return (await this.#ask((redis) => redis.exists(this.#keys.lock(deliveryIdOf(delivery))))) > 0;
+  }
+
+  async promote(delivery: DeliveryParts): Promise<void> {
+    await this.#queue.promote(deliveryIdOf(delivery));
+  }
+
+  async putBackFailed(delivery: DeliveryParts): Promise<void> {
+    const jobId = deliveryIdOf(delivery);
+    const failedAt = await this.#ask((redis) => redis.zscore(this.#keys.failed, jobId));
+    if (failedAt !== null) await this.#queue.retryFailed(jobId);
+  }
+
+  async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
+    const isBusy = await Promise.all(deliveries.map((delivery) => this.#removeIfIdle(delivery)));
+    return deliveries.filter((_delivery, index) => isBusy[index]);
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#queue.close(), this.#slowQueue.close()]);
+    await this.#queue.close();
   }
+
+  // Most have none at all, which one command tells. One that is to be taken next is left alone: it ends by itself.
+  async #removeIfIdle(delivery: DeliveryParts): Promise<boolean> {
+    const jobId = deliveryIdOf(delivery);
+    if (!(await this.hasJob(delivery))) return false;
+    if (await this.isRunning(delivery)) return true;
+    const places = await Promise.all(
+      [this.#keys.delayed, this.#keys.failed].map((key) => this.#ask((redis) => redis.zscore(key, jobId))),
+    );
+    if (places.every((place) => place === null)) return false;
+    // It may be taken at this very moment: then it stays.
+    return !(await this.#queue.remove(jobId));
+  }
+
+  async #ask<Answer>(question: (redis: RedisClient) => Promise<Answer>): Promise<Answer> {
+    try {
+      return await question(this.connection.redis);
+    } catch (error) {
+      throw storageUnavailable(error);
+    }
+  }
+}
+
+function jobOf({ accountId, ...delivery }: NewDelivery, request?: DeliveryRequested): NewJob {
+  const data: DeliveryJob = {
+    account_id: accountId,
+    ...(request === undefined ? {} : { request: encodeRequest(request) }),
+  };
+  return { name: JOB_NAME, data, opts: { ...JOB_OPTIONS, jobId: deliveryIdOf(delivery) } };
 }

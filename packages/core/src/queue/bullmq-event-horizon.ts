@@ -1,7 +1,8 @@
 import { QueueKeys } from 'bullmq';
+import type { EventHorizon } from '../admission/look-at-endpoint';
 import type { AcceptedEvent } from '../events/event';
-import type { EventHorizon } from '../gates/open-gate';
 import { keys } from '../redis/keys';
+import { defineScript } from '../redis/redis-script';
 import { eventJobId } from './event-job';
 import type { QueueConnection } from './queue-connection';
 import { EVENTS_QUEUE } from './queue-names';
@@ -25,7 +26,7 @@ const PUT_BACK_KEPT_MS = 86_400_000;
  */
 // KEYS: active, wait, prioritized, put back, failed. ARGV: prefix of the jobs' keys, account, event, time of acceptance,
 // the event's job, how many to look at.
-const HAS_OLDER = `
+const HAS_OLDER = defineScript(`
   local prefix, account, event, accepted_at, own_job = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
   local can_compare = string.match(event, '^' .. event_form) ~= nil
@@ -55,7 +56,7 @@ const HAS_OLDER = `
     local comes_back = redis.call('EXISTS', prefix .. job) == 1 and not redis.call('ZSCORE', KEYS[5], job)
     if comes_back and is_older(job, false) then return 1 end
   end
-  return 0`;
+  return 0`);
 
 /** What of the events queue is not fanned out yet, for those who deliver in the order of acceptance. */
 export class BullmqEventHorizon implements EventHorizon {
@@ -77,13 +78,7 @@ export class BullmqEventHorizon implements EventHorizon {
       this.#keyOf('failed'),
     ];
     const args = [this.#keyOf(''), accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
-    const reply = await this.connection.redis.eval(
-      HAS_OLDER,
-      queueKeys.length,
-      ...queueKeys,
-      ...args.map(String),
-    );
-    return reply === 1;
+    return (await HAS_OLDER(this.connection.redis, queueKeys, args)) === 1;
   }
 
   /** Before an event's job is put back with a delay. */

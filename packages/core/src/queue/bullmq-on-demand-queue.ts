@@ -48,9 +48,9 @@ export class BullmqOnDemandQueue {
     });
   }
 
-  /** One that is not there is none the less gone. @throws as `add` does. */
-  async remove(jobId: string): Promise<void> {
-    await this.#reach((queue) => queue.remove(jobId));
+  /** Whether it was there, and no worker at it. @throws as `add` does. */
+  async remove(jobId: string): Promise<boolean> {
+    return (await this.#reach((queue) => queue.remove(jobId))) === 1;
   }
 
   /** If the job is delayed, it is no longer. @throws as `add` does. */

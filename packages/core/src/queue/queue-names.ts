@@ -4,12 +4,6 @@ export const EVENTS_QUEUE = 'events';
 /** One job a delivery; its id is the delivery's id. */
 export const DELIVERIES_QUEUE = 'deliveries';
 
-/** Deliveries to endpoints that are slow, or may be: jobs like those above, under the same ids. */
-export const SLOW_DELIVERIES_QUEUE = 'deliveries-slow';
-
-/** One delayed job for each endpoint at whose gate deliveries wait for a time to come. */
-export const GATES_QUEUE = 'gates';
-
 /** One job a replay; its id is the replay's id. */
 export const REPLAYS_QUEUE = 'replays';
 
@@ -23,8 +17,6 @@ export const DEAD_LETTERS_QUEUE = 'events-dead-letters';
 export const workedQueues = [
   EVENTS_QUEUE,
   DELIVERIES_QUEUE,
-  SLOW_DELIVERIES_QUEUE,
-  GATES_QUEUE,
   REPLAYS_QUEUE,
   ERASURES_QUEUE,
 ] as const;

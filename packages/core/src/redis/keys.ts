@@ -29,11 +29,13 @@ import type { AccountId, EventId } from '../events/event';
  * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success, 30 days at most |
- * | `parked:{endpoint}` | sorted set | deliveries that wait at its gate, by time of acceptance | until released, RETENTION |
- * | `claims:{endpoint}` | hash | parked delivery → who is about to release it, and for how long | seconds |
- * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it expires | an hour |
- * | `turn:{endpoint}` | string | the delivery whose turn it is, if they go one at a time | until that has ended |
+ * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it stops counting for the rate limit | an hour |
+ * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
+ * | `order:{endpoint}` | sorted set | ids of the events whose deliveries are not at their end, by time of acceptance, if they go one at a time | until they are |
+ * | `turn:{endpoint}` | string | the event of those whose delivery has begun | until that has ended |
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
+ * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
@@ -65,12 +67,14 @@ export const keys = {
   replay: (replay: string) => `replay:{${replay}}`,
   replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
-  claims: (endpoint: EndpointId) => `claims:{${endpoint}}`,
-  parked: (endpoint: EndpointId) => `parked:{${endpoint}}`,
-  permits: (endpoint: EndpointId) => `permits:{${endpoint}}`,
+  recentAttempts: (endpoint: EndpointId) => `permits:{${endpoint}}`,
+  rateWaiting: (endpoint: EndpointId) => `rate-waiting:{${endpoint}}`,
+  order: (endpoint: EndpointId) => `order:{${endpoint}}`,
   turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
   health: (endpoint: EndpointId) => `health:{${endpoint}}`,
-  // In the slot of BullMQ's own keys in a Cluster: it is read together with them.
+  // In the slot of BullMQ's own keys in a Cluster: these are read and written together with them.
+  held: (endpoint: EndpointId) => `held:{bull}:${endpoint}`,
+  looks: 'looks:{bull}',
   putBackEvents: 'put-back-events:{bull}',
   rejectedJobs: 'rejected-jobs:{bull}',
   attemptsToArchive: 'attempts-to-archive:{archive}',

@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
+import { holdReasons } from '../admission/hold-reason';
 import { deadLetterQueues } from '../dead-letters/dead-letter';
 import { attemptOutcomes } from '../deliveries/attempt';
 import { endStatuses } from '../deliveries/delivery-log';
 import { disabledReasons } from '../endpoints/endpoint';
-import { waitReasons } from '../gates/admit';
 import { counterOf, type SignalMetric, secondsOf } from './prom-signal-metric';
 import { createEmit, type SignalListener } from './signals';
 
@@ -100,13 +100,13 @@ const workerMetrics: readonly SignalMetric[] = [
   deliveriesEnded,
   counterOf('delivery.held', {
     name: 'webhooks_deliveries_held_total',
-    help: "Deliveries that had to wait at their endpoint's gate, by reason.",
+    help: 'Deliveries that were held, by reason.',
     labels: ['reason'],
-    fromZero: waitReasons,
+    fromZero: holdReasons,
   }),
   counterOf('delivery.moved', {
     name: 'webhooks_deliveries_moved_total',
-    help: 'Deliveries that went over to the slow lane, by reason.',
+    help: 'Attempts that counted among the slow ones, by reason.',
     labels: ['reason'],
   }),
   counterOf('delivery.unsent', {

@@ -1,3 +1,5 @@
+import type { SlowReason } from '../admission/concurrency';
+import type { HoldReason } from '../admission/hold-reason';
 import type { AttemptOutcome, AttemptTimings } from '../deliveries/attempt';
 import type { DeliveryId } from '../deliveries/delivery-id';
 import type { EndStatus } from '../deliveries/delivery-log';
@@ -5,8 +7,6 @@ import type { RequestTrigger } from '../deliveries/trigger';
 import type { RefusalReason } from '../egress/address-ranges';
 import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
-import type { WaitReason } from '../gates/admit';
-import type { MoveReason } from '../gates/lanes';
 import type { ReplayEndStatus, ReplayMode } from '../replays/replay';
 
 /** Why the API hung up on a client without taking its request. */
@@ -127,7 +127,7 @@ export type Signal =
       readonly enqueued: number;
     }
   | {
-      /** What follows from an attempt, or parking, could not be written; it is tried again. */
+      /** An attempt, or what follows from it, could not be written; it is tried again. */
       readonly name: 'delivery.follow_up_failed';
       readonly deliveryId: DeliveryId;
       readonly error: unknown;
@@ -136,14 +136,14 @@ export type Signal =
       readonly name: 'delivery.held';
       readonly endpointId: EndpointId;
       readonly eventId: EventId;
-      readonly reason: WaitReason;
+      readonly reason: HoldReason;
     }
   | {
-      /** It goes on in the slow lane. */
+      /** An attempt has counted among the slow ones. */
       readonly name: 'delivery.moved';
       readonly endpointId: EndpointId;
       readonly eventId: EventId;
-      readonly reason: MoveReason;
+      readonly reason: SlowReason;
     }
   | {
       readonly name: 'breaker.opened';
@@ -175,7 +175,7 @@ export type Signal =
   | {
       /** Something on the side did not work out that nothing waits for. */
       readonly name: 'task.failed';
-      readonly task: 'record health' | 'raise operational event';
+      readonly task: 'record health' | 'raise operational event' | 'look at endpoint' | 'take over former deliveries';
       readonly error: unknown;
     }
   | { readonly name: 'attempts.archived'; readonly count: number }

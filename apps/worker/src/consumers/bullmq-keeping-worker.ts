@@ -1,0 +1,167 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { createJobKeys, type JobKeys } from '@webhooks/core/queue/bullmq-job-keys';
+import type { RedisClient } from '@webhooks/core/redis/redis-connect';
+import { defineScript } from '@webhooks/core/redis/redis-script';
+import { DelayedError, Job, type JobJson, type Processor, Worker, type WorkerOptions } from 'bullmq';
+import { z } from 'zod';
+
+export interface KeepingWorkerOptions extends Omit<WorkerOptions, 'connection' | 'prefix'> {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+}
+
+// BullMQ's own script sets each lock anew, which Redis refuses while it is out of memory. Whoever has sent something then
+// and can't record it would lose its job to somebody who sends it again. KEYS: stalled. ARGV: what the keys of jobs begin
+// with, for how long, then the id and the token of each. Gives the ids of those that are not ours any more.
+const EXTEND_LOCKS = defineScript(`
+  local lost = {}
+  for i = 3, #ARGV, 2 do
+    local lock = ARGV[1] .. ARGV[i] .. ':lock'
+    if redis.call('GET', lock) == ARGV[i + 1] and redis.call('PEXPIRE', lock, ARGV[2]) == 1 then
+      redis.call('SREM', KEYS[1], ARGV[i])
+    else
+      table.insert(lost, ARGV[i])
+    end
+  end
+  return lost`);
+
+const lostSchema = z.array(z.string());
+
+// A type that BullMQ doesn't have leads to the `backoffStrategy`.
+const OUR_BACKOFF = { type: 'custom' };
+
+// Far longer than what was fetched takes from Redis' answer to the processor.
+const ARRIVAL_MS = 500;
+
+/** What BullMQ 6.7 keeps to itself: its loop looks how many jobs it may take when one ends, or when it is woken like this. */
+interface WithMainLoop {
+  readonly mainLoopQueue?: { add(nothing: Promise<void>): void } | null;
+}
+
+/**
+ * A worker that keeps what it has: a job stays its own for as long as the process lives and reaches Redis; what was
+ * fetched for it over a connection that broke is given back at once; a job that fails for good stays to be looked into,
+ * and one that is done goes, whatever its options say.
+ */
+export class KeepingWorker<Data> extends Worker<Data> {
+  readonly #redis: RedisClient;
+  readonly #keys: JobKeys;
+  readonly #underWay = new Set<string>();
+  /** Those that were given back, with the token that they were fetched with: BullMQ may hand them over all the same. */
+  readonly #givenBack = new Set<string>();
+
+  constructor(
+    queue: string,
+    process: Processor<Data>,
+    { redis, prefix, ...options }: KeepingWorkerOptions,
+  ) {
+    super(queue, process, { ...options, connection: redis, prefix });
+    this.#redis = redis;
+    this.#keys = createJobKeys(prefix, queue);
+    redis.on('ready', this.#onConnected);
+  }
+
+  /** How many jobs may be under way from now on. */
+  setCapacity(capacity: number): void {
+    const isMore = capacity > this.concurrency;
+    this.concurrency = capacity;
+    if (isMore) (this as unknown as WithMainLoop).mainLoopQueue?.add(Promise.resolve());
+  }
+
+  override async extendJobLocks(
+    jobIds: string[],
+    tokens: string[],
+    durationMs: number,
+  ): Promise<string[]> {
+    const pairs = jobIds.flatMap((jobId, i) => [jobId, tokens[i] ?? '']);
+    const args = [this.#keys.base, durationMs, ...pairs];
+    return lostSchema.parse(await EXTEND_LOCKS(this.#redis, [this.#keys.stalled], args));
+  }
+
+  override async close(force?: boolean): Promise<void> {
+    this.#redis.off('ready', this.#onConnected);
+    await super.close(force);
+  }
+
+  protected override async callProcessJob(
+    job: Job<Data>,
+    token: string,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
+    const jobId = job.id ?? '';
+    // Somebody else may be at it: this leaves it alone, and takes the next one.
+    if (this.#givenBack.delete(givenBackKey(jobId, token))) throw new DelayedError();
+    this.#underWay.add(jobId);
+    try {
+      return await super.callProcessJob(job, token, signal);
+    } finally {
+      this.#underWay.delete(jobId);
+    }
+  }
+
+  protected override createJob(json: JobJson, jobId: string): Job<Data> {
+    const job = this.#read(json, jobId);
+    job.opts.backoff ??= OUR_BACKOFF;
+    // Producers set these for queues of their own. Here the one would take away what nobody has seen; the other would leave
+    // what was done, with its payload, where no retention and no erasure looks for it.
+    if (job.opts.removeOnFail !== undefined) delete job.opts.removeOnFail;
+    if (job.opts.removeOnComplete !== undefined) delete job.opts.removeOnComplete;
+    return job;
+  }
+
+  // By itself BullMQ would drop such a job, find it again when its lock has expired, and go on like that for ever.
+  #read(json: JobJson, jobId: string): Job<Data> {
+    try {
+      return super.createJob(json, jobId);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      const deferredFailure = `Its data is not JSON: ${error.message}`;
+      return super.createJob({ ...json, data: '{}', deferredFailure }, jobId);
+    }
+  }
+
+  readonly #onConnected = (): void => {
+    this.#giveLostBack().catch((error: unknown) => {
+      this.emit('error', error instanceof Error ? error : new Error(String(error)));
+    });
+  };
+
+  /**
+   * Redis may have made a job ours in an answer that a broken connection has swallowed. Nobody else would have it before
+   * its lock has expired.
+   */
+  async #giveLostBack(): Promise<void> {
+    const suspects = await this.#fetchedElsewhere();
+    if (suspects.size === 0) return;
+    // An answer of the new connection may be on its way still.
+    await wait(ARRIVAL_MS);
+    for (const [jobId, token] of await this.#fetchedElsewhere()) {
+      if (suspects.get(jobId) === token && !this.closing) await this.#giveBack(jobId, token);
+    }
+  }
+
+  /** Jobs that are ours according to Redis, and that we know nothing of, with the tokens that they were fetched with. */
+  async #fetchedElsewhere(): Promise<ReadonlyMap<string, string>> {
+    const active = await this.#redis.lrange(this.#keys.active, 0, -1);
+    const unknown = active.filter((jobId) => !this.#underWay.has(jobId));
+    if (unknown.length === 0) return new Map();
+    const tokens = await this.#redis.mget(unknown.map((jobId) => this.#keys.lock(jobId)));
+    const pairs = unknown.map((jobId, i) => [jobId, tokens[i] ?? ''] as const);
+    return new Map(
+      pairs.filter(([jobId, token]) => token.startsWith(`${this.id}:`) && !this.#underWay.has(jobId)),
+    );
+  }
+
+  async #giveBack(jobId: string, token: string): Promise<void> {
+    if (this.#underWay.has(jobId)) return;
+    this.#givenBack.add(givenBackKey(jobId, token));
+    const job = await Job.fromId<Data>(this, jobId);
+    await job?.moveToWait(token);
+    // BullMQ wakes nobody for a job with a priority that is put back.
+    await this.#redis.zadd(this.#keys.marker, 0, '0');
+  }
+}
+
+function givenBackKey(jobId: string, token: string): string {
+  return `${token} ${jobId}`;
+}

@@ -1,0 +1,37 @@
+import { DelayedError, ErrorCode, type Job, WaitingError } from 'bullmq';
+
+// What BullMQ says of a job that is not ours any more.
+const NOT_OURS: readonly unknown[] = [
+  ErrorCode.JobLockMismatch,
+  ErrorCode.JobLockNotExist,
+  ErrorCode.JobNotExist,
+  ErrorCode.JobNotInState,
+];
+
+/**
+ * Delays a job without counting an attempt. One that another worker has taken over meanwhile stays as it is.
+ *
+ * @throws DelayedError always, which tells BullMQ that the job is not at its end.
+ */
+export async function delayJob(job: Job, token: string | undefined, delayMs: number): Promise<never> {
+  await unlessLost(job.moveToDelayed(Date.now() + delayMs, token));
+  throw new DelayedError();
+}
+
+/**
+ * Puts a job back, to be taken next. One that another worker has taken over meanwhile stays as it is.
+ *
+ * @throws WaitingError always, which tells BullMQ that the job is not at its end.
+ */
+export async function giveJobBack(job: Job, token: string | undefined): Promise<never> {
+  await unlessLost(job.moveToWait(token));
+  throw new WaitingError();
+}
+
+async function unlessLost(move: Promise<unknown>): Promise<void> {
+  try {
+    await move;
+  } catch (error) {
+    if (!NOT_OURS.includes((error as { readonly code?: unknown }).code)) throw error;
+  }
+}

@@ -1,0 +1,118 @@
+import type { Endpoint } from '../endpoints/endpoint';
+import type { EventId } from '../events/event';
+import type { Clock } from '../runtime/clock';
+import { type BreakerState, PROBE_MS, phaseOf } from './breaker';
+import type { Concurrency, Place } from './concurrency';
+import type { HoldReason } from './hold-reason';
+import { type EventHorizon, SAFETY_LOOK_MS } from './look-at-endpoint';
+import type { AdmissionAnswer, AdmissionStore } from './redis-admission-store';
+
+export type Admission = Admitted | Refused;
+
+/** An attempt may begin. Whoever was admitted has to leave the place, and to record the attempt or withdraw it. */
+export interface Admitted {
+  readonly kind: 'admitted';
+  readonly place: Place;
+  /** What it is counted by at an endpoint with a rate limit. */
+  readonly attemptKey: string | undefined;
+  /** Whether it is the one attempt that a half-open breaker lets through. */
+  readonly isProbe: boolean;
+}
+
+export interface Refused {
+  readonly kind: 'refused';
+  readonly reason: HoldReason;
+  /** When to look again. Milliseconds since the Unix epoch. */
+  readonly lookAt: number;
+  /** Whether it waits for a slot, whichever endpoint's attempt frees it. */
+  readonly awaitsSlot?: boolean;
+}
+
+export interface AdmitDeps {
+  readonly admissionStore: Pick<AdmissionStore, 'admit'>;
+  readonly eventHorizon: EventHorizon;
+  readonly concurrency: Pick<Concurrency, 'enter' | 'leave'>;
+  /** How long an attempt may take at an endpoint that says nothing else. Milliseconds. */
+  readonly attemptTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+export interface AdmitInput {
+  readonly endpoint: Endpoint;
+  readonly breaker: BreakerState;
+  readonly eventId: EventId;
+  readonly acceptedAt: number;
+  /** Whether it was held or tried before. */
+  readonly hasWaited: boolean;
+}
+
+// For what is before and after the request: long enough that no attempt stops counting within a second of its arrival.
+const LEASE_MARGIN_MS = 5_000;
+// What it waits for may come while its job is on its way to being delayed, unseen: so there is a look soon after.
+const SOON_MS = 100;
+
+/**
+ * Whether an attempt may begin now. For an endpoint that is enabled, well, not busy and without a rate limit or strict
+ * ordering this costs no more than a look into memory; for others, one script that takes all of it or nothing.
+ */
+export function createAdmit(deps: AdmitDeps) {
+  const { admissionStore, eventHorizon, concurrency, attemptTimeoutMs, clock } = deps;
+
+  return async function admit(input: AdmitInput): Promise<Admission> {
+    const { endpoint, breaker } = input;
+    const now = clock();
+    if (endpoint.status === 'disabled') return refused('disabled', now + SOON_MS);
+    if (phaseOf(breaker, now) === 'open') return refused('breaker_open', breaker.openUntil);
+    const place = await concurrency.enter(endpoint.id, breaker.failures > 0);
+    if (place === 'no_slot') return { ...refused('busy', now + SAFETY_LOOK_MS), awaitsSlot: true };
+    if (place === 'endpoint_full') return refused('busy', now + SOON_MS);
+    if (!isLimited(input)) return { kind: 'admitted', place, attemptKey: undefined, isProbe: false };
+    let admission: Admission | undefined;
+    try {
+      admission = await ask(input, place);
+      return admission;
+    } finally {
+      // Also when Redis could not be asked.
+      if (admission?.kind !== 'admitted') concurrency.leave(place, undefined);
+    }
+  };
+
+  async function ask(input: AdmitInput, place: Place): Promise<Admission> {
+    const attemptKey = `${input.eventId} ${clock()}`;
+    const answer = await askInOrder(input, attemptKey);
+    const now = clock();
+    switch (answer.kind) {
+      case 'admitted':
+        return { kind: 'admitted', place, attemptKey, isProbe: answer.isProbe };
+      case 'breaker_open':
+        return refused('breaker_open', Math.min(answer.openUntil, now + PROBE_MS));
+      case 'rate_limited':
+        return refused('rate_limited', now + Math.min(answer.nextInMs, SAFETY_LOOK_MS));
+      case 'out_of_turn':
+      case 'first':
+        return refused('out_of_turn', now + SOON_MS);
+    }
+  }
+
+  // The first one in the order may still be overtaken by what it would overtake: an event on its way from the queue.
+  async function askInOrder(input: AdmitInput, attemptKey: string): Promise<AdmissionAnswer> {
+    const { endpoint, eventId, acceptedAt, hasWaited } = input;
+    const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
+    const leaseMs = timeoutMs + LEASE_MARGIN_MS;
+    const request = { eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited };
+    if (endpoint.ordering === 'none') return await admissionStore.admit(id, { ...request, ordering: 'any' }, clock());
+    const answer = await admissionStore.admit(id, { ...request, ordering: 'look' }, clock());
+    if (answer.kind !== 'first' || (await eventHorizon.hasOlder({ accountId, id: eventId, acceptedAt }))) return answer;
+    return await admissionStore.admit(id, { ...request, ordering: 'begin' }, clock());
+  }
+}
+
+export type Admit = ReturnType<typeof createAdmit>;
+
+function isLimited({ endpoint, breaker }: AdmitInput): boolean {
+  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || endpoint.ordering === 'strict';
+}
+
+function refused(reason: HoldReason, lookAt: number): Refused {
+  return { kind: 'refused', reason, lookAt };
+}

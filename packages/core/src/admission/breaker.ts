@@ -1,0 +1,55 @@
+/**
+ * A circuit breaker for each endpoint, shared by all workers. It opens after a run of failures, lets one delivery
+ * through as a probe when its time has come, and closes with the first success.
+ *
+ * ```
+ *   closed ──failures in a row──▶ open ──time──▶ half-open ──probe failed──▶ open, for longer
+ *      ▲                                             │
+ *      └───────────────── success ───────────────────┘
+ * ```
+ */
+export interface BreakerState {
+  /** Failed attempts since the last success. */
+  readonly failures: number;
+  /** Until when nothing is let through. Milliseconds since the Unix epoch; 0: it never opened. */
+  readonly openUntil: number;
+}
+
+export const breakerPhases = ['closed', 'open', 'half_open'] as const;
+export type BreakerPhase = (typeof breakerPhases)[number];
+
+export const CLOSED: BreakerState = { failures: 0, openUntil: 0 };
+
+/**
+ * This many failures in a row open it: as many attempts as the default schedule gives one delivery, so that a delivery
+ * that fails alone is tried as scheduled.
+ */
+export const FAILURES_TO_OPEN = 10;
+/**
+ * It is open for a thirtieth of the time for which its endpoint has been failing: who was away for a minute waits two
+ * seconds for the first delivery, and one that is gone for good is asked once a minute.
+ */
+export const OPEN_SHARE = 30;
+export const MIN_OPEN_MS = 1_000;
+export const MAX_OPEN_MS = 60_000;
+/** A probe that is not heard of again, because its worker died, makes room for the next one after this. */
+export const PROBE_MS = 60_000;
+
+// Longer than any endpoint waits for its next attempt. An attempt that was under way when its endpoint was deleted writes one
+// that nobody would ever take away.
+export const BREAKER_KEPT_MS = 30 * 86_400_000;
+
+export function phaseOf({ openUntil }: BreakerState, now: number): BreakerPhase {
+  if (openUntil === 0) return 'closed';
+  return openUntil > now ? 'open' : 'half_open';
+}
+
+/**
+ * The record of a breaker in Redis: failures, open-until, failing since, and 1 if the account was told, with a space
+ * between them. One that is well has no record; older ones have the first two only.
+ */
+export function decodeBreaker(stored: string | null | undefined): BreakerState {
+  if (stored == null) return CLOSED;
+  const [failures, openUntil] = stored.split(' ');
+  return { failures: Number(failures), openUntil: Number(openUntil) };
+}

@@ -1,0 +1,206 @@
+import { LRUCache } from 'lru-cache';
+import type { Attempt, AttemptOutcome } from '../deliveries/attempt';
+import type { EndpointId } from '../endpoints/endpoint';
+import type { Slot, Slots } from './slots';
+
+/** How an attempt ended for its endpoint; `unused`: nothing is known of the receiver by it. */
+type PlaceUse = 'succeeded' | 'failed' | 'unused';
+
+/** What an attempt holds at its endpoint while it is under way. */
+export interface Place {
+  readonly endpointId: EndpointId;
+  readonly slot: Slot;
+  /** Whether nothing was known of its endpoint when it began. */
+  readonly isStranger: boolean;
+  /** Whether it takes one of the slots that such endpoints share. */
+  readonly isOfStrangers: boolean;
+}
+
+/** Why an attempt counts among the slow ones: it takes long, or there are too many strangers. */
+export type SlowReason = 'slow' | 'stranger';
+
+/** Why there is no place: its endpoint has as many as it may, or there is no slot for one like it. */
+export type NoPlace = 'endpoint_full' | 'no_slot';
+
+export interface ConcurrencyOptions {
+  readonly slots: Slots;
+  /** Told when a slot is free again for those that find none. */
+  readonly onSlotFree: () => void;
+  /** The most attempts that one endpoint may have under way. */
+  readonly maxPerEndpoint: number;
+  /** How many attempts at endpoints that nothing is known of may be under way, all together. */
+  readonly maxStrangers: number;
+  /** How long an attempt may wait for a place before it is held. Milliseconds. */
+  readonly patienceMs: number;
+}
+
+/** An endpoint's attempts of this process: how many may be under way, how many are, and which wait for a place. */
+interface Limit {
+  size: number;
+  underWay: number;
+  readonly waiting: Waiter[];
+}
+
+interface Waiter {
+  readonly give: () => void;
+  readonly patience: NodeJS.Timeout;
+}
+
+// Little for a stranger, so that many of them that hang leave slots to the others; twice as much after each success.
+const FIRST_SIZE = 2;
+/** For an endpoint whose last attempt failed. */
+const MIN_SIZE = 1;
+
+/** Well above what a receiver that accepts first and works afterwards takes; well below any usual time-out. */
+export const SLOW_MS = 5_000;
+const TIMEOUTS: readonly AttemptOutcome[] = ['connect_timeout', 'response_timeout'];
+
+// Those that are not remembered any more are strangers again, which is what they are to every new worker.
+const REMEMBERED_ENDPOINTS = 50_000;
+
+/**
+ * Keeps one endpoint from taking the slots of all others, by memory alone: it may have a few attempts under way, more with
+ * each success and fewer with each failure. A healthy endpoint hardly notices, since its places come free within
+ * milliseconds. What would have to wait for longer is to be held.
+ *
+ * Endpoints whose last attempt here was slow begin among the slow attempts, and so do strangers beyond their share.
+ */
+export class Concurrency {
+  readonly #limits = new Map<EndpointId, Limit>();
+  /** How long the last attempt at each took; one that was given up counts as endless. Milliseconds. */
+  readonly #paces = new LRUCache<EndpointId, number>({ max: REMEMBERED_ENDPOINTS });
+  #strangers = 0;
+
+  constructor(private readonly options: ConcurrencyOptions) {}
+
+  /**
+   * A place for one attempt, or why there is none for it without waiting for long. Whoever got one has to `leave`.
+   *
+   * @param isFailing whether the endpoint's last attempt failed, be it another worker's: a stranger that fails is taken
+   *   for slow until it has shown otherwise.
+   */
+  async enter(endpointId: EndpointId, isFailing: boolean): Promise<Place | NoPlace> {
+    const lastMs = this.#paces.get(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
+    // One that takes long will hardly free a place before patience is over; until then it would only cost a slot.
+    const isWorthWaiting = lastMs === undefined || lastMs <= this.options.patienceMs;
+    const hasEntered =
+      this.#enterAtOnce(endpointId, isFailing) || (isWorthWaiting && (await this.#waitForPlace(endpointId)));
+    if (!hasEntered) return 'endpoint_full';
+    const place = this.#takeSlot(endpointId, lastMs);
+    if (!place) this.#free(endpointId, 'unused');
+    return place ?? 'no_slot';
+  }
+
+  /** @param attempt what came of it; none if nothing did. */
+  leave(
+    { endpointId, slot, isOfStrangers }: Place,
+    attempt: Pick<Attempt, 'outcome' | 'durationMs'> | undefined,
+  ): void {
+    if (isOfStrangers) this.#strangers -= 1;
+    this.options.slots.leave(slot);
+    // Pace is all that counts here: a receiver that refuses at once holds no slot.
+    if (attempt) this.#paces.set(endpointId, paceOf(attempt));
+    this.#free(endpointId, useOf(attempt));
+    if (isOfStrangers || slot.isSlow) this.options.onSlotFree();
+  }
+
+  /** How many more may begin at an endpoint now. */
+  freePlaces(endpointId: EndpointId): number {
+    if (!this.#hasSlotFor(this.#paces.get(endpointId))) return 0;
+    const limit = this.#limits.get(endpointId);
+    return limit ? Math.max(limit.size - limit.underWay, 0) : FIRST_SIZE;
+  }
+
+  /** Whether the last attempt here at the endpoint was a slow one. */
+  isSlow(endpointId: EndpointId): boolean {
+    return (this.#paces.get(endpointId) ?? 0) > SLOW_MS;
+  }
+
+  #takeSlot(endpointId: EndpointId, lastMs: number | undefined): Place | undefined {
+    if (!this.#hasSlotFor(lastMs)) return undefined;
+    const isStranger = lastMs === undefined;
+    const isOfStrangers = isStranger && this.#hasRoomForStrangers;
+    if (isOfStrangers) this.#strangers += 1;
+    const isSlow = isStranger ? !isOfStrangers : lastMs > SLOW_MS;
+    return { endpointId, slot: this.options.slots.take(isSlow), isStranger, isOfStrangers };
+  }
+
+  #hasSlotFor(lastMs: number | undefined): boolean {
+    const isAmongQuick = lastMs === undefined ? this.#hasRoomForStrangers : lastMs <= SLOW_MS;
+    return isAmongQuick || this.options.slots.hasRoomForSlow;
+  }
+
+  get #hasRoomForStrangers(): boolean {
+    return this.#strangers < this.options.maxStrangers;
+  }
+
+  #enterAtOnce(endpointId: EndpointId, isFailing: boolean): boolean {
+    const limit = this.#limitOf(endpointId);
+    if (isFailing && limit.underWay === 0) limit.size = MIN_SIZE;
+    if (limit.underWay >= limit.size) return false;
+    limit.underWay += 1;
+    return true;
+  }
+
+  #waitForPlace(endpointId: EndpointId): Promise<boolean> {
+    const limit = this.#limitOf(endpointId);
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        give: () => resolve(true),
+        patience: setTimeout(() => {
+          limit.waiting.splice(limit.waiting.indexOf(waiter), 1);
+          resolve(false);
+        }, this.options.patienceMs),
+      };
+      limit.waiting.push(waiter);
+    });
+  }
+
+  #free(endpointId: EndpointId, use: PlaceUse): void {
+    const limit = this.#limitOf(endpointId);
+    limit.underWay -= 1;
+    limit.size = this.#sizeAfter(use, limit.size);
+    this.#giveToWaiting(limit);
+    // Forgotten when idle: memory is for what is under way, and a limit grows again within milliseconds.
+    if (limit.underWay === 0 && limit.waiting.length === 0) this.#limits.delete(endpointId);
+  }
+
+  #giveToWaiting(limit: Limit): void {
+    while (limit.underWay < limit.size) {
+      const next = limit.waiting.shift();
+      if (!next) return;
+      clearTimeout(next.patience);
+      limit.underWay += 1;
+      next.give();
+    }
+  }
+
+  #limitOf(endpointId: EndpointId): Limit {
+    const known = this.#limits.get(endpointId);
+    if (known) return known;
+    const size = Math.min(FIRST_SIZE, this.options.maxPerEndpoint);
+    const limit: Limit = { size, underWay: 0, waiting: [] };
+    this.#limits.set(endpointId, limit);
+    return limit;
+  }
+
+  #sizeAfter(use: PlaceUse, size: number): number {
+    switch (use) {
+      case 'succeeded':
+        return Math.min(size * 2, this.options.maxPerEndpoint);
+      case 'failed':
+        return Math.max(Math.floor(size / 2), MIN_SIZE);
+      case 'unused':
+        return size;
+    }
+  }
+}
+
+function paceOf({ outcome, durationMs }: Pick<Attempt, 'outcome' | 'durationMs'>): number {
+  return TIMEOUTS.includes(outcome) ? Number.POSITIVE_INFINITY : durationMs;
+}
+
+function useOf(attempt: Pick<Attempt, 'outcome'> | undefined): PlaceUse {
+  if (!attempt) return 'unused';
+  return attempt.outcome === 'delivered' ? 'succeeded' : 'failed';
+}

@@ -1,0 +1,48 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId, EventId } from '../events/event';
+
+/** An endpoint, with whose it is: as much as it takes to look at it. */
+export interface EndpointAddress {
+  readonly accountId: AccountId;
+  readonly endpointId: EndpointId;
+}
+
+export interface ReleaseRequest {
+  /** At most so many of them, those whose events were accepted first. */
+  readonly most: number;
+  /** This one alone. */
+  readonly only?: EventId | undefined;
+  /** What `lookDueAt` gave at the beginning of the look. */
+  readonly lookWasDueAt: number | undefined;
+  /** When to look again, if some stay; left out: somebody will ask. Milliseconds since the Unix epoch. */
+  readonly lookAgainAt: number | undefined;
+  readonly now: number;
+}
+
+export interface Released {
+  readonly released: number;
+  /** Whether the one that alone was wanted has no job at all. */
+  readonly isMissing: boolean;
+  /** How many are held still. */
+  readonly left: number;
+}
+
+/**
+ * Deliveries that are held: each is a delayed job, and has an entry here that says so. The job comes back by itself when
+ * its delay is over, whatever becomes of the entry; the entry is how it is found before that.
+ */
+export interface HeldDeliveries {
+  /** Enters a delivery whose job is about to be delayed, and asks for a look at its endpoint. Twice is once. */
+  enter(
+    address: EndpointAddress,
+    delivery: { readonly eventId: EventId; readonly acceptedAt: number },
+    lookAt: number,
+  ): Promise<void>;
+  /** Puts jobs back onto the queue. An entry goes with that, or when its job turns out not to be delayed any more. */
+  release(address: EndpointAddress, request: ReleaseRequest): Promise<Released>;
+  /** Asks for a look at an endpoint, unless there will be one before. */
+  askForLook(address: EndpointAddress, at: number): Promise<void>;
+  lookDueAt(address: EndpointAddress): Promise<number | undefined>;
+  /** Some of those whose look is due, to one caller: they are due again soon, in case it does not come to it. */
+  claimDueLooks(now: number, most: number): Promise<readonly EndpointAddress[]>;
+}

@@ -1,0 +1,3 @@
+/** Why a delivery is held. */
+export const holdReasons = ['disabled', 'breaker_open', 'busy', 'rate_limited', 'out_of_turn'] as const;
+export type HoldReason = (typeof holdReasons)[number];

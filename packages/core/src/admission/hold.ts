@@ -1,0 +1,51 @@
+import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId, EventId } from '../events/event';
+import type { Emit } from '../signals/signals';
+import type { HeldDeliveries } from './held-deliveries';
+import type { HoldReason } from './hold-reason';
+import type { Releaser } from './releaser';
+
+export interface HoldDeps {
+  readonly heldDeliveries: Pick<HeldDeliveries, 'enter'>;
+  readonly releaser: Pick<Releaser, 'lookAt' | 'awaitSlot'>;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly emit: Emit;
+}
+
+export interface HoldInput {
+  readonly accountId: AccountId;
+  readonly endpointId: EndpointId;
+  readonly eventId: EventId;
+  readonly acceptedAt: number;
+  readonly reason: HoldReason;
+  /** When to look whether it may go. Milliseconds since the Unix epoch. */
+  readonly lookAt: number;
+  /** Whether it waits for a slot, whichever endpoint's attempt frees it. */
+  readonly awaitsSlot?: boolean | undefined;
+}
+
+/**
+ * A held delivery's job comes back to be asked again after this, whatever was forgotten; and that its event is gone
+ * meanwhile is noticed then. Nothing waits for it as a rule: looks release what may go.
+ */
+const BOUND_MS = 3_600_000;
+
+/**
+ * Enters a delivery among the held ones. Waiting uses no attempt.
+ *
+ * @returns for how long its job is to be delayed, in milliseconds: between one hour and two, so that what was held together
+ *   does not come back together.
+ */
+export function createHold({ heldDeliveries, releaser, random, emit }: HoldDeps) {
+  return async function hold({ reason, lookAt, awaitsSlot = false, ...delivery }: HoldInput): Promise<number> {
+    const { accountId, endpointId, eventId, acceptedAt } = delivery;
+    await heldDeliveries.enter({ accountId, endpointId }, { eventId, acceptedAt }, lookAt);
+    releaser.lookAt(accountId, endpointId, lookAt);
+    if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
+    emit({ name: 'delivery.held', endpointId, eventId, reason });
+    return Math.round(BOUND_MS * (1 + random()));
+  };
+}
+
+export type Hold = ReturnType<typeof createHold>;

@@ -1,0 +1,78 @@
+/** How many attempts a process may have under way. */
+export interface SlotsOptions {
+  /** For those that have just begun. */
+  readonly quick: number;
+  /** Beside these, for those that have been under way for a while. */
+  readonly slow: number;
+  /** Told whenever it changes how many there may be under way in all. */
+  readonly onCapacity: (capacity: number) => void;
+  /** Milliseconds, of a clock that never jumps. */
+  readonly clock: () => number;
+}
+
+/** One attempt's slot. */
+export interface Slot {
+  readonly takenAt: number;
+  isSlow: boolean;
+}
+
+/** Longer than a receiver takes that is well, and short enough that those that hang are felt by nobody else. */
+export const SLOW_AFTER_MS = 250;
+const LOOK_EVERY_MS = 50;
+
+/**
+ * Keeps slots free for endpoints that answer quickly: an attempt that has been under way for a while counts as slow, and
+ * whoever takes jobs may take one more in its place, for as long as there is room among the slow ones.
+ */
+export class Slots {
+  // In the order in which they were taken, so that the oldest are looked at first.
+  readonly #quick = new Set<Slot>();
+  #slow = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: SlotsOptions) {}
+
+  /** How many attempts may be under way in all, as things stand. */
+  get capacity(): number {
+    return this.options.quick + this.#slow;
+  }
+
+  get hasRoomForSlow(): boolean {
+    return this.#slow < this.options.slow;
+  }
+
+  /** @param isSlow it is known beforehand that it will take a while; to be asked only if there is room. */
+  take(isSlow: boolean): Slot {
+    const slot = { takenAt: this.options.clock(), isSlow: false };
+    if (isSlow) this.#countAsSlow(slot);
+    else this.#quick.add(slot);
+    if (this.#quick.size > 0) this.#timer ??= setTimeout(this.#onTimer, LOOK_EVERY_MS);
+    return slot;
+  }
+
+  leave(slot: Slot): void {
+    if (!slot.isSlow) {
+      this.#quick.delete(slot);
+      return;
+    }
+    this.#slow -= 1;
+    this.options.onCapacity(this.capacity);
+  }
+
+  readonly #onTimer = () => {
+    this.#timer = undefined;
+    const slowSince = this.options.clock() - SLOW_AFTER_MS;
+    for (const slot of this.#quick) {
+      if (slot.takenAt > slowSince || !this.hasRoomForSlow) break;
+      this.#quick.delete(slot);
+      this.#countAsSlow(slot);
+    }
+    if (this.#quick.size > 0) this.#timer = setTimeout(this.#onTimer, LOOK_EVERY_MS);
+  };
+
+  #countAsSlow(slot: Slot): void {
+    slot.isSlow = true;
+    this.#slow += 1;
+    this.options.onCapacity(this.capacity);
+  }
+}

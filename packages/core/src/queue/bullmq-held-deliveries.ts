@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import type {
+  EndpointAddress,
+  HeldDeliveries,
+  Released,
+  ReleaseRequest,
+} from '../admission/held-deliveries';
+import { deliveryIdOf } from '../deliveries/delivery-id';
+import { type EndpointId, endpointIdSchema } from '../endpoints/endpoint';
+import { type AccountId, accountIdSchema, type EventId } from '../events/event';
+import { keys } from '../redis/keys';
+import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
+import { createJobKeys } from './bullmq-job-keys';
+import type { QueueConnection } from './queue-connection';
+import { DELIVERIES_QUEUE } from './queue-names';
+
+// An earlier look stays. KEYS: held, looks. ARGV: event, time of acceptance, endpoint, when to look.
+const ENTER = defineScript(`
+  redis.call('ZADD', KEYS[1], 'NX', ARGV[2], ARGV[1])
+  redis.call('ZADD', KEYS[2], 'LT', ARGV[4], ARGV[3])`);
+
+/*
+ * An entry goes together with the moving of its job from delayed to waiting, as BullMQ's own `promote` does it, or when
+ * the job is waiting already or is gone. While a worker is at the job it may be about to delay it: then there is another
+ * look soon, and the entry stays. So it does for a job whose worker died, which BullMQ puts back.
+ *
+ * When the next look is due is only changed if nobody has asked for one meanwhile.
+ */
+// KEYS: held, looks, delayed, wait, prioritized, priority counter, meta, active, marker, events. ARGV: what the keys of jobs
+// begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted ('' for any), when a look
+// was due ('' for never), when it is due next ('' for never), when it is soon.
+const RELEASE = defineScript(`
+  local held, looks, delayed, wait, prioritized, counter, meta, active, marker, events = unpack(KEYS)
+  local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+  local released, is_missing, is_busy = 0, 0, false
+
+  local function put_back(job)
+    local priority = tonumber(redis.call('HGET', base .. job, 'priority') or 0)
+    if priority == 0 then
+      redis.call('LPUSH', wait, job)
+    else
+      local count = redis.call('INCR', counter)
+      redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
+    end
+    redis.call('HSET', base .. job, 'delay', 0)
+    redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
+  end
+
+  local function release(event)
+    local job = event .. suffix
+    if redis.call('ZREM', delayed, job) == 1 then
+      put_back(job)
+      released = released + 1
+    elseif redis.call('EXISTS', base .. job) == 0 then
+      is_missing = 1
+    elseif redis.call('LPOS', active, job) then
+      is_busy = true
+      return
+    end
+    redis.call('ZREM', held, event)
+  end
+
+  if only ~= '' then
+    if redis.call('ZSCORE', held, only) then release(only)
+    elseif most > 0 and redis.call('EXISTS', base .. only .. suffix) == 0 then is_missing = 1 end
+  elseif most > 0 then
+    for _, event in ipairs(redis.call('ZRANGE', held, 0, most + 19)) do
+      if released >= most then break end
+      release(event)
+    end
+  end
+  if released > 0 then
+    local is_held_up = redis.call('HMGET', meta, 'paused', 'concurrency')
+    if not is_held_up[1] and not is_held_up[2] then redis.call('ZADD', marker, 0, '0') end
+  end
+
+  local left = redis.call('ZCARD', held)
+  local due = redis.call('ZSCORE', looks, endpoint)
+  local is_unchanged = (due and string.format('%d', due) or '') == ARGV[6]
+  if left == 0 then
+    if is_unchanged then redis.call('ZREM', looks, endpoint) end
+  elseif is_busy then
+    redis.call('ZADD', looks, is_unchanged and 'CH' or 'LT', ARGV[8], endpoint)
+  elseif is_unchanged and ARGV[7] == '' then
+    redis.call('ZREM', looks, endpoint)
+  elseif ARGV[7] ~= '' then
+    redis.call('ZADD', looks, is_unchanged and 'CH' or 'LT', ARGV[7], endpoint)
+  end
+  return {released, left, is_missing}`);
+
+// KEYS: looks. ARGV: now, how many, when they are due again.
+const CLAIM_DUE = defineScript(`
+  local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
+  for _, endpoint in ipairs(due) do redis.call('ZADD', KEYS[1], ARGV[3], endpoint) end
+  return due`);
+
+const releasedSchema = z.tuple([z.number(), z.number(), z.number()]);
+const dueSchema = z.array(z.string());
+
+// A look takes milliseconds; one that was claimed by a process that died is done by another one after this.
+const CLAIM_MS = 5_000;
+// So long may a job be on its way from a worker to being delayed.
+const SOON_MS = 100;
+
+/**
+ * The index of held deliveries, beside the jobs that it is about: both have the queue's hash tag, so that an entry and its
+ * job change in one step.
+ */
+export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
+  const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
+
+  async function findHeld(
+    endpointId: EndpointId,
+    eventIds: readonly EventId[],
+  ): Promise<ReadonlySet<EventId>> {
+    if (eventIds.length === 0) return new Set();
+    const scores = await redis.zmscore(keys.held(endpointId), ...eventIds);
+    return new Set(eventIds.filter((_, i) => scores[i] !== null));
+  }
+
+  const held = withStorageErrors({
+    async enter(
+      address: EndpointAddress,
+      { eventId, acceptedAt }: { readonly eventId: EventId; readonly acceptedAt: number },
+      lookAt: number,
+    ): Promise<void> {
+      const args = [eventId, acceptedAt, encodeAddress(address), lookAt];
+      await ENTER(redis, [keys.held(address.endpointId), keys.looks], args);
+    },
+
+    async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
+      const { most, only = '', lookWasDueAt = '', lookAgainAt = '', now } = request;
+      const { endpointId } = address;
+      const suffix = deliveryIdOf({ eventId: '' as EventId, endpointId });
+      const { delayed, wait, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
+      const queue = [delayed, wait, prioritized, priorityCounter, meta, active, marker, events];
+      const args = [jobKeys.base, encodeAddress(address), suffix, most, only, lookWasDueAt, lookAgainAt];
+      const reply = await RELEASE(
+        redis,
+        [keys.held(endpointId), keys.looks, ...queue],
+        [...args, now + SOON_MS],
+      );
+      const [released, left, isMissing] = releasedSchema.parse(reply);
+      return { released, left, isMissing: isMissing === 1 };
+    },
+
+    async askForLook(address: EndpointAddress, at: number): Promise<void> {
+      await redis.zadd(keys.looks, 'LT', String(at), encodeAddress(address));
+    },
+
+    async lookDueAt(address: EndpointAddress): Promise<number | undefined> {
+      const due = await redis.zscore(keys.looks, encodeAddress(address));
+      return due === null ? undefined : Number(due);
+    },
+
+    async claimDueLooks(now: number, most: number): Promise<readonly EndpointAddress[]> {
+      const due = dueSchema.parse(await CLAIM_DUE(redis, [keys.looks], [now, most, now + CLAIM_MS]));
+      return due.map(decodeAddress);
+    },
+
+    async count(endpointId: EndpointId): Promise<number> {
+      return await redis.zcard(keys.held(endpointId));
+    },
+
+    async isHeld(endpointId: EndpointId, eventId: EventId): Promise<boolean> {
+      return (await redis.zscore(keys.held(endpointId), eventId)) !== null;
+    },
+
+    /** Which of these are held. */
+    findHeld,
+
+    /** Those whose events were accepted first. */
+    async listHeld(endpointId: EndpointId, most: number): Promise<readonly EventId[]> {
+      return (await redis.zrange(keys.held(endpointId), '0', String(most - 1))) as EventId[];
+    },
+
+    /** Forgets that they are held; their jobs are somebody else's matter. */
+    async forget(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<void> {
+      await redis.zrem(keys.held(endpointId), ...eventIds);
+    },
+  });
+  return held satisfies HeldDeliveries;
+}
+
+export type BullmqHeldDeliveries = ReturnType<typeof createBullmqHeldDeliveries>;
+
+const SEPARATOR = '/';
+
+function encodeAddress({ accountId, endpointId }: EndpointAddress): string {
+  return accountId + SEPARATOR + endpointId;
+}
+
+// What we have written ourselves; what is not of this form would be looked at for ever.
+function decodeAddress(text: string): EndpointAddress {
+  const [accountId, endpointId] = text.split(SEPARATOR);
+  return addressSchema.parse({ accountId, endpointId });
+}
+
+const addressSchema = z.object({
+  accountId: accountIdSchema,
+  endpointId: endpointIdSchema,
+}) satisfies z.ZodType<{ accountId: AccountId; endpointId: EndpointId }>;

@@ -1,0 +1,93 @@
+import { createAdmit } from '../admission/admit';
+import { Concurrency } from '../admission/concurrency';
+import { createHold } from '../admission/hold';
+import { createLookAtEndpoint, type EventHorizon } from '../admission/look-at-endpoint';
+import { createRedisAdmissionStore } from '../admission/redis-admission-store';
+import { Releaser } from '../admission/releaser';
+import { createSettle } from '../admission/settle';
+import { Slots } from '../admission/slots';
+import { createLeaveOrder } from '../deliveries/leave-order';
+import { createRedisAttemptStore } from '../deliveries/redis-attempt-store';
+import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
+import { createRestoreDelivery } from '../deliveries/restore-delivery';
+import { createDisable } from '../endpoints/disable';
+import { createDisableFailing } from '../endpoints/disable-failing';
+import type { DisablePolicy } from '../endpoints/disable-policy';
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRedisHealthStore } from '../endpoints/redis-health-store';
+import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { QUEUE_PREFIX } from '../redis/keys';
+import type { RedisClient } from '../redis/redis-connect';
+import type { Clock } from '../runtime/clock';
+import { recordSignals } from './record-signals';
+import { testRetention } from './test-retention';
+import { testSealer } from './test-sealer';
+
+export interface AdmissionOptions {
+  readonly redis: RedisClient;
+  readonly clock: Clock;
+  /** Whether events that were accepted earlier are still to be fanned out; by default there are none. */
+  readonly eventHorizon?: EventHorizon;
+  readonly signals?: ReturnType<typeof recordSignals>;
+}
+
+/** How many attempts at endpoints that nothing is known of may be under way. */
+export const MAX_STRANGERS = 4;
+export const SLOTS = 16;
+const disablePolicy: DisablePolicy = { afterMs: 5 * 86_400_000, failureSpanMs: 12 * 3_600_000 };
+const ATTEMPT_TIMEOUT_MS = 15_000;
+
+/** All that one worker decides by whether attempts may begin, over a real Redis and a real queue of deliveries. */
+export function buildAdmission({
+  redis,
+  clock,
+  signals = recordSignals(),
+  eventHorizon = { hasOlder: async () => false },
+}: AdmissionOptions) {
+  const connection = { redis, prefix: QUEUE_PREFIX };
+  const slots = new Slots({ quick: SLOTS, slow: SLOTS, onCapacity: () => {}, clock });
+  // No patience: what finds no place is told so at once.
+  const concurrency = new Concurrency({
+    slots,
+    onSlotFree: () => releaser.slotIsFree(),
+    maxPerEndpoint: 8,
+    maxStrangers: MAX_STRANGERS,
+    patienceMs: 0,
+  });
+  const parts = {
+    endpointStore: createRedisEndpointStore(redis, testSealer),
+    deliveryStore: createRedisDeliveryStore(redis, testRetention),
+    attemptStore: createRedisAttemptStore(redis, testRetention),
+    admissionStore: createRedisAdmissionStore(redis),
+    deliveryQueue: new BullmqDeliveryQueue(connection),
+    heldDeliveries: createBullmqHeldDeliveries(connection),
+    eventHorizon,
+    concurrency,
+    attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
+    clock,
+    random: () => 0,
+    emit: signals.listen,
+  };
+  const healthStore = createRedisHealthStore(redis, disablePolicy.afterMs);
+  const disable = createDisable(parts);
+  const disableFailing = createDisableFailing({ ...parts, healthStore, disable, policy: disablePolicy });
+  const lookAtEndpoint = createLookAtEndpoint({ ...parts, restoreDelivery: createRestoreDelivery(parts) });
+  const releaser = new Releaser({ ...parts, lookAtEndpoint });
+  return {
+    ...parts,
+    slots,
+    healthStore,
+    signals,
+    lookAtEndpoint,
+    releaser,
+    admit: createAdmit(parts),
+    hold: createHold({ ...parts, releaser }),
+    leaveOrder: createLeaveOrder({ ...parts, releaser }),
+    settle: createSettle({ ...parts, disable, disableFailing, releaser }),
+    async close(): Promise<void> {
+      await releaser.stop();
+      await parts.deliveryQueue.close();
+    },
+  };
+}

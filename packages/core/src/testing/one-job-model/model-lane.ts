@@ -1,0 +1,68 @@
+import { Queue, Worker } from 'bullmq';
+import { createRedisEventStore } from '../../events/redis-event-store';
+import { createJobKeys } from '../../queue/bullmq-job-keys';
+import type { DeliveryJob } from '../../queue/delivery-job';
+import { DELIVERIES_QUEUE } from '../../queue/queue-names';
+import { QUEUE_PREFIX } from '../../redis/keys';
+import { buildAdmission } from '../build-admission';
+import { recordSignals } from '../record-signals';
+import { openTestRedis } from '../test-redis';
+import { testRetention } from '../test-retention';
+
+// Longer than any test: time passes when the model says so. BullMQ goes by the real clock.
+const LOCK_MS = 3_600_000;
+export const PUT_OFF_MS = 3_600_000;
+const MANY = 1_000_000;
+
+/** A Redis database with a queue of deliveries and two workers, for one interleaving after the other. */
+export async function openModelLane() {
+  const redis = await openTestRedis();
+  const time = { now: 1_700_000_000_000 };
+  const admission = buildAdmission({ redis: redis.client, clock: () => time.now, signals: { ...recordSignals(), listen: () => {} } });
+  const queue = new Queue(DELIVERIES_QUEUE, { connection: redis.client, prefix: QUEUE_PREFIX });
+  const workers = [1, 2].map(() => openWorker());
+  await Promise.all([queue.waitUntilReady(), ...workers.map((worker) => worker.waitUntilReady())]);
+  const jobKeys = createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE);
+
+  // As our workers are: apps/worker/src/consumers/bullmq-open-worker.ts.
+  function openWorker(): Worker<DeliveryJob> {
+    const worker = new Worker<DeliveryJob>(DELIVERIES_QUEUE, null, {
+      connection: redis.client,
+      prefix: QUEUE_PREFIX,
+      lockDuration: LOCK_MS,
+      maxStalledCount: MANY,
+      maxStartedAttempts: MANY,
+      removeOnComplete: { count: 0 },
+      settings: { backoffStrategy: () => PUT_OFF_MS },
+    });
+    worker.on('error', () => {});
+    return worker;
+  }
+
+  /** BullMQ looks twice: what it sees without a lock both times goes back onto the queue. */
+  async function checkForStalled(): Promise<void> {
+    const [worker] = workers;
+    if (!worker) throw new Error('There are no workers.');
+    for (const _ of ['it notes what is active', 'it takes what is so still']) {
+      await redis.client.del(`${jobKeys.base}stalled-check`);
+      await (worker as unknown as { moveStalledJobsToWait(): Promise<void> }).moveStalledJobsToWait();
+    }
+  }
+
+  return {
+    redis: redis.client,
+    time,
+    admission,
+    eventStore: createRedisEventStore(redis.client, testRetention),
+    queue,
+    workers,
+    jobKeys,
+    checkForStalled,
+    async close(): Promise<void> {
+      await Promise.all([...workers, queue, admission].map((one) => one.close()));
+      await redis.close();
+    },
+  };
+}
+
+export type ModelLane = Awaited<ReturnType<typeof openModelLane>>;

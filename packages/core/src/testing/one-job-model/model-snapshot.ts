@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { deliveryIdOf } from '../../deliveries/delivery-id';
+import { readLog } from '../../deliveries/delivery-log';
+import type { Endpoint } from '../../endpoints/endpoint';
+import type { EventId } from '../../events/event';
+import { keys } from '../../redis/keys';
+import type { ModelLane } from './model-lane';
+
+/** Where a job may be. */
+const places = ['wait', 'prioritized', 'active', 'delayed', 'failed', 'completed', 'paused'] as const;
+export type JobPlace = (typeof places)[number];
+
+/** What Redis has of a delivery, all of it read at one moment. */
+export interface SeenDelivery {
+  readonly hasJob: boolean;
+  readonly places: readonly JobPlace[];
+  readonly lock: string;
+  readonly isHeld: boolean;
+  /** Whether there is an attempt to come. */
+  readonly isOpen: boolean;
+  readonly nextAttemptAt: number | undefined;
+}
+
+export interface Snapshot {
+  readonly deliveries: readonly SeenDelivery[];
+  readonly heldCount: number;
+  readonly lookDueAt: number | undefined;
+}
+
+const SEE = `
+  local base, endpoint = ARGV[1], ARGV[2]
+  local seen = {redis.call('ZCARD', KEYS[1]), redis.call('ZSCORE', KEYS[2], endpoint) or ''}
+  for i = 3, #ARGV, 3 do
+    local job, event, log = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+    local places = {}
+    for _, list in ipairs({'wait', 'active', 'paused'}) do
+      for _ in ipairs(redis.call('LPOS', base .. list, job, 'COUNT', 0)) do table.insert(places, list) end
+    end
+    for _, set in ipairs({'prioritized', 'delayed', 'failed', 'completed'}) do
+      if redis.call('ZSCORE', base .. set, job) then table.insert(places, set) end
+    end
+    table.insert(seen, {
+      redis.call('EXISTS', base .. job), table.concat(places, ' '), redis.call('GET', base .. job .. ':lock') or '',
+      redis.call('ZSCORE', KEYS[1], event) and 1 or 0, redis.call('GET', log) or ''})
+  end
+  return seen`;
+
+const deliverySchema = z.tuple([z.number(), z.string(), z.string(), z.number(), z.string()]);
+const seenSchema = z.tuple([z.number(), z.string()]).rest(deliverySchema);
+
+/** Reads all that the invariants are about. */
+export async function takeSnapshot(
+  { redis, jobKeys }: ModelLane,
+  { accountId, id: endpointId }: Endpoint,
+  eventIds: readonly EventId[],
+): Promise<Snapshot> {
+  const args = eventIds.flatMap((eventId) => [
+    deliveryIdOf({ eventId, endpointId }),
+    eventId,
+    keys.delivery(endpointId, eventId),
+  ]);
+  const address = `${accountId}/${endpointId}`;
+  const reply = await redis.eval(SEE, 2, keys.held(endpointId), keys.looks, jobKeys.base, address, ...args);
+  const [heldCount, lookDueAt, ...deliveries] = seenSchema.parse(reply);
+  return {
+    heldCount,
+    lookDueAt: lookDueAt === '' ? undefined : Number(lookDueAt),
+    deliveries: deliveries.map(([hasJob, where, lock, isHeld, log]) => {
+      const { isOpen, nextAttemptAt } = readLog(log);
+      const inPlaces = places.filter((place) => where.split(' ').includes(place));
+      const isTwice = where.split(' ').length !== new Set(where.split(' ')).size;
+      return {
+        hasJob: hasJob === 1,
+        places: isTwice ? [...inPlaces, ...inPlaces] : inPlaces,
+        lock,
+        isHeld: isHeld === 1,
+        isOpen,
+        nextAttemptAt,
+      };
+    }),
+  };
+}

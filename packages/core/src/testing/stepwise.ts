@@ -1,0 +1,59 @@
+/**
+ * Work that stands still at places of the test's choice until the test lets it go on, so that anything else can happen in
+ * between. One that is never let go on is as good as a process that has died.
+ */
+export class Stepwise {
+  /** Where it stands. */
+  at = 'its beginning';
+  isOver = false;
+  #failure: { readonly error: unknown } | undefined;
+  #goOn: (value: unknown) => void = () => {};
+  #hasArrived: () => void = () => {};
+
+  /** Resolves when the work stands at its first place, or is over. @throws what the work throws. */
+  async start(work: () => Promise<void>): Promise<void> {
+    await this.#until(() => {
+      work()
+        .catch((error: unknown) => {
+          this.#failure = { error };
+        })
+        .finally(() => {
+          this.isOver = true;
+          this.#hasArrived();
+        });
+    });
+  }
+
+  /** For the work: stands still. Gives what the step is given. */
+  async pause(at: string): Promise<unknown> {
+    this.at = at;
+    return await new Promise((resolve) => {
+      this.#goOn = resolve;
+      this.#hasArrived();
+    });
+  }
+
+  /** The same call, but standing still before it. */
+  before<Args extends readonly unknown[], Result>(
+    at: string,
+    call: (...args: Args) => Promise<Result>,
+  ): (...args: Args) => Promise<Result> {
+    return async (...args) => {
+      await this.pause(at);
+      return await call(...args);
+    };
+  }
+
+  /** Resolves when the work stands at its next place, or is over. @throws what the work throws. */
+  async step(value?: unknown): Promise<void> {
+    await this.#until(() => this.#goOn(value));
+  }
+
+  async #until(setOff: () => void): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#hasArrived = resolve;
+      setOff();
+    });
+    if (this.#failure) throw this.#failure.error;
+  }
+}
