@@ -21,9 +21,13 @@ export async function buildFormerVersion(commit: string): Promise<string> {
   await mkdir(draft, { recursive: true });
   await run('sh', ['-c', `git -C "${ROOT}" archive ${commit} | tar -x -C "${draft}"`]);
   await linkPackages(draft);
-  await run(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-b', 'apps/api', 'apps/worker'], {
-    cwd: draft,
-  });
+  await run(
+    process.execPath,
+    [join(ROOT, 'node_modules/typescript/bin/tsc'), '-b', 'apps/api', 'apps/worker'],
+    {
+      cwd: draft,
+    },
+  );
   // Whole or not at all: a build that broke off is not taken for one. Who comes second uses the first one's.
   await rename(draft, folder).catch(() => rm(draft, { recursive: true, force: true }));
   return folder;

@@ -297,7 +297,7 @@ describe('dead-letters', () => {
     expect([exitCode, JSON.parse(out).length]).toEqual([0, 2]);
     expect(error).toContain('--limit');
     expect(await runJson('dead-letters list --queue events')).toHaveLength(3);
-    expect(await runJson('dead-letters list --queue gates')).toEqual([]);
+    expect(await runJson('dead-letters list --queue erasures')).toEqual([]);
   });
 
   it('are shown with what was pushed', async () => {

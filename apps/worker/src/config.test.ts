@@ -36,7 +36,7 @@ describe('readWorkerConfig', () => {
       DELIVERY_ALLOWED_CIDRS: [],
       DELIVERY_DENIED_CIDRS: [],
       SECRETS_ENCRYPTION_KEY: [],
-      JOB_LOCK_DURATION: 30_000,
+      JOB_LOCK_DURATION: 10_000,
       MAX_EVENT_BYTES: 256 * 1024,
       SIGNATURE_HEADER: 'X-Service-Signature',
       SIGNATURE_PREFIX: 'sha256=',

@@ -1,33 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
-import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { openQueue } from '@webhooks/core/queue/bullmq-open-queue';
+import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
+import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
-import { Queue } from 'bullmq';
 import request, { type Response } from 'supertest';
+import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';
 import { pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
 import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';
 
 let api: TestApi;
-let jobs: Queue;
 let key: string;
 let accountId: AccountId;
 beforeAll(async () => {
   api = await startTestApi();
-  jobs = new Queue(EVENTS_QUEUE, { connection: api.redis.client });
 });
 beforeEach(async () => {
   ({ key, accountId } = await api.issueKey());
-  await jobs.drain();
 });
-afterAll(async () => {
-  await jobs.close();
-  await api.close();
-});
+afterAll(() => api.close());
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
@@ -120,18 +118,19 @@ describe('an Idempotency-Key', () => {
   it('makes one event of what is sent twice', async () => {
     await post('order-1', event);
     await post('order-1', event);
-    expect(await jobs.getWaitingCount()).toBe(1);
+    expect(await readAcceptedEvents(api, accountId)).toHaveLength(1);
   });
 
   it('belongs to an account and a route', async () => {
-    const { key: foreignKey } = await api.issueKey();
+    const { key: foreignKey, accountId: foreignId } = await api.issueKey();
     const answers = [
       await post('order-1', event),
       await post('order-1', event, { apiKey: foreignKey }),
       await post('order-1', { events: [event] }, { path: '/v1/events/batch' }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 200]);
-    expect(await jobs.getWaitingCount()).toBe(3);
+    expect(await readAcceptedEvents(api, accountId)).toHaveLength(2);
+    expect(await readAcceptedEvents(api, foreignId)).toHaveLength(1);
   });
 
   it('belongs to the account that is acted for', async () => {
@@ -145,8 +144,9 @@ describe('an Idempotency-Key', () => {
     const ids = answers.map(({ body }) => body.id);
     expect(new Set(ids).size).toBe(2);
     expect(ids.slice(2)).toEqual(ids.slice(0, 2));
-    const queued = (await jobs.getWaiting()).map((job) => job.data.account_id);
-    expect(queued.toSorted()).toEqual(accounts.toSorted());
+    const events = await Promise.all(accounts.map((account) => readAcceptedEvents(api, account)));
+    const published = events.map((all) => all.filter(({ id }) => ids.includes(id)).map(({ id }) => id));
+    expect(published).toEqual([[ids[0]], [ids[1]]]);
   });
 
   it.each(['', ' ', 'a b', 'x'.repeat(256), 'ä', 'one, two'])('is refused with 422: "%s"', async (wrong) => {
@@ -205,15 +205,20 @@ describe('an Idempotency-Key', () => {
     const proxy = willClose(await startRedisProxy(api.redis.url));
     const remote = willClose(await startApi({ REDIS_URL: proxy.url }));
     await untilReady(remote.url);
-    const held = proxy.hold('shoes-held');
-    const body = { type, data: { ...data, keyword: 'shoes-held' } };
-    const [failed] = await Promise.all([post('order-1', body, { url: remote.url }), held]);
+    const endpoint = buildEndpoint({ accountId });
+    await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
+    // The event is stored by then; what is held is the job of its delivery, which has this id at its end.
+    const held = proxy.hold(`.${endpoint.id}`);
+    const [failed] = await Promise.all([post('order-1', event, { url: remote.url }), held]);
     expect(readProblem(failed)).toEqual({ status: 503, code: 'storage_unavailable' });
 
-    const first = await post('order-1', body);
+    const first = await post('order-1', event);
     expect(first.status).toBe(202);
-    const again = await post('order-1', body);
+    const again = await post('order-1', event);
     expect(answerOf(again)).toEqual(answerOf(first));
-    expect(await jobs.getWaitingCount()).toBe(1);
+    expect(await readAcceptedEvents(api, accountId)).toHaveLength(1);
+    const jobs = willClose(openQueue(DELIVERIES_QUEUE, { redis: api.redis.client, prefix: 'bull' }));
+    const ids = (await jobs.getWaiting()).map(({ id = '' }) => id);
+    expect(ids.filter((id) => id.endsWith(endpoint.id))).toEqual([`${first.body.id}.${endpoint.id}`]);
   });
 });

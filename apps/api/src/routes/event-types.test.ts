@@ -1,30 +1,25 @@
 import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
 import { catalogue, operationalTypes } from '@webhooks/core/events/catalogue/index';
+import type { AccountId } from '@webhooks/core/events/event';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
-import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { Queue } from 'bullmq';
 import request, { type Response } from 'supertest';
+import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 
 let api: TestApi;
-let jobs: Queue;
 let operatorKey: string;
 let key: string;
+let accountId: AccountId;
 beforeAll(async () => {
   api = await startTestApi();
-  jobs = new Queue(EVENTS_QUEUE, { connection: api.redis.client });
   ({ key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT, scopes: ['admin'] }));
-  ({ key } = await api.issueKey());
+  ({ key, accountId } = await api.issueKey());
 });
 afterEach(async () => {
-  await jobs.drain();
   await api.redis.client.del('{event-types}');
 });
-afterAll(async () => {
-  await jobs.close();
-  await api.close();
-});
+afterAll(() => api.close());
 
 const paid = {
   description: 'An invoice was paid.',
@@ -158,8 +153,8 @@ describe('a type that an operator added', () => {
       .set('content-type', 'application/json')
       .serialize(() => `{"type":"invoice.paid","data":${data}}`);
     expect(status).toBe(202);
-    const [job] = await jobs.getWaiting();
-    expect(job?.data.body).toBe(`{"type":"invoice.paid","data":${data}}`);
+    const [event] = (await readAcceptedEvents(api, accountId)).slice(-1);
+    expect(event?.body).toBe(`{"type":"invoice.paid","data":${data}}`);
   });
 
   it('can be asked for, by its name and by a prefix', async () => {

@@ -1,16 +1,19 @@
+import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
 import { endpointUidSchema } from '@webhooks/core/endpoints/endpoint';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { publishableTypeNames, publishableTypes } from '@webhooks/core/events/catalogue/index';
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
-import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
-import { buildReadEventJob } from '@webhooks/core/testing/build-read-event-job';
+import { testRetention } from '@webhooks/core/testing/test-retention';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueEndpointId } from '@webhooks/core/testing/unique-ids';
 import { Queue } from 'bullmq';
 import * as fc from 'fast-check';
 import request, { type Test } from 'supertest';
+import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';
 import { MAX_EVENT_BYTES, startTestApi, type TestApi } from '../testing/start-test-api';
 
@@ -20,11 +23,10 @@ let key: string;
 let accountId: AccountId;
 beforeAll(async () => {
   api = await startTestApi();
-  jobs = new Queue(EVENTS_QUEUE, { connection: api.redis.client });
+  jobs = new Queue(DELIVERIES_QUEUE, { connection: api.redis.client });
 });
 beforeEach(async () => {
   ({ key, accountId } = await api.issueKey());
-  await jobs.drain();
 });
 afterAll(async () => {
   await jobs.close();
@@ -45,20 +47,13 @@ function nested(levels: number): unknown {
   return levels === 0 ? 1 : [nested(levels - 1)];
 }
 
-/** The events on the queue, as the worker will read them. */
-async function queuedEvents() {
-  const readEventJob = buildReadEventJob({ maxBytes: MAX_EVENT_BYTES });
-  const waiting = await jobs.getWaiting();
-  return await Promise.all(
-    waiting.map(({ id = '', name, timestamp, data }) => readEventJob({ id, name, timestamp, data })),
-  );
-}
+const acceptedEvents = () => readAcceptedEvents(api, accountId);
 
 const { name: type, example: data } = keywordQuickWin;
 
 describe('POST /v1/events', () => {
   it.each(publishableTypes.map(({ name, example }) => [name, example] as const))(
-    'accepts a %s once it is on the queue, with the body that will be delivered',
+    'accepts a %s once it is stored, with the body that will be delivered',
     async (name, example) => {
       const { status, body } = await publish({ type: name, data: example });
       expect(status).toBe(202);
@@ -67,16 +62,13 @@ describe('POST /v1/events', () => {
         type: name,
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       });
-      expect(await queuedEvents()).toEqual([
+      expect(await acceptedEvents()).toEqual([
         {
-          source: 'http',
-          event: {
-            id: body.id,
-            accountId,
-            type: name,
-            body: JSON.stringify({ type: name, data: example }),
-            acceptedAt: Date.parse(body.created_at),
-          },
+          id: body.id,
+          accountId,
+          type: name,
+          body: JSON.stringify({ type: name, data: example }),
+          acceptedAt: Date.parse(body.created_at),
         },
       ]);
     },
@@ -87,7 +79,7 @@ describe('POST /v1/events', () => {
       '{ "keyword":"\\u006b\\/ \\ud83d 🚀",\n "position":9007199254740993 ,"volume":-0, "volume":1.0e2 }';
     const { status } = await publishText(`{"data": ${text} , "type":"keyword\\u002equick_win"}`);
     expect(status).toBe(202);
-    expect((await queuedEvents())[0]?.event.body).toBe(`{"type":"${type}","data":${text}}`);
+    expect((await acceptedEvents()).at(-1)?.body).toBe(`{"type":"${type}","data":${text}}`);
   });
 
   it('delivers any text and number byte for byte as it was written', async () => {
@@ -97,10 +89,9 @@ describe('POST /v1/events', () => {
     const digits = fc.stringMatching(/^[1-9][0-9]{0,40}(\.0{1,5})?([eE]\+?[0-9]{1,2})?$/);
     await fc.assert(
       fc.asyncProperty(keyword, digits, digits, async (text, position, volume) => {
-        await jobs.drain();
         const exact = `{"volume":${volume},"position": ${position},"keyword":${text}}`;
         expect((await publishText(`{"type":"${type}","data":${exact}}`)).status).toBe(202);
-        expect((await queuedEvents())[0]?.event.body).toBe(`{"type":"${type}","data":${exact}}`);
+        expect((await acceptedEvents()).at(-1)?.body).toBe(`{"type":"${type}","data":${exact}}`);
       }),
       { numRuns: 50 },
     );
@@ -109,7 +100,7 @@ describe('POST /v1/events', () => {
   it('makes an event of each request', async () => {
     const answers = [await publish({ type, data }), await publish({ type, data })];
     expect(answers[0]?.body.id).not.toBe(answers[1]?.body.id);
-    expect(await queuedEvents()).toHaveLength(2);
+    expect(await acceptedEvents()).toHaveLength(2);
   });
 
   it('says what is wrong with data in words for who sent them', async () => {
@@ -143,7 +134,7 @@ describe('POST /v1/events', () => {
     ['an account, which is that of the key', { type, data, account_id: 'default' }, ['/account_id']],
   ])('refuses %s, and queues nothing', async (_what, body, pointers) => {
     expect(readProblem(await publish(body))).toEqual({ status: 422, code: 'invalid_request', pointers });
-    expect(await queuedEvents()).toEqual([]);
+    expect(await acceptedEvents()).toEqual([]);
   });
 
   it('lists the known types to whoever names another one', async () => {
@@ -167,7 +158,7 @@ describe('POST /v1/events', () => {
     expect(first.body).toMatchObject({ id: 'order-17_A', type });
     const again = await publish({ type, data, id: 'order-17_A' });
     expect({ status: again.status, body: again.body }).toEqual({ status: 200, body: first.body });
-    expect(await queuedEvents()).toHaveLength(1);
+    expect(await acceptedEvents()).toHaveLength(1);
   });
 
   it('takes any id of its form', async () => {
@@ -185,16 +176,24 @@ describe('POST /v1/events', () => {
     await publish({ type, data, id: 'order-17' });
     const other = await publish({ type, data: { ...data, position: 12 }, id: 'order-17' });
     expect(readProblem(other)).toEqual({ status: 409, code: 'event_id_conflict' });
-    expect(await queuedEvents()).toHaveLength(1);
+    expect(await acceptedEvents()).toHaveLength(1);
   });
 
-  it('is queued once of 100 equal requests at the same time', async () => {
+  it('has its deliveries on their queue when it is accepted', async () => {
+    const endpoint = buildEndpoint({ accountId });
+    await createRedisEndpointStore(api.redis.client, testSealer).create(endpoint);
+    const { body } = await publish({ type, data });
+    const job = await jobs.getJob(deliveryIdOf({ eventId: body.id, endpointId: endpoint.id }));
+    expect(job?.data).toEqual({ account_id: accountId });
+  });
+
+  it('is accepted once of 100 equal requests at the same time', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => publish({ type, data, id: 'order-18' })),
     );
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(99);
-    expect(await queuedEvents()).toHaveLength(1);
+    expect(await acceptedEvents()).toHaveLength(1);
   });
 
   it('is aimed at the webhooks that are named, if the account has them', async () => {
@@ -208,8 +207,12 @@ describe('POST /v1/events', () => {
     await Promise.all([store.create(endpoint), store.create(foreign)]);
     expect((await publish({ type, data, webhook_ids: [endpoint.id] })).status).toBe(202);
     expect((await publish({ type, data, webhook_ids: ['main', endpoint.id] })).status).toBe(202);
-    const aims = (await queuedEvents()).map(({ event }) => event.endpointIds);
-    expect(aims).toEqual([[endpoint.id], [endpoint.id]]);
+    const eventStore = createRedisEventStore(api.redis.client, testRetention);
+    const receivers = (await acceptedEvents()).map(({ id }) => eventStore.listReceivers(accountId, id, 10));
+    expect((await Promise.all(receivers)).map(({ members }) => members)).toEqual([
+      [endpoint.id],
+      [endpoint.id],
+    ]);
 
     const refused = await publish({ type, data, webhook_ids: [endpoint.id, foreign.id] });
     expect(readProblem(refused)).toEqual({
@@ -218,7 +221,7 @@ describe('POST /v1/events', () => {
       pointers: ['/webhook_ids/1'],
     });
     expect(refused.body.errors[0].detail).toContain(foreign.id);
-    expect(await queuedEvents()).toHaveLength(2);
+    expect(await acceptedEvents()).toHaveLength(2);
   });
 
   it('is announced, and counted by its type', async () => {

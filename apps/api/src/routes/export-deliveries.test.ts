@@ -66,6 +66,7 @@ async function saved(acceptedAt = ACCEPTED_AT, attempts = 1) {
   const eventStore = createRedisEventStore(api.redis.client, testRetention);
   const parts = { eventId: event.id, endpointId };
   await eventStore.save(event);
+  await eventStore.enlist(event);
   await eventStore.addReceivers(accountId, event.id, [endpointId]);
   await deliveryStore.enlist(event.id, [endpointId], acceptedAt);
   for (let number = 1; number <= attempts; number += 1) {

@@ -45,6 +45,7 @@ const stores = () => ({
 async function saved(change: Partial<AcceptedEvent> = {}): Promise<AcceptedEvent> {
   const event = buildEvent({ accountId, acceptedAt: ACCEPTED_AT, ...change });
   await stores().events.save(event);
+  await stores().events.enlist(event);
   return event;
 }
 

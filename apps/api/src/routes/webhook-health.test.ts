@@ -1,9 +1,10 @@
+import { FAILURES_TO_OPEN } from '@webhooks/core/admission/breaker';
 import { tallyOf } from '@webhooks/core/endpoints/attempt-tally';
 import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { createRedisHealthStore, type HealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import { CLOSED, FAILURES_TO_OPEN } from '@webhooks/core/gates/breaker';
-import { type BreakerStore, createRedisBreakerStore } from '@webhooks/core/gates/redis-breaker-store';
-import { createRedisParkedStore, type ParkedStore } from '@webhooks/core/gates/redis-parked-store';
+import type { AccountId } from '@webhooks/core/events/event';
+import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
+import { keys } from '@webhooks/core/redis/keys';
 import { uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -12,18 +13,15 @@ const HOUR_MS = 3_600_000;
 
 let api: TestApi;
 let healthStore: HealthStore;
-let breakerStore: BreakerStore;
-let parkedStore: ParkedStore;
 let key: string;
+let accountId: AccountId;
 let id: EndpointId;
 beforeAll(async () => {
   api = await startTestApi();
   healthStore = createRedisHealthStore(api.redis.client, 60_000);
-  breakerStore = createRedisBreakerStore(api.redis.client);
-  parkedStore = createRedisParkedStore(api.redis.client, { retentionMs: 60_000, clock: Date.now });
 });
 beforeEach(async () => {
-  ({ key } = await api.issueKey());
+  ({ key, accountId } = await api.issueKey());
   const webhook = { url: 'https://receiver.example.com/hooks', events: ['*'] };
   const response = await request(api.url)
     .post('/v1/webhooks')
@@ -83,15 +81,17 @@ describe('the health of a webhook', () => {
     ['open', HOUR_MS],
     ['half_open', -HOUR_MS],
   ])('says that its breaker is %s', async (breaker, offsetMs) => {
-    for (let count = 0; count < FAILURES_TO_OPEN; count += 1) {
-      await breakerStore.recordFailure(id, CLOSED, Date.now() + offsetMs);
-    }
+    const now = Date.now();
+    const record = `${FAILURES_TO_OPEN} ${now + offsetMs} ${now - 2 * HOUR_MS} 0`;
+    await api.redis.client.set(keys.breaker(id), record);
     expect(await readHealth()).toEqual({ ...NOTHING_YET, breaker });
   });
 
-  it('counts what waits at its gate', async () => {
-    for (const side of ['first', 'second'] as const) {
-      await parkedStore.park(id, { eventId: uniqueEventId(), side }, Date.now());
+  it('counts what is held', async () => {
+    const heldDeliveries = createBullmqHeldDeliveries({ redis: api.redis.client, prefix: 'bull' });
+    const address = { accountId, endpointId: id };
+    for (const eventId of [uniqueEventId(), uniqueEventId()]) {
+      await heldDeliveries.enter(address, { eventId, acceptedAt: Date.now() }, Date.now() + HOUR_MS);
     }
     expect(await readHealth()).toEqual({ ...NOTHING_YET, held: 2 });
   });

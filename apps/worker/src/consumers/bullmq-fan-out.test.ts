@@ -13,6 +13,9 @@ import { Queue, QueueEvents } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
 import { createFanOutConsumer } from './bullmq-fan-out';
 
+/** Nobody has asked for anything. */
+const subscriptions = { subscribersOf: async () => [], presentOf: async () => [] };
+
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
@@ -26,6 +29,7 @@ it('drops what comes for an account that is erased, be it an event or not, and s
   };
   const consumer = createFanOutConsumer({
     ...options,
+    subscriptions,
     eventHorizon: new BullmqEventHorizon(options),
     deadLetters: { keep: unexpected },
     takesEvents: async (accountId) => accountId !== event.accountId,
@@ -63,6 +67,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const hasLooked = once(test, 'looked');
   const consumer = createFanOutConsumer({
     ...options,
+    subscriptions,
     eventHorizon,
     deadLetters: { keep: async () => [] },
     takesEvents: async () => true,
@@ -89,6 +94,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
   const consumer = createFanOutConsumer({
     ...options,
+    subscriptions,
     takesEvents: async () => true,
     eventHorizon: new BullmqEventHorizon(options),
     deadLetters: willClose(new BullmqDeadLetters(options, Date.now)),

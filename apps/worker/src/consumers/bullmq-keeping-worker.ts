@@ -50,11 +50,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
   /** Those that were given back, with the token that they were fetched with: BullMQ may hand them over all the same. */
   readonly #givenBack = new Set<string>();
 
-  constructor(
-    queue: string,
-    process: Processor<Data>,
-    { redis, prefix, ...options }: KeepingWorkerOptions,
-  ) {
+  constructor(queue: string, process: Processor<Data>, { redis, prefix, ...options }: KeepingWorkerOptions) {
     super(queue, process, { ...options, connection: redis, prefix });
     this.#redis = redis;
     this.#keys = createJobKeys(prefix, queue);
@@ -68,11 +64,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
     if (isMore) (this as unknown as WithMainLoop).mainLoopQueue?.add(Promise.resolve());
   }
 
-  override async extendJobLocks(
-    jobIds: string[],
-    tokens: string[],
-    durationMs: number,
-  ): Promise<string[]> {
+  override async extendJobLocks(jobIds: string[], tokens: string[], durationMs: number): Promise<string[]> {
     const pairs = jobIds.flatMap((jobId, i) => [jobId, tokens[i] ?? '']);
     const args = [this.#keys.base, durationMs, ...pairs];
     return lostSchema.parse(await EXTEND_LOCKS(this.#redis, [this.#keys.stalled], args));

@@ -2,6 +2,7 @@ import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript, type RunScript } from '../redis/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../redis/redis-newest-first';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type Account, accountSchema } from './account';
@@ -15,33 +16,32 @@ const CACHED_ACCOUNTS = 10_000;
 
 // KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. An id that was erased is taken until
 // nothing of that time can come back.
-const CREATE = `
+const CREATE = defineScript(`
   local taken_until = redis.call('ZSCORE', KEYS[3], ARGV[1])
   if taken_until and tonumber(taken_until) > tonumber(ARGV[4]) then return 0 end
   if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
   redis.call('ZREM', KEYS[3], ARGV[1])
   redis.call('ZADD', KEYS[2], 0, ARGV[3])
-  return 1`;
+  return 1`);
 
 // KEYS: accounts. ARGV: id, the record as it must be now, the new one.
-const REPLACE_IF_UNCHANGED = `
+const REPLACE_IF_UNCHANGED = defineScript(`
   if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-  return 1`;
+  return 1`);
 
 // KEYS: accounts, account-ids, erased-accounts. ARGV: id, its member, now, until when the id is taken.
-const REMOVE = `
+const REMOVE = defineScript(`
   redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('ZREM', KEYS[2], ARGV[2])
   redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
-  redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[3])`;
+  redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[3])`);
 
 export function createRedisAccountStore(redis: RedisClient) {
   const parse = (raw: string): Account => accountSchema.parse(JSON.parse(raw));
   const cache = new ParsedCache(parse, CACHED_ACCOUNTS);
   const allKeys = [keys.accounts, keys.accountIds, keys.erasedAccounts];
-  const run = (script: string, ...args: readonly string[]) =>
-    redis.eval(script, allKeys.length, ...allKeys, ...args);
+  const run = (script: RunScript, ...args: readonly string[]) => script(redis, allKeys, args);
 
   return withStorageErrors({
     /** Whether it is new: one that is there already stays as it is, and an id that was erased is taken for a while. */
@@ -60,7 +60,7 @@ export function createRedisAccountStore(redis: RedisClient) {
         if (account.erasingSince !== undefined) return account;
         const marked = { ...account, erasingSince };
         const args = [id, raw, JSON.stringify(marked)];
-        if ((await redis.eval(REPLACE_IF_UNCHANGED, 1, keys.accounts, ...args)) === 1) return marked;
+        if ((await REPLACE_IF_UNCHANGED(redis, [keys.accounts], args)) === 1) return marked;
       }
     },
 

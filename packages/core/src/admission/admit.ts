@@ -100,9 +100,11 @@ export function createAdmit(deps: AdmitDeps) {
     const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
     const leaseMs = timeoutMs + LEASE_MARGIN_MS;
     const request = { eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited };
-    if (endpoint.ordering === 'none') return await admissionStore.admit(id, { ...request, ordering: 'any' }, clock());
+    if (endpoint.ordering === 'none')
+      return await admissionStore.admit(id, { ...request, ordering: 'any' }, clock());
     const answer = await admissionStore.admit(id, { ...request, ordering: 'look' }, clock());
-    if (answer.kind !== 'first' || (await eventHorizon.hasOlder({ accountId, id: eventId, acceptedAt }))) return answer;
+    if (answer.kind !== 'first' || (await eventHorizon.hasOlder({ accountId, id: eventId, acceptedAt })))
+      return answer;
     return await admissionStore.admit(id, { ...request, ordering: 'begin' }, clock());
   }
 }

@@ -38,7 +38,12 @@ const BOUND_MS = 3_600_000;
  *   does not come back together.
  */
 export function createHold({ heldDeliveries, releaser, random, emit }: HoldDeps) {
-  return async function hold({ reason, lookAt, awaitsSlot = false, ...delivery }: HoldInput): Promise<number> {
+  return async function hold({
+    reason,
+    lookAt,
+    awaitsSlot = false,
+    ...delivery
+  }: HoldInput): Promise<number> {
     const { accountId, endpointId, eventId, acceptedAt } = delivery;
     await heldDeliveries.enter({ accountId, endpointId }, { eventId, acceptedAt }, lookAt);
     releaser.lookAt(accountId, endpointId, lookAt);

@@ -86,7 +86,9 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
     const againInMs = Math.min(rate.free < places ? rate.nextInMs : SAFETY_LOOK_MS, SAFETY_LOOK_MS);
     const most = Math.min(phase === 'half_open' ? 1 : places, rate.free);
     if (endpoint.ordering === 'none') return { most, againInMs };
-    return next && most > 0 ? await allowanceInOrder(endpoint, next, againInMs) : { most: 0, againInMs };
+    if (most < 1) return { most: 0, againInMs };
+    // Nobody is in the order: what was held before there was one joins it when it is asked again.
+    return next ? await allowanceInOrder(endpoint, next, againInMs) : { most: 1, againInMs };
   }
 
   async function allowanceInOrder(
@@ -95,9 +97,7 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
     againInMs: number,
   ): Promise<Allowance> {
     const isOvertaking = !hasBegun && (await eventHorizon.hasOlder({ accountId, id: eventId, acceptedAt }));
-    return isOvertaking
-      ? { most: 0, againInMs: HORIZON_LOOK_MS }
-      : { most: 1, only: eventId, againInMs };
+    return isOvertaking ? { most: 0, againInMs: HORIZON_LOOK_MS } : { most: 1, only: eventId, againInMs };
   }
 }
 

@@ -200,9 +200,7 @@ export function createRedisAdmissionStore(redis: RedisClient) {
         breaker: decodeBreaker(breaker === '' ? undefined : breaker),
         rate: { free: free < 0 ? Number.POSITIVE_INFINITY : free, nextInMs },
         next:
-          eventId === ''
-            ? undefined
-            : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
+          eventId === '' ? undefined : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
       };
     },
 

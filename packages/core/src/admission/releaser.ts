@@ -170,7 +170,9 @@ export class Releaser {
     this.#sweepTimer = setTimeout(() => {
       this.#track(
         this.runOnce()
-          .catch((error: unknown) => this.options.emit({ name: 'task.failed', task: 'look at endpoint', error }))
+          .catch((error: unknown) =>
+            this.options.emit({ name: 'task.failed', task: 'look at endpoint', error }),
+          )
           .finally(() => this.#scheduleSweep()),
       );
     }, SWEEP_EVERY_MS);

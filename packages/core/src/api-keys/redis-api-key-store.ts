@@ -2,6 +2,7 @@ import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../redis/redis-newest-first';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type ApiKey, apiKeySchema } from './api-key';
@@ -19,8 +20,8 @@ export interface ApiKeyPage {
 const CACHED_KEYS = 10_000;
 
 // KEYS: api-key, api-key-used. A key that was revoked meanwhile must not leave anything behind.
-const NOTE_USE = `
-  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[2], ARGV[1]) end`;
+const NOTE_USE = defineScript(`
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[2], ARGV[1]) end`);
 
 /**
  * Keys are found by their id alone, before it is known whose they are, so a key's record and its account's list
@@ -67,7 +68,7 @@ export function createRedisApiKeyStore(redis: RedisClient) {
     },
 
     async noteUse(id: string, usedAt: number): Promise<void> {
-      await redis.eval(NOTE_USE, 2, keys.apiKey(id), keys.apiKeyUsed(id), usedAt);
+      await NOTE_USE(redis, [keys.apiKey(id), keys.apiKeyUsed(id)], [usedAt]);
     },
   });
 }

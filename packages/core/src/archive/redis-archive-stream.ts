@@ -4,6 +4,7 @@ import { encodeFact } from '../deliveries/delivery-line';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import type { ArchiveRecord } from './archive-record';
 
 /** An entry of the stream as it is there: names and values in turn. */
@@ -16,20 +17,20 @@ const GROUP = 'archivers';
 const REASON = 'reason';
 
 // KEYS: the stream. ARGV: the group, the entries.
-const FORGET = `
+const FORGET = defineScript(`
   redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 2))
-  return redis.call('XDEL', KEYS[1], unpack(ARGV, 2))`;
+  return redis.call('XDEL', KEYS[1], unpack(ARGV, 2))`);
 
 // KEYS: the stream, that of what was refused. ARGV: the group, the entry, its fields.
-const PUT_ASIDE = `
+const PUT_ASIDE = defineScript(`
   redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
   if redis.call('XDEL', KEYS[1], ARGV[2]) == 0 then return 0 end
   redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
-  return 1`;
+  return 1`);
 
 // One that still holds entries must stay: they would be lost to the others with it. KEYS: the stream. ARGV: the group, for
 // how long it has to have been silent, the only one that is meant ('': any).
-const REMOVE_CONSUMERS = `
+const REMOVE_CONSUMERS = defineScript(`
   for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
     local consumer = {}
     for i = 1, #flat, 2 do consumer[flat[i]] = flat[i + 1] end
@@ -37,7 +38,7 @@ const REMOVE_CONSUMERS = `
     if is_meant and consumer.pending == 0 and consumer.idle >= tonumber(ARGV[2]) then
       redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], consumer.name)
     end
-  end`;
+  end`);
 
 /**
  * Attempts that wait to be archived. Each worker may take some; they stay until it has said that they are in the archive,
@@ -71,18 +72,18 @@ export function createRedisArchiveStream(redis: RedisClient) {
 
     /** They are archived. Gives how many of them were still there: not those that another one was quicker with. */
     async forget(ids: readonly string[]): Promise<number> {
-      return Number(await redis.eval(FORGET, 1, stream, GROUP, ...ids));
+      return Number(await FORGET(redis, [stream], [GROUP, ...ids]));
     },
 
     /** What no archive will have; it is kept, so that somebody can look at it. Whether it was still there. */
     async putAside({ id, fields }: StreamEntry, reason: string): Promise<boolean> {
       const aside = keys.attemptsNotArchived;
-      return (await redis.eval(PUT_ASIDE, 2, stream, aside, GROUP, id, ...fields, REASON, reason)) === 1;
+      return (await PUT_ASIDE(redis, [stream, aside], [GROUP, id, ...fields, REASON, reason])) === 1;
     },
 
     /** Those that hold nothing: this one, or with none named all that have been silent for so long. */
     async removeConsumers(silentMs: number, only = ''): Promise<void> {
-      await redis.eval(REMOVE_CONSUMERS, 1, stream, GROUP, String(silentMs), only);
+      await REMOVE_CONSUMERS(redis, [stream], [GROUP, silentMs, only]);
     },
 
     async count(): Promise<number> {

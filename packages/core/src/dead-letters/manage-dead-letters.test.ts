@@ -1,14 +1,14 @@
+import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createCancelDelivery } from '../deliveries/cancel-delivery';
 import { deliveryIdOf } from '../deliveries/delivery-id';
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
-import { createRedisParkedStore } from '../gates/redis-parked-store';
-import { createRedisTurnStore } from '../gates/redis-turn-store';
+import type { AccountId } from '../events/event';
 import { accountOfJob } from '../queue/account-of-job';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createCancelReplay } from '../replays/cancel-replay';
 import { createRedisReplayStore } from '../replays/redis-replay-store';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildReplayOrder } from '../testing/build-replay';
-import { recordWakes } from '../testing/record-queues';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
@@ -58,50 +58,73 @@ function arrange(deadLetter: DeadLetter) {
   const clock = () => NOW;
   const signals = recordSignals();
   const emit = signals.listen;
-  const wakes = recordWakes();
   const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
-  const turnStore = createRedisTurnStore(redis.client);
+  const admissionStore = createRedisAdmissionStore(redis.client);
+  const heldDeliveries = createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' });
   const replayStore = createRedisReplayStore(redis.client, 60_000);
   const manage = createManageDeadLetters({
     deadLetterStore: store,
-    cancelDelivery: createCancelDelivery({ deliveryStore, turnStore, wakeQueue: wakes.queue, clock, emit }),
+    cancelDelivery: createCancelDelivery({ deliveryStore, admissionStore, heldDeliveries, clock, emit }),
     cancelReplay: createCancelReplay({ replayStore, clock, emit }),
     emit,
   });
-  return { ...manage, store, held, signals, wakes, deliveryStore, turnStore, replayStore, deadLetter };
+  return {
+    ...manage,
+    store,
+    held,
+    signals,
+    heldDeliveries,
+    deliveryStore,
+    admissionStore,
+    replayStore,
+    deadLetter,
+  };
 }
 
 /** The dead letter of a delivery whose turn it is, and the delivery. */
-async function arrangeDelivery(queue: 'deliveries' | 'deliveries-slow' = 'deliveries', data?: unknown) {
+async function arrangeDelivery(data?: unknown) {
   const [accountId, endpointId, eventId] = [uniqueAccountId(), uniqueEndpointId(), uniqueEventId()];
   const delivery = { eventId, endpointId };
   const jobData = data ?? { account_id: accountId };
-  const all = arrange(buildDeadLetter(queue, deliveryIdOf(delivery), jobData));
-  const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock: () => ACCEPTED_AT });
-  const parked = { eventId, side: 'first' } as const;
-  await parkedStore.park(endpointId, parked, ACCEPTED_AT);
-  await all.turnStore.give(endpointId, parked);
-  await parkedStore.forget(endpointId, await parkedStore.claimOne(endpointId, parked));
+  const all = arrange(buildDeadLetter('deliveries', deliveryIdOf(delivery), jobData));
+  await all.admissionStore.admit(
+    endpointId,
+    {
+      eventId,
+      acceptedAt: ACCEPTED_AT,
+      rateLimit: undefined,
+      attemptKey: 'a',
+      leaseMs: 1_000,
+      hasWaited: false,
+      ordering: 'begin',
+    },
+    ACCEPTED_AT,
+  );
   await all.deliveryStore.enlist(eventId, [endpointId], ACCEPTED_AT);
-  return { ...all, accountId, endpointId, eventId, delivery };
+  return {
+    ...all,
+    accountId,
+    endpointId,
+    eventId,
+    delivery,
+    nextInOrder: async () => (await all.admissionStore.stand(endpointId, undefined)).next,
+    lookDueAt: () => all.heldDeliveries.lookDueAt({ accountId, endpointId }),
+  };
 }
 
 describe('drop', () => {
-  it.each(['deliveries', 'deliveries-slow'] as const)(
-    'cancels the delivery, passes its turn on and has its gate looked at: %s',
-    async (queue) => {
-      const { drop, held, deadLetter, deliveryStore, turnStore, wakes, signals, ...ids } =
-        await arrangeDelivery(queue);
-      const { accountId, endpointId, delivery } = ids;
-      await drop(deadLetter.id);
-      expect((await deliveryStore.find(delivery))?.status).toBe('cancelled');
-      expect(await turnStore.findNext(endpointId)).toEqual({ kind: 'nobody' });
-      expect(wakes.asked).toEqual([{ accountId, endpointId, at: NOW }]);
-      expect(held.size).toBe(0);
-      expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 5_000 }]);
-      expect(signals.named('dead_letter.dropped')).toMatchObject([{ queue, jobId: deadLetter.jobId }]);
-    },
-  );
+  it('cancels the delivery, passes its turn on and has its endpoint looked at', async () => {
+    const { drop, held, deadLetter, deliveryStore, delivery, nextInOrder, lookDueAt, signals } =
+      await arrangeDelivery();
+    await drop(deadLetter.id);
+    expect((await deliveryStore.find(delivery))?.status).toBe('cancelled');
+    expect(await nextInOrder()).toBeUndefined();
+    expect(await lookDueAt()).toBe(NOW);
+    expect(held.size).toBe(0);
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 5_000 }]);
+    const dropped = { queue: 'deliveries', jobId: deadLetter.jobId };
+    expect(signals.named('dead_letter.dropped')).toMatchObject([dropped]);
+  });
 
   it('leaves a delivery as it is that has ended', async () => {
     const { drop, deadLetter, deliveryStore, signals, delivery } = await arrangeDelivery();
@@ -113,25 +136,24 @@ describe('drop', () => {
   });
 
   it('cancels the delivery also when its job can not be read', async () => {
-    const { drop, deadLetter, deliveryStore, turnStore, wakes, delivery } = await arrangeDelivery(
-      'deliveries',
-      'nonsense',
-    );
+    const { drop, deadLetter, deliveryStore, nextInOrder, lookDueAt, delivery } =
+      await arrangeDelivery('nonsense');
     await drop(deadLetter.id);
     expect((await deliveryStore.find(delivery))?.status).toBe('cancelled');
-    expect(await turnStore.findNext(delivery.endpointId)).toEqual({ kind: 'nobody' });
-    expect(wakes.asked).toEqual([]);
+    expect(await nextInOrder()).toBeUndefined();
+    expect(await lookDueAt()).toBeUndefined();
   });
 
   it('puts nothing on record of a delivery that nobody has made', async () => {
     const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
     const data = { account_id: 'acme' };
-    const { drop, deadLetter, wakes, signals } = arrange(
+    const { drop, deadLetter, heldDeliveries, signals } = arrange(
       buildDeadLetter('deliveries', deliveryIdOf(delivery), data),
     );
     await drop(deadLetter.id);
     expect(await redis.client.keys(`*${delivery.endpointId}*`)).toEqual([]);
-    expect(wakes.asked).toEqual([]);
+    const address = { accountId: 'acme' as AccountId, endpointId: delivery.endpointId };
+    expect(await heldDeliveries.lookDueAt(address)).toBeUndefined();
     expect(signals.named('delivery.ended')).toEqual([]);
   });
 
@@ -144,7 +166,7 @@ describe('drop', () => {
     expect(signals.named('replay.ended')).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it.each(['events', 'deliveries', 'gates', 'replays'] as const)(
+  it.each(['events', 'deliveries', 'replays', 'erasures'] as const)(
     'takes what is no job of ours from the queue %s too',
     async (queue) => {
       const { drop, deadLetter, held } = arrange(buildDeadLetter(queue, 'nonsense', 'nonsense'));
@@ -156,12 +178,12 @@ describe('drop', () => {
 
 describe('redrive', () => {
   it('puts it back, and leaves its delivery as it is', async () => {
-    const { redrive, deadLetter, held, deliveryStore, turnStore, signals, delivery } =
+    const { redrive, deadLetter, held, deliveryStore, nextInOrder, signals, delivery } =
       await arrangeDelivery();
     await redrive(deadLetter.id);
     expect(held.size).toBe(0);
     expect((await deliveryStore.find(delivery))?.status).toBe('pending');
-    expect(await turnStore.isTurnOf(delivery.endpointId, delivery.eventId)).toBe(true);
+    expect(await nextInOrder()).toMatchObject({ eventId: delivery.eventId, hasBegun: true });
     expect(signals.named('dead_letter.redriven')).toMatchObject([{ queue: 'deliveries' }]);
   });
 });
@@ -179,7 +201,7 @@ it.each(['redrive', 'drop'] as const)(
 );
 
 it.each(['read', 'redrive', 'drop'] as const)('%s knows none that is not there', async (name) => {
-  const { held, deadLetter, ...manage } = arrange(buildDeadLetter('gates', 'one'));
+  const { held, deadLetter, ...manage } = arrange(buildDeadLetter('events', 'one'));
   held.clear();
   await expect(manage[name](deadLetter.id)).rejects.toMatchObject({ code: 'not_found' });
 });

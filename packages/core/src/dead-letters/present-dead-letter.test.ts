@@ -52,14 +52,14 @@ describe('presentDeadLetter', () => {
 });
 
 describe('deadLetterIdSchema', () => {
-  it.each(['events.17', 'deliveries-slow.evt_1.wh_2~', 'events-dead-letters.7-a/b', 'gates.é'])(
+  it.each(['events.17', 'deliveries.evt_1.wh_2~', 'events-dead-letters.7-a/b', 'replays.é'])(
     'takes %s',
     (id) => {
       expect(deadLetterIdSchema.safeParse(id).success).toBe(true);
     },
   );
 
-  it.each(['', 'events', 'events.', 'mail.17', '17', 'events-dead.17', '.events.17'])(
+  it.each(['', 'events', 'events.', 'mail.17', '17', 'events-dead.17', '.events.17', 'gates.17'])(
     'refuses "%s"',
     (id) => {
       expect(deadLetterIdSchema.safeParse(id).success).toBe(false);

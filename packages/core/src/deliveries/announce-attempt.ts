@@ -30,7 +30,8 @@ export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps
       ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
       ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
     });
-    if (decision.kind === 'retry' || decision.kind === 'stays_delivered' || decision.kind === 'superseded') return;
+    if (decision.kind === 'retry' || decision.kind === 'stays_delivered' || decision.kind === 'superseded')
+      return;
     announceEnd({ eventId, endpointId }, decision.kind, begunAt);
   };
 }

@@ -1,7 +1,6 @@
 import { Queue } from 'bullmq';
-import { BullmqResendQueue } from '../queue/bullmq-resend-queue';
-import { deliveryJobId } from '../queue/delivery-job';
-import { DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE } from '../queue/queue-names';
+import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { DELIVERIES_QUEUE } from '../queue/queue-names';
 import { buildAttempt } from '../testing/build-attempt';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
@@ -10,6 +9,7 @@ import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createBringForward } from './bring-forward';
 import type { DeliveryFact } from './delivery-fact';
+import { deliveryIdOf } from './delivery-id';
 import { FULL_LOG_BYTES } from './delivery-log';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 
@@ -32,18 +32,18 @@ const failed = (nextAttemptAt: number): DeliveryFact => ({
 
 const longAttempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
 
-/** A delivery that is tried again in an hour, and the job that waits for that in one of the lanes. */
-async function arrange({ queueName = DELIVERIES_QUEUE, side = 'first' }: ArrangeOptions = {}) {
+/** A delivery that is tried again in an hour, and the job that waits for that. */
+async function arrange() {
   const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
   const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   await deliveryStore.enlist(delivery.eventId, [delivery.endpointId], NOW);
   await deliveryStore.append(delivery, failed(LATER));
 
-  const queue = willClose(new Queue(queueName, { connection: redis.client }));
-  const jobId = deliveryJobId(delivery, side);
+  const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: redis.client }));
+  const jobId = deliveryIdOf(delivery);
   await queue.add('d', {}, { jobId, delay: 3_600_000 });
   const signals = recordSignals();
-  const delayedJobs = willClose(new BullmqResendQueue({ redis: redis.client, prefix: 'bull' }));
+  const delayedJobs = willClose(new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' }));
   let beforePromote: () => Promise<unknown> = async () => undefined;
   const bringForward = createBringForward({
     deliveryStore,
@@ -71,18 +71,8 @@ async function arrange({ queueName = DELIVERIES_QUEUE, side = 'first' }: Arrange
   };
 }
 
-interface ArrangeOptions {
-  readonly queueName?: string;
-  readonly side?: 'first' | 'second';
-}
-
-it.each<ArrangeOptions>([
-  {},
-  { side: 'second' },
-  { queueName: SLOW_DELIVERIES_QUEUE },
-  { queueName: SLOW_DELIVERIES_QUEUE, side: 'second' },
-])('puts the job at the end of its queue, and on record that it is due: %j', async (options) => {
-  const { bringForward, read, jobState, signals } = await arrange(options);
+it('puts the job at the end of its queue, and on record that it is due', async () => {
+  const { bringForward, read, jobState, signals } = await arrange();
   expect(await bringForward('a')).toBe('soon');
   expect(await jobState()).toBe('waiting');
   expect(await read()).toMatchObject({ status: 'pending', nextAttemptAt: undefined, requestIds: ['a'] });

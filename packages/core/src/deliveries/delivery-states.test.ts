@@ -9,7 +9,7 @@ import {
 } from 'fast-check';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { systemClock } from '../runtime/clock';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -23,8 +23,6 @@ import { deliveryIdOf } from './delivery-id';
 import type { EndStatus } from './delivery-log';
 import { createReadDeliveries, type Delivery } from './read-deliveries';
 import { createRedisDeliveryStore } from './redis-delivery-store';
-
-const DAY = 86_400_000;
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -49,11 +47,12 @@ async function arrange() {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
-    parkedStore: createRedisParkedStore(redis.client, { retentionMs: DAY, clock: systemClock }),
+    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
   };
   const endpoint = buildEndpoint();
   const event = buildEvent({ accountId: endpoint.accountId, acceptedAt: systemClock() });
   const parts = { eventId: event.id, endpointId: endpoint.id };
+  const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
   await stores.endpointStore.create(endpoint, 1);
   await stores.eventStore.save(event);
   await stores.eventStore.addReceivers(event.accountId, event.id, [endpoint.id]);
@@ -61,15 +60,10 @@ async function arrange() {
   const { read, listOfEndpoint, listOfEvent, countOfEvent } = createReadDeliveries(stores);
   return {
     append: (fact: DeliveryFact) => stores.deliveryStore.append(parts, fact),
-    hold: async () =>
-      void (await stores.parkedStore.park(
-        endpoint.id,
-        { eventId: event.id, side: 'second' },
-        event.acceptedAt,
-      )),
+    hold: () => stores.heldDeliveries.enter(address, { eventId: event.id, acceptedAt: event.acceptedAt }, 0),
     async release() {
-      const claim = await stores.parkedStore.claimOne(endpoint.id, { eventId: event.id, side: 'second' });
-      await stores.parkedStore.forget(endpoint.id, claim);
+      const request = { most: 1, lookWasDueAt: undefined, lookAgainAt: undefined, now: 0 };
+      await stores.heldDeliveries.release(address, request);
     },
     async readEverywhere() {
       const [alone, ofEndpoint, ofEvent, counts] = await Promise.all([
@@ -141,8 +135,8 @@ const steps = [
       Object.assign(model, { end: undefined, nextAttemptAt });
     }),
   ),
-  constant(gate('held', (real) => real.hold(), true)),
-  constant(gate('released', (real) => real.release(), false)),
+  constant(holds('held', (real) => real.hold(), true)),
+  constant(holds('released', (real) => real.release(), false)),
   constant<Step>({
     check: () => true,
     async run(model, real) {
@@ -159,7 +153,7 @@ const steps = [
   }),
 ];
 
-function gate(name: string, act: (real: Real) => Promise<void>, isHeld: boolean): Step {
+function holds(name: string, act: (real: Real) => Promise<void>, isHeld: boolean): Step {
   return {
     check: () => true,
     async run(model, real) {

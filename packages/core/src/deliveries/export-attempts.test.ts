@@ -2,7 +2,7 @@ import type { EndpointId } from '../endpoints/endpoint';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import type { EventId } from '../events/event';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { keys } from '../redis/keys';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -34,7 +34,7 @@ async function arrange() {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
-    parkedStore: createRedisParkedStore(redis.client, { retentionMs: 60_000, clock: () => 0 }),
+    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
   };
   const endpoint = buildEndpoint();
   const { accountId } = endpoint;
@@ -48,6 +48,7 @@ async function arrange() {
   ) {
     const event = buildEvent({ accountId, acceptedAt });
     await stores.eventStore.save(event);
+    await stores.eventStore.enlist(event);
     await stores.eventStore.addReceivers(accountId, event.id, endpointIds);
     await stores.deliveryStore.enlist(event.id, endpointIds, acceptedAt);
     for (const endpointId of endpointIds) {
@@ -196,6 +197,7 @@ it("shows nothing of another account's, whatever its mark says", async () => {
   // An id that publishers choose may be another account's event as well.
   const event = buildEvent({ id: eventId, accountId: mine.accountId, acceptedAt: ACCEPTED_AT });
   await mine.eventStore.save(event);
+  await mine.eventStore.enlist(event);
   await mine.eventStore.addReceivers(mine.accountId, eventId, [mine.endpoint.id]);
 
   const mark = { createdAt: ACCEPTED_AT, eventId, endpointId: theirs.endpoint.id, attempts: 0 };
@@ -229,7 +231,7 @@ it('reads no further than it is asked for', async () => {
 it('stops when nobody wants it any more, also where it finds nothing for long', async () => {
   const { accountId, eventStore, ...stores } = await arrange();
   for (let i = 0; i < 210; i += 1)
-    await eventStore.save(buildEvent({ accountId, acceptedAt: ACCEPTED_AT + i }));
+    await eventStore.enlist(buildEvent({ accountId, acceptedAt: ACCEPTED_AT + i }));
   const end = new AbortController();
   let pages = 0;
   const counted = createExportAttempts({

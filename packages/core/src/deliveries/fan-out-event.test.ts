@@ -1,20 +1,21 @@
 import { Queue } from 'bullmq';
+import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import { createSubscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { DELIVERIES_QUEUE } from '../queue/queue-names';
+import { keys } from '../redis/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
-import { buildGate } from '../testing/build-gate';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { deliveryIdOf } from './delivery-id';
-import { createFanOutEvent } from './fan-out-event';
+import { createFanOutEvent, type FanOutEventDeps, routeEvent } from './fan-out-event';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 
 const NOW = 1_700_000_000_500;
@@ -35,22 +36,29 @@ afterAll(async () => {
   await redis.close();
 });
 
-function build() {
+function build(change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps> = () => ({})) {
   const eventStore = createRedisEventStore(redis.client, testRetention);
   const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const signals = recordSignals();
-  const gate = buildGate({ redis: redis.client, clock: () => NOW, signals });
-  const fanOutEvent = createFanOutEvent({
+  const admissionStore = createRedisAdmissionStore(redis.client);
+  const deps: FanOutEventDeps = {
     eventStore,
-    subscriptions: createSubscriptions(endpointStore),
     deliveryStore,
+    admissionStore,
     deliveryQueue,
-    hold: gate.hold,
-    isStuck: gate.isStuck,
     clock: () => NOW,
     emit: signals.listen,
-  });
-  return { fanOutEvent, eventStore, deliveryStore, signals, gate };
+  };
+  const subscriptions = createSubscriptions(endpointStore);
+  const fanOut = createFanOutEvent({ ...deps, ...change(deps) });
+  return {
+    fanOutEvent: async (...events: AcceptedEvent[]) =>
+      await fanOut(await Promise.all(events.map((event) => routeEvent(event, subscriptions)))),
+    eventStore,
+    deliveryStore,
+    admissionStore,
+    signals,
+  };
 }
 
 /** An event and, in its account, an endpoint for each of the lists of filters. */
@@ -123,37 +131,41 @@ describe('fanOutEvent', () => {
     }
   });
 
-  it('sends the deliveries of those who want them in order to their gates, to be let through there', async () => {
+  it('puts the deliveries of those who want them in order into their order, and of nobody else', async () => {
     const { event, endpointIds } = await arrange(['*']);
     const strict = buildEndpoint({ accountId: event.accountId, ordering: 'strict' });
     await endpointStore.create(strict);
-    const { fanOutEvent, gate } = build();
+    const { fanOutEvent, admissionStore } = build();
+    const older = buildEvent({ accountId: event.accountId, acceptedAt: event.acceptedAt - 1 });
     await fanOutEvent(event);
-    expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
-    expect(gate.releases.released).toEqual([
-      {
-        accountId: event.accountId,
-        endpointId: strict.id,
-        parked: { eventId: event.id, side: 'first' },
-      },
-    ]);
-
-    const next = buildEvent({ accountId: event.accountId });
-    await fanOutEvent(next);
-    expect(await gate.parkedStore.isParked(strict.id, next.id)).toBe(true);
+    await fanOutEvent(older);
+    expect(await waitingIds()).toHaveLength(4);
+    expect((await admissionStore.stand(strict.id, undefined)).next).toEqual({
+      eventId: older.id,
+      acceptedAt: older.acceptedAt,
+      hasBegun: false,
+    });
+    expect(await redis.client.zrange(keys.order(strict.id), '0', '-1')).toEqual([older.id, event.id]);
+    for (const id of endpointIds) expect(await redis.client.exists(keys.order(id))).toBe(0);
   });
 
-  it('lets wait at its gate at once what goes to a slow endpoint where others wait already', async () => {
-    const { event, endpointIds } = await arrange(['*'], ['*']);
-    const [stuck, quick] = endpointIds;
-    if (!stuck || !quick) throw new Error('arranged otherwise');
-    const { fanOutEvent, gate } = build();
-    for (const id of endpointIds) gate.waitingHere.add(id);
-    gate.lanes.learn(stuck, { outcome: 'response_timeout', durationMs: 15_000 });
-    await fanOutEvent(event);
-    expect(await waitingIds()).toEqual(idsFor(event, [quick]));
-    expect(await gate.parkedStore.isParked(stuck, event.id)).toBe(true);
-    expect(gate.wakes.asked).toMatchObject([{ endpointId: stuck, at: NOW + 10_000 }]);
+  it('fans several events out together, each to its own receivers', async () => {
+    const one = await arrange(['*'], ['*']);
+    const other = await arrange(['*'], ['brief.created']);
+    const { fanOutEvent, deliveryStore, eventStore, signals } = build();
+    await fanOutEvent(one.event, other.event);
+    const expected = [
+      ...idsFor(one.event, one.endpointIds),
+      ...idsFor(other.event, other.endpointIds.slice(0, 1)),
+    ];
+    expect(await waitingIds()).toEqual(expected.toSorted());
+    for (const { event, endpointIds } of [one, other]) {
+      const [first] = endpointIds;
+      if (first === undefined) throw new Error('arranged otherwise');
+      expect((await deliveryStore.list(first, 10)).deliveries).toMatchObject([{ eventId: event.id }]);
+      expect((await eventStore.listReceivers(event.accountId, event.id, 10)).members).toContain(first);
+    }
+    expect(signals.named('event.fanned_out').map(({ deliveries }) => deliveries)).toEqual([2, 1]);
   });
 
   it('makes every delivery of an event that goes to more endpoints than one chunk', async () => {
@@ -192,5 +204,73 @@ describe('fanOutEvent', () => {
         durationMs: 0,
       },
     ]);
+  });
+
+  describe('that breaks off', () => {
+    const broken = async () => {
+      throw new Error('killed');
+    };
+
+    it('has stored the event, and no job, when the jobs could not be added', async () => {
+      const { event } = await arrange(['*']);
+      const { fanOutEvent, eventStore } = build(() => ({ deliveryQueue: { addAll: broken } }));
+      await expect(fanOutEvent(event)).rejects.toThrow('killed');
+      expect(await eventStore.find(event.accountId, event.id)).toEqual(event);
+      expect(await waitingIds()).toEqual([]);
+    });
+
+    // A list must not tell of a delivery that nothing works on.
+    it('has the jobs before any list tells of their deliveries', async () => {
+      const { event, endpointIds } = await arrange(['*']);
+      const { fanOutEvent, deliveryStore } = build(() => ({ deliveryStore: { enlist: broken } }));
+      await expect(fanOutEvent(event)).rejects.toThrow('killed');
+      expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
+      for (const id of endpointIds) expect((await deliveryStore.list(id, 10)).deliveries).toEqual([]);
+    });
+
+    it('lists no delivery that has no job, when only some of the jobs could be added', async () => {
+      const { event, endpointIds } = await arrange(...Array.from({ length: 501 }, () => ['*']));
+      let chunks = 0;
+      const { fanOutEvent, deliveryStore } = build((deps) => ({
+        deliveryQueue: {
+          async addAll(deliveries) {
+            chunks += 1;
+            if (chunks === 2) throw new Error('killed');
+            await deps.deliveryQueue.addAll(deliveries);
+          },
+        },
+      }));
+      await expect(fanOutEvent(event)).rejects.toThrow('killed');
+      const withJobs = new Set(await waitingIds());
+      expect(withJobs.size).toBe(250);
+      for (const endpointId of endpointIds) {
+        const isListed = await deliveryStore.isListed({ endpointId, eventId: event.id });
+        expect(isListed).toBe(withJobs.has(deliveryIdOf({ endpointId, eventId: event.id })));
+      }
+    });
+
+    it.each<[string, (deps: FanOutEventDeps) => Partial<FanOutEventDeps>]>([
+      ['before the jobs', () => ({ deliveryQueue: { addAll: broken } })],
+      ['before the lists of the endpoints', () => ({ deliveryStore: { enlist: broken } })],
+      ['before the order', () => ({ admissionStore: { joinOrder: broken } })],
+      ["before the account's list", ({ eventStore }) => ({ eventStore: { ...eventStore, enlist: broken } })],
+      ['before its receivers', ({ eventStore }) => ({ eventStore: { ...eventStore, addReceivers: broken } })],
+    ])('%s is completed by the same again, with one job each', async (_where, change) => {
+      const { event, endpointIds } = await arrange(['*']);
+      const strict = buildEndpoint({ accountId: event.accountId, ordering: 'strict' });
+      await endpointStore.create(strict);
+      await expect(build(change).fanOutEvent(event)).rejects.toThrow('killed');
+
+      const { fanOutEvent, deliveryStore, eventStore, admissionStore } = build();
+      await fanOutEvent(event);
+      const all = [...endpointIds, strict.id];
+      expect(await waitingIds()).toEqual(idsFor(event, all));
+      for (const id of all) expect((await deliveryStore.list(id, 10)).deliveries).toHaveLength(1);
+      expect((await admissionStore.stand(strict.id, undefined)).next?.eventId).toBe(event.id);
+      const { members } = await eventStore.listReceivers(event.accountId, event.id, 10);
+      expect(members.toSorted()).toEqual(all.toSorted());
+      const { marks } = await eventStore.list(event.accountId, 10);
+      expect(marks.map(({ eventId }) => eventId)).toEqual([event.id]);
+    });
   });
 });

@@ -2,7 +2,6 @@ import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
-import { deliveryJobId } from '../queue/delivery-job';
 import { keys } from '../redis/keys';
 import { createNewId } from '../runtime/ids';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
@@ -10,6 +9,7 @@ import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
+import { deliveryIdOf } from './delivery-id';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 
 const NOW = 1_700_000_000_000;
@@ -65,8 +65,8 @@ it.each([10, 100_000])(
   async (dataLength) => {
     const { accountId, endpointId, eventId, ids, bytes } = await fanOut(dataLength);
     const queue = willClose(new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' }));
-    for (const id of ids) await queue.addAll(accountId, id, [endpointId]);
-    const job = await bytesOf(`bull:deliveries:${deliveryJobId({ eventId, endpointId }, 'first')}`);
+    for (const id of ids) await queue.addAll([{ accountId, eventId: id, endpointId }]);
+    const job = await bytesOf(`bull:deliveries:${deliveryIdOf({ eventId, endpointId })}`);
     const line = (await bytesOf('bull:deliveries:wait')) / (await redis.client.llen('bull:deliveries:wait'));
     expect(bytes + job + line).toBeLessThanOrEqual(1_024);
   },

@@ -49,16 +49,25 @@ export type LoadedDelivery =
 /** Reads what an attempt needs, and ends the delivery if there is no more to be sent, or nowhere to send it. */
 export function createLoadDelivery(deps: LoadDeliveryDeps) {
   return async function loadDelivery(run: DeliveryRun): Promise<LoadedDelivery> {
-    const [{ state, length, breaker }, endpoint, event] = await Promise.all([
-      readRequested(run),
+    const [read, endpoint, event] = await Promise.all([
+      deps.deliveryStore.readWithBreaker(run),
       deps.endpointStore.find(run.accountId, run.endpointId),
       deps.eventStore.find(run.accountId, run.eventId),
     ]);
+    const { state, length, breaker } = endpoint || event ? await withRequest(run, read) : read;
     if (state.isOpen && endpoint && event?.body !== undefined) {
       // It ran before its time, after a crash or an error: the record knows when it is due.
       const { nextAttemptAt: dueAt = 0 } = state;
       if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
-      return { kind: 'ready', run, event, endpoint, breaker, logLength: length, ...nextAttemptOf(state, event) };
+      return {
+        kind: 'ready',
+        run,
+        event,
+        endpoint,
+        breaker,
+        logLength: length,
+        ...nextAttemptOf(state, event),
+      };
     }
     // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
     if (state.isOpen) await cancel(run, endpoint, event);
@@ -67,12 +76,11 @@ export function createLoadDelivery(deps: LoadDeliveryDeps) {
   };
 
   // Whoever has asked for it adds the job first, and may have died before the request was on record.
-  async function readRequested(run: DeliveryRun): ReturnType<DeliveryStore['readWithBreaker']> {
-    const read = await deps.deliveryStore.readWithBreaker(run);
+  async function withRequest(run: DeliveryRun, read: ReadWithBreaker): Promise<ReadWithBreaker> {
     const { request } = run;
     if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
     await deps.deliveryStore.appendIfUnchanged(run, { kind: 'requested', ...request }, read.length);
-    return await readRequested(run);
+    return await withRequest(run, await deps.deliveryStore.readWithBreaker(run));
   }
 
   // Without event and endpoint nobody can read the record: its account may be erased, and nothing of it is to come back.
@@ -87,6 +95,8 @@ export function createLoadDelivery(deps: LoadDeliveryDeps) {
     deps.announceEnd(run, 'cancelled', event?.acceptedAt);
   }
 }
+
+type ReadWithBreaker = Awaited<ReturnType<DeliveryStore['readWithBreaker']>>;
 
 function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
   if (!endpoint) return 'endpoint_deleted';

@@ -1,6 +1,6 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -24,7 +24,7 @@ async function arrange() {
     endpointStore: createRedisEndpointStore(redis.client, testSealer),
     eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
-    parkedStore: createRedisParkedStore(redis.client, { retentionMs: 60_000, clock: () => 0 }),
+    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
   };
   const endpoint = buildEndpoint();
   const event = buildEvent({ accountId: endpoint.accountId });
@@ -92,33 +92,39 @@ describe('read', () => {
     expect(await read(endpoint.accountId, delivery.id)).toEqual({ ...delivery, attempts });
   });
 
-  it.each(['first', 'second'] as const)(
-    "shows a pending delivery as held while it waits at its endpoint's gate, by its %s side",
-    async (side) => {
-      const { read, listOfEndpoint, endpoint, deliveryStore, eventStore, parkedStore } = await arrange();
-      const { accountId, id: endpointId } = endpoint;
-      const event = buildEvent({ accountId });
-      const parts = { endpointId, eventId: event.id };
-      await eventStore.save(event);
-      await deliveryStore.enlist(event.id, [endpointId], event.acceptedAt + 1);
-      const failed = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: 1 } as const;
-      await deliveryStore.append(parts, failed);
-      expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({
-        status: 'pending',
-        nextAttemptAt: 1,
-      });
-      await parkedStore.park(endpointId, { eventId: event.id, side }, event.acceptedAt);
-      const held = { status: 'held', nextAttemptAt: undefined };
-      expect(await read(accountId, deliveryIdOf(parts))).toMatchObject(held);
-      const { deliveries } = await listOfEndpoint(accountId, endpointId, {}, 10);
-      expect(deliveries).toMatchObject([held, { status: 'delivered' }]);
-    },
-  );
+  it('shows a pending delivery as held while it is', async () => {
+    const { read, listOfEndpoint, endpoint, deliveryStore, eventStore, heldDeliveries } = await arrange();
+    const { accountId, id: endpointId } = endpoint;
+    const event = buildEvent({ accountId });
+    const parts = { endpointId, eventId: event.id };
+    await eventStore.save(event);
+    await deliveryStore.enlist(event.id, [endpointId], event.acceptedAt + 1);
+    const failed = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: 1 } as const;
+    await deliveryStore.append(parts, failed);
+    expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({
+      status: 'pending',
+      nextAttemptAt: 1,
+    });
+    await heldDeliveries.enter(
+      { accountId, endpointId },
+      { eventId: event.id, acceptedAt: event.acceptedAt },
+      0,
+    );
+    const held = { status: 'held', nextAttemptAt: undefined };
+    expect(await read(accountId, deliveryIdOf(parts))).toMatchObject(held);
+    const { deliveries } = await listOfEndpoint(accountId, endpointId, {}, 10);
+    expect(deliveries).toMatchObject([held, { status: 'delivered' }]);
+  });
 
-  // A release that a crash has kept from being forgotten.
-  it('shows a delivery that has ended as it ended, also when it is parked still', async () => {
-    const { read, endpoint, event, delivery, parkedStore } = await arrange();
-    await parkedStore.park(endpoint.id, { eventId: event.id, side: 'second' }, event.acceptedAt);
+  // Its job came back by itself, before anybody has looked.
+  it('shows a delivery that has ended as it ended, also when it is among the held still', async () => {
+    const { read, endpoint, event, delivery, heldDeliveries } = await arrange();
+    const { accountId, id: endpointId } = endpoint;
+    await heldDeliveries.enter(
+      { accountId, endpointId },
+      { eventId: event.id, acceptedAt: event.acceptedAt },
+      0,
+    );
     expect(await read(endpoint.accountId, delivery.id)).toMatchObject(delivery);
   });
 

@@ -47,7 +47,12 @@ export function createRecordAttempt(deps: RecordAttemptDeps) {
   return async function recordAttempt(input: RecordInput): Promise<RecordedAttempt> {
     const { ready, attempt, decision } = input;
     const nextAttemptAt = decision.kind === 'retry' ? clock() + decision.delayMs : undefined;
-    const fact = { kind: 'attempted', attempt, nextAttemptAt, isAborted: decision.kind === 'aborted' } as const;
+    const fact = {
+      kind: 'attempted',
+      attempt,
+      nextAttemptAt,
+      isAborted: decision.kind === 'aborted',
+    } as const;
     const archived = archiveRecordOf(ready, decision, fact);
     // Sent off before the log's line, over the same connection: what is on record is sure to be archived, also when the
     // process dies in between.

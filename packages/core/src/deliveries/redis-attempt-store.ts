@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { BREAKER_KEPT_MS, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../admission/breaker';
+import {
+  BREAKER_KEPT_MS,
+  FAILURES_TO_OPEN,
+  MAX_OPEN_MS,
+  MIN_OPEN_MS,
+  OPEN_SHARE,
+} from '../admission/breaker';
 import { keysOfLimits, RATE_WINDOW_MS } from '../admission/redis-admission-store';
 import type { Retention } from '../events/redis-event-index';
 import { keys } from '../redis/keys';

@@ -1,8 +1,7 @@
+import { CLOSED } from '../admission/breaker';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EventId } from '../events/event';
 import type { Retention } from '../events/redis-event-index';
-import { CLOSED } from '../gates/breaker';
-import { createRedisBreakerStore } from '../gates/redis-breaker-store';
 import { keys } from '../redis/keys';
 import { createNewId } from '../runtime/ids';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -162,9 +161,10 @@ describe('append and find', () => {
 
   it("reads a delivery together with its endpoint's breaker", async () => {
     const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
-    await createRedisBreakerStore(redis.client).recordFailure(parts.endpointId, CLOSED, NOW);
+    await redis.client.set(keys.breaker(parts.endpointId), `1 0 ${NOW} 0`);
     expect(await openStore().readWithBreaker(parts)).toEqual({
       state: NOTHING_HAPPENED,
+      length: 0,
       breaker: { failures: 1, openUntil: 0 },
     });
   });

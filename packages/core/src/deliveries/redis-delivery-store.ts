@@ -94,9 +94,7 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Retentio
     length: LogLength,
   ): Promise<boolean> {
     const key = keys.delivery(endpointId, eventId);
-    return (
-      (await APPEND_IF_UNCHANGED(redis, [key], [length, encodeFact(fact), retention.ageMs])) === 1
-    );
+    return (await APPEND_IF_UNCHANGED(redis, [key], [length, encodeFact(fact), retention.ageMs])) === 1;
   }
 
   async function isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {

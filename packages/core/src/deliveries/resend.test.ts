@@ -1,5 +1,7 @@
+import { Queue } from 'bullmq';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { createRedisParkedStore } from '../gates/redis-parked-store';
+import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { DELIVERIES_QUEUE } from '../queue/queue-names';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { recordSignals } from '../testing/record-signals';
@@ -10,53 +12,70 @@ import type { DeliveryFact } from './delivery-fact';
 import { deliveryIdOf } from './delivery-id';
 import { FULL_LOG_BYTES } from './delivery-log';
 import { createRedisDeliveryStore } from './redis-delivery-store';
-import { createResend } from './resend';
+import { createResend, type ResendDeps } from './resend';
 
 let redis: TestRedis;
+let deliveryQueue: BullmqDeliveryQueue;
+let jobs: Queue;
 beforeAll(async () => {
   redis = await openTestRedis();
+  deliveryQueue = new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' });
+  jobs = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
 });
-afterAll(() => redis.close());
+afterEach(() => redis.client.flushdb());
+afterAll(async () => {
+  await Promise.all([deliveryQueue.close(), jobs.close()]);
+  await redis.close();
+});
 
 const exhausted: DeliveryFact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined };
 
-/** A delivery with something on record, and a queue that remembers what it was given. */
-function arrange() {
+/** A delivery that may have something on record, and a queue that remembers how many it was given at once. */
+function arrange(change: Partial<Pick<ResendDeps, 'deliveryStore'>> = {}) {
   const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
-  const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock: () => 0 });
+  const eventStore = createRedisEventStore(redis.client, testRetention);
   const event = buildEvent();
   const delivery = { eventId: event.id, endpointId: uniqueEndpointId() };
-  const jobs = new Set<string>();
+  const jobId = deliveryIdOf(delivery);
   const batches: number[] = [];
-  const putBack: string[] = [];
   const signals = recordSignals();
-  const { resend, resendAll } = createResend({
-    eventStore: createRedisEventStore(redis.client, testRetention),
+  const deps: ResendDeps = {
+    eventStore,
     deliveryStore,
-    parkedStore,
     resendQueue: {
-      hasJob: async (parts) => jobs.has(deliveryIdOf(parts)),
-      putBackFailed: async (parts) => void putBack.push(deliveryIdOf(parts)),
-      addAll: async (all) => {
+      requestOf: (parts) => deliveryQueue.requestOf(parts),
+      putBackFailed: (parts) => deliveryQueue.putBackFailed(parts),
+      addRequested: async (all) => {
         batches.push(all.length);
-        for (const parts of all) jobs.add(deliveryIdOf(parts));
+        await deliveryQueue.addRequested(all);
       },
     },
     clock: () => 0,
     emit: signals.listen,
-  });
+  };
+  const { resend, resendAll } = createResend({ ...deps, ...change });
   const { accountId, acceptedAt } = event;
+  const input = { accountId, acceptedAt, ...delivery, trigger: 'manual' } as const;
   return {
+    deps,
     delivery,
-    jobs,
-    putBack,
+    input,
     signals,
-    parkedStore,
-    append: (fact: DeliveryFact) => deliveryStore.append(delivery, fact),
-    read: () => deliveryStore.find(delivery),
     batches,
-    resend: (requestId: string) =>
-      resend({ accountId, acceptedAt, ...delivery, trigger: 'manual', requestId }),
+    /** The job of the schedule, as a fan-out or a retry leaves it. */
+    addJob: () => deliveryQueue.addAll([{ accountId, ...delivery }]),
+    delayJob: () => jobs.add('d', { account_id: accountId }, { jobId, delay: 60_000 }),
+    endJob: () => jobs.remove(jobId),
+    async failJob() {
+      await redis.client.lrem(jobs.toKey('wait'), 1, jobId);
+      await redis.client.zadd(jobs.toKey('failed'), 1, jobId);
+    },
+    jobState: () => jobs.getJobState(jobId),
+    append: (fact: DeliveryFact) => deliveryStore.append(delivery, fact),
+    read: async () => (await deliveryStore.readWithLength(delivery.endpointId, delivery.eventId)).state,
+    isListed: () => deliveryStore.isListed(delivery),
+    receivers: async () => (await eventStore.listReceivers(accountId, event.id, 10)).members,
+    resend: (requestId: string) => resend({ ...input, requestId }),
     /** This delivery, and as many new ones to other endpoints. */
     resendWith: (others: number, requestId: string) =>
       resendAll(
@@ -73,91 +92,170 @@ function arrange() {
 }
 
 it('opens a delivery that has ended, and puts it on the queue', async () => {
-  const { resend, append, read, jobs, signals } = arrange();
+  const { resend, append, read, jobState, signals } = arrange();
   await append(exhausted);
   expect(await resend('a')).toBe('resent');
   expect(await read()).toMatchObject({ status: 'pending', isOpen: true, requestIds: ['a'] });
-  expect(jobs.size).toBe(1);
+  expect(await jobState()).toBe('waiting');
   expect(signals.named('delivery.requested')).toMatchObject([{ trigger: 'manual' }]);
 });
 
 it('makes a delivery of an event that the endpoint has not had', async () => {
-  const { resend, read, jobs } = arrange();
+  const { resend, read, jobState, isListed, receivers, delivery } = arrange();
   expect(await resend('a')).toBe('resent');
   expect(await read()).toMatchObject({ status: 'pending', attempts: [] });
-  expect(jobs.size).toBe(1);
+  expect(await jobState()).toBe('waiting');
+  expect(await isListed()).toBe(true);
+  expect(await receivers()).toEqual([delivery.endpointId]);
 });
 
-it('leaves alone what is on the queue already, or parked', async () => {
-  const { resend, append, read, jobs, delivery, parkedStore } = arrange();
+it('leaves alone what is on the queue already', async () => {
+  const { resend, append, read } = arrange();
   await append(exhausted);
   await resend('a');
-  expect(await resend('b')).toBe('on_its_way');
-  jobs.clear();
-  await parkedStore.park(delivery.endpointId, { eventId: delivery.eventId, side: 'first' }, 0);
   expect(await resend('b')).toBe('on_its_way');
   expect(await read()).toMatchObject({ requestIds: ['a'] });
 });
 
-it('sends nothing more whose log is full, but for the request that it has on record', async () => {
-  const { resend, append, read, jobs } = arrange();
+it('leaves alone what is delayed: it is held, or tried again later', async () => {
+  const { resend, read, delayJob, jobState } = arrange();
+  await delayJob();
+  expect(await resend('a')).toBe('on_its_way');
+  expect(await jobState()).toBe('delayed');
+  expect(await read()).toMatchObject({ requestIds: [] });
+});
+
+it('sends nothing more whose log is full, but knows the request that it has on record', async () => {
+  const { resend, append, read, jobState } = arrange();
   await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: 0 });
   const attempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
   await append({ kind: 'attempted', attempt, nextAttemptAt: 1 });
   expect(await resend('b')).toBe('full');
-  expect(jobs.size).toBe(0);
   expect(await resend('a')).toBe('resent');
-  expect(jobs.size).toBe(1);
+  expect(await jobState()).toBe('unknown');
   expect(await read()).toMatchObject({ requestIds: ['a'] });
 });
 
 it('does not send one whose last job is about to end', async () => {
-  const { resend, append, jobs, delivery } = arrange();
+  const { resend, append, read, addJob } = arrange();
   await append(exhausted);
-  jobs.add(deliveryIdOf(delivery));
+  await addJob();
   expect(await resend('a')).toBe('ending');
+  expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });
+});
+
+it('does not send one whose last job has ended just now, before it could be told whose it was', async () => {
+  const { deps, input, append, endJob, read } = arrange();
+  await append(exhausted);
+  const { resend } = createResend({
+    ...deps,
+    resendQueue: {
+      ...deps.resendQueue,
+      async requestOf(parts) {
+        await endJob();
+        return await deps.resendQueue.requestOf(parts);
+      },
+    },
+  });
+  expect(await resend({ ...input, requestId: 'a' })).toBe('ending');
+  expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });
 });
 
 it('sees to it that a job which has failed for good runs again', async () => {
-  const { resend, jobs, delivery, putBack } = arrange();
-  jobs.add(deliveryIdOf(delivery));
+  const { resend, addJob, failJob, jobState } = arrange();
+  await addJob();
+  await failJob();
   expect(await resend('a')).toBe('on_its_way');
-  expect(putBack).toEqual([deliveryIdOf(delivery)]);
+  expect(await jobState()).toBe('waiting');
 });
 
-it('puts on the queue what a request that broke off has only put on record', async () => {
-  const { resend, append, jobs } = arrange();
+describe('a request that breaks off', () => {
+  const broken = async () => {
+    throw new Error('killed');
+  };
+
+  it('has its job before the record says that the delivery is open', async () => {
+    const { deps, input, append, read, jobState } = arrange();
+    await append(exhausted);
+    const doomed = createResend({
+      ...deps,
+      deliveryStore: { ...deps.deliveryStore, appendIfUnchanged: broken },
+    });
+    await expect(doomed.resend({ ...input, requestId: 'a' })).rejects.toThrow('killed');
+    expect(await read()).toMatchObject({ isOpen: false });
+    expect(await jobState()).toBe('waiting');
+  });
+
+  it('leaves nothing open without a job when the job could not be added', async () => {
+    const { deps, input, append, read, isListed } = arrange();
+    await append(exhausted);
+    const doomed = createResend({ ...deps, resendQueue: { ...deps.resendQueue, addRequested: broken } });
+    await expect(doomed.resend({ ...input, requestId: 'a' })).rejects.toThrow('killed');
+    expect(await read()).toMatchObject({ isOpen: false });
+    expect(await isListed()).toBe(false);
+  });
+
+  it('is carried out by the same job when it is repeated', async () => {
+    const { deps, input, append, read, resend, batches, jobState } = arrange();
+    await append(exhausted);
+    const doomed = createResend({
+      ...deps,
+      deliveryStore: { ...deps.deliveryStore, appendIfUnchanged: broken },
+    });
+    await expect(doomed.resend({ ...input, requestId: 'a' })).rejects.toThrow('killed');
+    expect(await resend('a')).toBe('resent');
+    expect(await read()).toMatchObject({ isOpen: true, requestIds: ['a'] });
+    expect(batches).toEqual([1, 1]);
+    expect(await jobState()).toBe('waiting');
+  });
+});
+
+it('tells of a request whose job has put it on record, and was done, before it could do so itself', async () => {
+  const { deps, input, append, endJob, read, isListed } = arrange();
   await append(exhausted);
-  await resend('a');
-  jobs.clear();
-  expect(await resend('a')).toBe('resent');
-  expect(jobs.size).toBe(1);
+  const { resend } = createResend({
+    ...deps,
+    resendQueue: {
+      ...deps.resendQueue,
+      async addRequested(all) {
+        await deps.resendQueue.addRequested(all);
+        await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: 0 });
+        await append(exhausted);
+        await endJob();
+      },
+    },
+  });
+  expect(await resend({ ...input, requestId: 'a' })).toBe('resent');
+  expect(await read()).toMatchObject({ isOpen: false, requestIds: ['a'] });
+  expect(await isListed()).toBe(true);
 });
 
 it('sends nothing a second time when the same request is worked on again', async () => {
-  const { resend, append, jobs, signals } = arrange();
+  const { resend, append, endJob, jobState, signals } = arrange();
   await append(exhausted);
   await resend('a');
-  jobs.clear();
+  await endJob();
   await append(exhausted);
   expect(await resend('a')).toBe('resent');
-  expect(jobs.size).toBe(0);
+  expect(await jobState()).toBe('unknown');
   expect(signals.named('delivery.requested')).toHaveLength(1);
 });
 
-it('makes one job for many requests at once', async () => {
-  const { resend, append, jobs } = arrange();
+it('makes one job for many requests at once, and has one of them on record', async () => {
+  const { resend, append, read } = arrange();
   await append(exhausted);
   const results = await Promise.all(Array.from({ length: 20 }, (_, i) => resend(`r${i}`)));
-  expect(results).toContain('resent');
-  expect(jobs.size).toBe(1);
+  expect(results.filter((result) => result === 'resent')).toHaveLength(1);
+  expect(await jobs.getWaitingCount()).toBe(1);
+  expect((await read()).requestIds).toHaveLength(1);
 });
 
-it('puts many onto the queue as one batch, without those that are on it already', async () => {
-  const { resend, resendWith, append, jobs, batches } = arrange();
+it('puts many onto the queue as one batch, where those that are on it already stay as they are', async () => {
+  const { resend, resendWith, append, read, batches } = arrange();
   await append(exhausted);
   await resend('a');
   expect(await resendWith(3, 'b')).toEqual(['on_its_way', 'resent', 'resent', 'resent']);
-  expect(batches).toEqual([1, 3]);
-  expect(jobs.size).toBe(4);
+  expect(batches).toEqual([1, 4]);
+  expect(await jobs.getWaitingCount()).toBe(4);
+  expect(await read()).toMatchObject({ requestIds: ['a'] });
 });

@@ -16,9 +16,7 @@ export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string 
 /** The queue of deliveries, for those that are sent once more. */
 export interface ResendQueue {
   /** Each with what was asked for. One that has a job already is ignored: `requestOf` tells. */
-  addRequested(
-    deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[],
-  ): Promise<void>;
+  addRequested(deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[]): Promise<void>;
   requestOf(delivery: DeliveryParts): Promise<JobRequest>;
   /** If its job has failed for good, it is put back. Otherwise nothing happens. */
   putBackFailed(delivery: DeliveryParts): Promise<void>;

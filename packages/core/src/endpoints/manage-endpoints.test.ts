@@ -1,11 +1,10 @@
 import { createRedisAccountStore } from '../accounts/redis-account-store';
+import { CLOSED } from '../admission/breaker';
+import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { createRedisEventTypeStore } from '../events/redis-event-type-store';
-import { CLOSED } from '../gates/breaker';
-import { createRedisBreakerStore } from '../gates/redis-breaker-store';
-import { createRedisParkedStore } from '../gates/redis-parked-store';
-import { createRedisRemoveGate } from '../gates/redis-remove-gate';
-import { createRedisTurnStore } from '../gates/redis-turn-store';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { keys } from '../redis/keys';
 import type { Clock } from '../runtime/clock';
 import { createNewId } from '../runtime/ids';
 import {
@@ -16,7 +15,6 @@ import {
   weakCertificate,
   weakKey,
 } from '../testing/certificates';
-import { recordWakes } from '../testing/record-queues';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -26,7 +24,7 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/uni
 import { tallyOf } from './attempt-tally';
 import { summarizeCertificate } from './certificate';
 import { createDisable } from './disable';
-import { endpointUidSchema } from './endpoint';
+import { type EndpointId, endpointUidSchema } from './endpoint';
 import type { EndpointPatch } from './endpoint-input';
 import { createManageEndpoints } from './manage-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
@@ -47,10 +45,8 @@ afterAll(() => redis.close());
 async function build(clock: Clock = () => NOW) {
   const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const healthStore = createRedisHealthStore(redis.client, 60_000);
-  const breakerStore = createRedisBreakerStore(redis.client);
-  const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock });
-  const turnStore = createRedisTurnStore(redis.client);
-  const wakes = recordWakes();
+  const admissionStore = createRedisAdmissionStore(redis.client);
+  const heldDeliveries = createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' });
   const raised = recordRaised();
   const signals = recordSignals();
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
@@ -62,11 +58,9 @@ async function build(clock: Clock = () => NOW) {
     accountStore,
     deliveryStore,
     healthStore,
-    breakerStore,
-    turnStore,
-    removeGate: createRedisRemoveGate(redis.client),
+    admissionStore,
+    heldDeliveries,
     requireKnownFilters: createRequireKnownFilters(createRedisEventTypeStore(redis.client)),
-    wakeQueue: wakes.queue,
     newId: createNewId(clock),
     newSecret,
     maxEndpoints: MAX_ENDPOINTS,
@@ -77,11 +71,12 @@ async function build(clock: Clock = () => NOW) {
   return {
     ...manage,
     deliveryStore,
-    breakerStore,
-    parkedStore,
-    turnStore,
+    admissionStore,
+    heldDeliveries,
     healthStore,
-    wakes,
+    lookDueAt: (endpointId: EndpointId, account = accountId) =>
+      heldDeliveries.lookDueAt({ accountId: account, endpointId }),
+    failOnce: (endpointId: EndpointId) => redis.client.set(keys.breaker(endpointId), `1 0 ${NOW} 0`),
     raised,
     signals,
     accountStore,
@@ -236,41 +231,42 @@ describe('rotateSecret', () => {
   });
 });
 
-describe("a change of what an endpoint's gate goes by", () => {
+describe("a change of what an endpoint's attempts are limited by", () => {
   it.each([{ rateLimit: 5 }, { ordering: 'strict' }] as const)(
-    'has the gate looked at now: %j',
+    'has what is held looked at now: %j',
     async (patch) => {
-      const { create, update, accountId, wakes } = await build();
+      const { create, update, accountId, lookDueAt } = await build();
       const { id } = await create(accountId, input);
       await update(accountId, id, patch);
-      expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
+      expect(await lookDueAt(id)).toBe(NOW);
     },
   );
 
-  it('wakes nobody when it is none', async () => {
-    const { create, update, accountId, wakes } = await build();
+  it('asks for no look when it is none', async () => {
+    const { create, update, accountId, lookDueAt } = await build();
     const { id } = await create(accountId, { ...input, rateLimit: 5, ordering: 'strict' });
     await update(accountId, id, { rateLimit: 5, ordering: 'strict', description: 'mine' });
-    expect(wakes.asked).toEqual([]);
+    expect(await lookDueAt(id)).toBeUndefined();
   });
 
   it.each([
     ['ends', null, false],
     ['keeps, when the ordering stays as it is,', 'strict', true],
   ] as const)('%s the turn', async (_what, ordering, isKept) => {
-    const { create, update, accountId, turnStore, parkedStore } = await build();
+    const { create, update, accountId, admissionStore } = await build();
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
-    const parked = { eventId: uniqueEventId(), side: 'first' } as const;
-    await parkedStore.park(id, parked, NOW);
-    await turnStore.give(id, parked);
+    const eventId = uniqueEventId();
+    const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
+    await admissionStore.admit(id, { eventId, acceptedAt: NOW, ...attempt, ordering: 'begin' }, NOW);
     await update(accountId, id, { ordering });
-    expect(await turnStore.isTurnOf(id, parked.eventId)).toBe(isKept);
+    const { next } = await admissionStore.stand(id, undefined);
+    expect(next?.eventId === eventId && next.hasBegun).toBe(isKept);
   });
 });
 
 describe('disable', () => {
   it("is the client's doing, and in force at once", async () => {
-    const { create, disable, read, accountId, wakes, signals } = await build();
+    const { create, disable, read, accountId, lookDueAt, signals } = await build();
     const endpoint = await create(accountId, input);
     const disabled = await disable(accountId, endpoint.id);
     expect(signals.named('endpoint.disabled')).toMatchObject([{ endpointId: endpoint.id, reason: 'client' }]);
@@ -281,7 +277,7 @@ describe('disable', () => {
       updatedAt: NOW + 1,
     });
     expect(await read(accountId, endpoint.id)).toEqual(disabled);
-    expect(wakes.asked).toEqual([]);
+    expect(await lookDueAt(endpoint.id)).toBeUndefined();
   });
 
   it('changes nothing the second time', async () => {
@@ -304,24 +300,33 @@ describe('disable', () => {
 
 describe('enable', () => {
   it('lets what was held flow now, whatever the breaker thought of the receiver', async () => {
-    const { create, disable, enable, read, accountId, breakerStore, wakes } = await build();
+    const { create, disable, enable, read, accountId, admissionStore, failOnce, lookDueAt } = await build();
     const { id } = await create(accountId, input);
     await disable(accountId, id);
-    await breakerStore.recordFailure(id, CLOSED, NOW);
+    await failOnce(id);
     const enabled = await enable(accountId, id);
     expect(enabled).toMatchObject({ status: 'enabled' });
     expect(enabled).not.toHaveProperty('disabledReason');
     expect(await read(accountId, id)).toEqual(enabled);
-    expect(await breakerStore.readBreaker(id)).toEqual(CLOSED);
-    expect(wakes.asked).toEqual([{ accountId, endpointId: id, at: NOW }]);
+    expect(await admissionStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await lookDueAt(id)).toBe(NOW);
   });
 
-  // A client whose first try was cut short between the record and the wake can only try again.
-  it('wakes the gate also of an endpoint that is enabled, and changes nothing of it', async () => {
-    const { create, enable, accountId, wakes } = await build();
+  // A client whose first try was cut short between the record and the look can only try again.
+  it('has what is held looked at also of an endpoint that is enabled, and changes nothing of it', async () => {
+    const { create, enable, accountId, lookDueAt } = await build();
     const endpoint = await create(accountId, input);
     expect(await enable(accountId, endpoint.id)).toEqual(endpoint);
-    expect(wakes.asked).toHaveLength(1);
+    expect(await lookDueAt(endpoint.id)).toBe(NOW);
+  });
+
+  it('has what is held looked at soon also when the process ends right after the change', async () => {
+    const { create, disable, enable, accountId, admissionStore, lookDueAt } = await build();
+    const { id } = await create(accountId, { ...input, status: 'disabled' });
+    await disable(accountId, id);
+    jest.spyOn(admissionStore, 'closeBreaker').mockRejectedValueOnce(new Error('killed'));
+    await expect(enable(accountId, id)).rejects.toThrow('killed');
+    expect(await lookDueAt(id)).toBe(NOW + 3_000);
   });
 });
 
@@ -335,14 +340,16 @@ describe('remove', () => {
     expect(await deliveryStore.list(id, 10)).toMatchObject({ deliveries: [] });
   });
 
-  it('takes along what its gate knows and holds', async () => {
-    const { create, remove, accountId, breakerStore, parkedStore } = await build();
-    const { id } = await create(accountId, input);
-    await parkedStore.park(id, { eventId: uniqueEventId(), side: 'second' }, NOW);
-    await breakerStore.recordFailure(id, CLOSED, NOW);
+  it('takes along what limits its attempts, and has what is held looked at now, to be cancelled', async () => {
+    const { create, remove, accountId, admissionStore, heldDeliveries, failOnce, lookDueAt } = await build();
+    const { id } = await create(accountId, { ...input, ordering: 'strict' });
+    const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
+    await admissionStore.joinOrder(id, [delivery]);
+    await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000);
+    await failOnce(id);
     await remove(accountId, id);
-    expect(await parkedStore.countParked(id)).toBe(0);
-    expect(await breakerStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await admissionStore.stand(id, undefined)).toMatchObject({ breaker: CLOSED, next: undefined });
+    expect(await lookDueAt(id)).toBe(NOW);
   });
 
   it('takes along how the attempts at it went', async () => {
@@ -363,10 +370,10 @@ describe('remove', () => {
 });
 
 it("answers for another account's endpoint as for one that is not there", async () => {
-  const { create, read, update, rotateSecret, enable, disable, remove, accountId, breakerStore, wakes } =
+  const { create, read, update, rotateSecret, enable, disable, remove, accountId, admissionStore, failOnce } =
     await build();
   const { id } = await create(accountId, input);
-  await breakerStore.recordFailure(id, CLOSED, NOW);
+  await failOnce(id);
   for (const [account, endpointId] of [
     [uniqueAccountId(), id],
     [accountId, uniqueEndpointId()],
@@ -380,8 +387,9 @@ it("answers for another account's endpoint as for one that is not there", async 
     await expect(disable(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
     await expect(remove(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
   }
-  expect(wakes.asked).toEqual([]);
-  expect(await breakerStore.readBreaker(id)).toMatchObject({ failures: 1 });
+  // A look by the wrong account would take the endpoint for deleted, and release what it holds.
+  expect((await redis.client.zrange(keys.looks, '0', '-1')).filter((look) => look.includes(id))).toEqual([]);
+  expect(await admissionStore.readBreaker(id)).toMatchObject({ failures: 1 });
 });
 
 it('makes no more endpoints than an account may have, however many are asked for at the same time', async () => {

@@ -167,7 +167,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 
     /** What was held flows at once, whatever the breaker thought of the receiver. @throws AppError `not_found`. */
     async enable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
-      const endpointId = await idOf(accountId, ref);
+      const { id: endpointId } = found(await endpointStore.find(accountId, await idOf(accountId, ref)));
       // Asked for first: it comes also if this process ends right after the change.
       await heldDeliveries.askForLook({ accountId, endpointId }, clock() + CHANGE_MS);
       const enabled = await change(accountId, endpointId, (endpoint) => enableEndpoint(endpoint, clock()));

@@ -3,6 +3,7 @@ import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript, type RunScript } from '../redis/redis-script';
 import { readNewestFirst } from '../redis/redis-newest-first';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type Sealer, secretUnreadable } from '../secrets/seal';
@@ -25,7 +26,7 @@ export const COUNT_UP = `
 
 // KEYS: endpoints, endpoint-ids, endpoints-version, endpoint-uids.
 // ARGV: id, the record as it must be now ('' for none), the new record, its uid before, its uid now, the most endpoints.
-const SAVE_IF_UNCHANGED = `
+const SAVE_IF_UNCHANGED = defineScript(`
   local id, current, uid_before, uid = ARGV[1], redis.call('HGET', KEYS[1], ARGV[1]) or '', ARGV[4], ARGV[5]
   if current ~= ARGV[2] then return 'changed' end
   if uid ~= '' and (redis.call('HGET', KEYS[4], uid) or id) ~= id then return 'uid_taken' end
@@ -35,11 +36,11 @@ const SAVE_IF_UNCHANGED = `
   redis.call('HSET', KEYS[1], id, ARGV[3])
   redis.call('ZADD', KEYS[2], 0, id)
   ${COUNT_UP}
-  return 'saved'`;
+  return 'saved'`);
 
 // ARGV: id. Its uid is not read by cjson, which refuses texts that JSON.stringify writes, such as half a surrogate pair.
 // Metadata may have a member of that name as well, but only the endpoint's own uid leads to its id.
-const REMOVE = `
+const REMOVE = defineScript(`
   local record = redis.call('HGET', KEYS[1], ARGV[1])
   if not record then return 0 end
   for uid in string.gmatch(record, '"uid":"([%w_.-]+)"') do
@@ -48,7 +49,7 @@ const REMOVE = `
   redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
   ${COUNT_UP}
-  return 1`;
+  return 1`);
 
 /** In the order in which the scripts know them. */
 export function endpointsKeys(accountId: AccountId): readonly string[] {
@@ -68,9 +69,8 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
   const { encode, decode } = createEndpointCodec(sealer);
   const cache = new ParsedCache(decode, CACHED_ENDPOINTS);
 
-  async function run(script: string, accountId: AccountId, ...values: string[]): Promise<unknown> {
-    const account = endpointsKeys(accountId);
-    return await redis.eval(script, account.length, ...account, ...values);
+  async function run(script: RunScript, accountId: AccountId, ...values: string[]): Promise<unknown> {
+    return await script(redis, endpointsKeys(accountId), values);
   }
 
   async function find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {

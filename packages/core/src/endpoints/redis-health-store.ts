@@ -1,6 +1,7 @@
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import { type AttemptTally, firstHourKept, type HourOfAttempts } from './attempt-tally';
 import type { EndpointId } from './endpoint';
 
@@ -9,7 +10,7 @@ const LAST_FAILURE = 'last-failure';
 
 // KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last failure (0:
 // none), then for each hour its number, successes and failures. Another worker's later success is not taken back.
-const ADD = `
+const ADD = defineScript(`
   for i = 5, #ARGV, 3 do
     redis.call('HINCRBY', KEYS[1], 's' .. ARGV[i], ARGV[i + 1])
     redis.call('HINCRBY', KEYS[1], 'f' .. ARGV[i], ARGV[i + 2])
@@ -22,7 +23,7 @@ const ADD = `
     local hour = string.match(field, '^[sf](%d+)$')
     if hour and tonumber(hour) < tonumber(ARGV[1]) then redis.call('HDEL', KEYS[1], field) end
   end
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
 
 /** How the attempts at each endpoint went: counts by the hour, the last success, the last failure. */
 export function createRedisHealthStore(redis: RedisClient, retentionMs: number) {
@@ -31,7 +32,7 @@ export function createRedisHealthStore(redis: RedisClient, retentionMs: number) 
       const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
       const counts = hours.flatMap(({ hour, successes, failures }) => [hour, successes, failures]);
       const values = [firstHourKept(now), retentionMs, lastSuccessAt, lastFailureAt, ...counts];
-      await redis.eval(ADD, 1, keys.health(endpointId), ...values.map(String));
+      await ADD(redis, [keys.health(endpointId)], values);
     },
 
     async read(endpointId: EndpointId): Promise<AttemptTally> {

@@ -1,19 +1,19 @@
 import type { AccountId } from '../events/event';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import { COUNT_UP, endpointsKeys } from './redis-endpoint-store';
 
 // Their ids stay: they lead to what else there is of each.
-const REMOVE_ALL = `
+const REMOVE_ALL = defineScript(`
   if redis.call('UNLINK', KEYS[1], KEYS[4]) == 0 then return end
-  ${COUNT_UP}`;
+  ${COUNT_UP}`);
 
 /** Removes all endpoints of an account at once. What else there is of them, the account's erasure finds by their ids. */
 export function createRedisRemoveEndpoints(redis: RedisClient) {
   return withStorageErrors({
     async removeEndpoints(accountId: AccountId): Promise<void> {
-      const accountKeys = endpointsKeys(accountId);
-      await redis.eval(REMOVE_ALL, accountKeys.length, ...accountKeys);
+      await REMOVE_ALL(redis, endpointsKeys(accountId), []);
     },
   }).removeEndpoints;
 }

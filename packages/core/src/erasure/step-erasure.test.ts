@@ -1,5 +1,6 @@
 import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createRedisApiKeyStore } from '../api-keys/redis-api-key-store';
+import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import type { DeliveryParts } from '../deliveries/delivery-id';
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
@@ -8,10 +9,9 @@ import { createRedisRemoveEndpoints } from '../endpoints/redis-remove-endpoints'
 import type { AccountId } from '../events/event';
 import { createRedisEventClaimStore } from '../events/redis-event-claim-store';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { CLOSED } from '../gates/breaker';
-import { createRedisBreakerStore } from '../gates/redis-breaker-store';
-import { createRedisParkedStore } from '../gates/redis-parked-store';
 import { createRedisIdempotencyStore } from '../idempotency/redis-idempotency-store';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { keys } from '../redis/keys';
 import { createRedisReplayStore } from '../replays/redis-replay-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildAttempt } from '../testing/build-attempt';
@@ -22,7 +22,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
-import { uniqueAccountId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
 import { createEraseAccount } from './erase-account';
 import { createRedisRemainsStore } from './redis-remains-store';
 import {
@@ -45,7 +45,6 @@ afterAll(() => redis.close());
 /** An account with some of everything. The first event went to all of its endpoints, the last ones are in one list only. */
 async function saveAccount(accountId: AccountId, { endpoints: count = 3, events: eventCount = 5 } = {}) {
   const { client } = redis;
-  const clock = () => NOW;
   const eventStore = createRedisEventStore(client, testRetention);
   const deliveryStore = createRedisDeliveryStore(client, testRetention);
   await createRedisAccountStore(client).create({ id: accountId, createdAt: NOW });
@@ -58,7 +57,10 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   );
   for (const endpoint of endpoints) {
     await createRedisEndpointStore(client, testSealer).create(endpoint);
-    await createRedisBreakerStore(client).recordFailure(endpoint.id, CLOSED, NOW);
+    await client.set(keys.breaker(endpoint.id), `1 0 ${NOW} 0`);
+    await createRedisAdmissionStore(client).joinOrder(endpoint.id, [
+      { eventId: uniqueEventId(), acceptedAt: NOW },
+    ]);
     await createRedisHealthStore(client, DAY).add(
       endpoint.id,
       { hours: [], lastFailureAt: NOW, lastSuccessAt: NOW },
@@ -73,6 +75,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   for (const { id, ...event } of events) {
     await createRedisEventClaimStore(client, DAY).claim(accountId, id, 'digest', NOW);
     await eventStore.save({ id, ...event });
+    await eventStore.enlist({ id, ...event });
     await eventStore.addReceivers(accountId, id, ids);
     await deliveryStore.enlist(id, ids, NOW);
     for (const endpointId of ids) {
@@ -86,7 +89,6 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const unlisted = [buildEvent({ accountId }), buildEvent({ accountId }), buildEvent({ accountId })] as const;
   for (const event of unlisted) {
     await eventStore.save(event);
-    await client.zrem(`events:{${accountId}}`, event.id);
   }
   // What no list leads to at all.
   await createRedisEventClaimStore(client, DAY).claim(accountId, unlisted[2].id, 'digest', NOW);
@@ -94,8 +96,8 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   await createRedisIdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW);
   if (endpointId) {
     await deliveryStore.enlist(unlisted[0].id, [endpointId], NOW);
-    const parkedStore = createRedisParkedStore(client, { retentionMs: DAY, clock });
-    await parkedStore.park(endpointId, { eventId: unlisted[1].id, side: 'second' }, NOW);
+    const heldDeliveries = createBullmqHeldDeliveries({ redis: client, prefix: 'bull' });
+    await heldDeliveries.enter({ accountId, endpointId }, { eventId: unlisted[1].id, acceptedAt: NOW }, NOW);
   }
   return { accountId, ids, events, apiKeyId: record.id };
 }

@@ -27,13 +27,13 @@ function build(add: () => Promise<void> = async () => {}) {
   const added: AcceptedEvent[] = [];
   const signals = recordSignals();
   const accountId = uniqueAccountId();
-  const addAll = async (events: readonly AcceptedEvent[]) => {
+  const dispatchEvents = async (events: readonly AcceptedEvent[]) => {
     await add();
     added.push(...events);
   };
   const eventStore = createRedisEventStore(redis.client, testRetention);
   const acceptEvents = createAcceptEvents({
-    eventQueue: { addAll, add: (event) => addAll([event]) },
+    dispatchEvents,
     eventStore,
     eventClaims: createRedisEventClaimStore(redis.client, RETENTION_MS),
     // The account's endpoints are none of this test's business, but for one that it does not have.

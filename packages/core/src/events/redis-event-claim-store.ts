@@ -38,7 +38,9 @@ export function createRedisEventClaimStore(redis: RedisClient, retentionMs: numb
     /** Takes the id for the content with this digest, unless it is taken already. */
     async claim(accountId: AccountId, id: EventId, digest: string, now: number): Promise<EventClaim> {
       const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
-      const reply = (await CLAIM(redis, claimKeys, [digest, now, retentionMs])) as ['open' | 'queued', string] | ['taken' | 'stored'];
+      const reply = (await CLAIM(redis, claimKeys, [digest, now, retentionMs])) as
+        | ['open' | 'queued', string]
+        | ['taken' | 'stored'];
       const [state] = reply;
       if (state === 'taken' || state === 'stored') return { state };
       return { state, acceptedAt: Number(reply[1]) };

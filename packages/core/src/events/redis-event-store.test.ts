@@ -93,7 +93,7 @@ describe('the index of an account', () => {
     const store = openStore();
     const accountId = uniqueAccountId();
     const events = [5, 1, 3, 3, 3, 9].map((ms) => buildEvent({ accountId, acceptedAt: 1_000 + ms }));
-    for (const event of [...events, buildEvent({ acceptedAt: 1_003 })]) await store.save(event);
+    for (const event of [...events, buildEvent({ acceptedAt: 1_003 })]) await store.enlist(event);
     const sorted = events.toSorted((a, b) => a.acceptedAt - b.acceptedAt || (a.id < b.id ? -1 : 1));
 
     const pages: string[][] = [];
@@ -107,15 +107,23 @@ describe('the index of an account', () => {
     expect(idsOf(inside)).toEqual(sorted.slice(1, 5).map(({ id }) => id));
   });
 
-  it('forgets a few of those whose retention is over, with each event that is saved', async () => {
+  it('has each of them once, however often it is told', async () => {
+    const store = openStore();
+    const event = buildEvent();
+    await store.enlist(event);
+    await store.enlist({ ...event, acceptedAt: event.acceptedAt + 1 });
+    expect(await store.listFrom(event.accountId, SPAN, 10)).toEqual([{ id: event.id, at: event.acceptedAt }]);
+  });
+
+  it('forgets a few of those whose retention is over, with each event that comes', async () => {
     const store = openStore();
     const accountId = uniqueAccountId();
-    const save = async (acceptedAt: number) => await store.save(buildEvent({ accountId, acceptedAt }));
-    for (let i = 0; i < 15; i += 1) await save(i);
+    const enlist = async (acceptedAt: number) => await store.enlist(buildEvent({ accountId, acceptedAt }));
+    for (let i = 0; i < 15; i += 1) await enlist(i);
     const count = async () => (await store.listFrom(accountId, SPAN, 100)).length;
-    await save(RETENTION_MS + 100);
+    await enlist(RETENTION_MS + 100);
     expect(await count()).toBe(6);
-    await save(RETENTION_MS + 100);
+    await enlist(RETENTION_MS + 100);
     expect(await count()).toBe(2);
   });
 

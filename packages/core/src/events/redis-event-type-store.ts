@@ -2,6 +2,7 @@ import { AppError } from '../errors/app-error';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
@@ -14,13 +15,13 @@ export interface CompiledEventType extends CustomEventType {
 const MAX_TYPES = 1_000;
 
 // KEYS: event-types. ARGV: name, the new record without its version, the most types. The version goes on counting.
-const REPLACE = `
+const REPLACE = defineScript(`
   local before = redis.call('HGET', KEYS[1], ARGV[1])
   if not before and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return false end
   local version = before and tonumber(string.match(before, '^{"version":(%d+)')) or 0
   local record = '{"version":' .. string.format('%d', version + 1) .. ',' .. string.sub(ARGV[2], 2)
   redis.call('HSET', KEYS[1], ARGV[1], record)
-  return record`;
+  return record`);
 
 /** The event types that operators added, the same for all accounts. */
 export function createRedisEventTypeStore(redis: RedisClient) {
@@ -45,13 +46,10 @@ export function createRedisEventTypeStore(redis: RedisClient) {
 
     /** @throws AppError `limit_reached`. */
     async replace(eventType: Omit<CustomEventType, 'version'>): Promise<CustomEventType> {
-      const record = await redis.eval(
-        REPLACE,
-        1,
-        keys.eventTypes,
-        eventType.name,
-        JSON.stringify(eventType),
-        String(MAX_TYPES),
+      const record = await REPLACE(
+        redis,
+        [keys.eventTypes],
+        [eventType.name, JSON.stringify(eventType), MAX_TYPES],
       );
       if (typeof record !== 'string') throw tooMany();
       return parse(record);

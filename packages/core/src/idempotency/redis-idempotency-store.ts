@@ -2,6 +2,7 @@ import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 
 /** What a request with an Idempotency-Key is known by. */
 export interface Slot {
@@ -38,7 +39,7 @@ const KEPT_MS = 24 * 60 * 60 * 1_000;
 const LEASE_MS = 10_000;
 
 // ARGV: fingerprint, now, leased_until, seed, how long to keep it.
-const CLAIM = `
+const CLAIM = defineScript(`
   local known = redis.call('HMGET', KEYS[1], 'fingerprint', 'answer', 'leased_until', 'seed', 'claimed_at')
   if not known[1] then
     redis.call('HSET', KEYS[1], 'fingerprint', ARGV[1], 'claimed_at', ARGV[2], 'leased_until', ARGV[3], 'seed', ARGV[4])
@@ -49,7 +50,7 @@ const CLAIM = `
   if known[2] then return {'answered', known[2]} end
   if tonumber(known[3]) > tonumber(ARGV[2]) then return {'running'} end
   redis.call('HSET', KEYS[1], 'leased_until', ARGV[3])
-  return {'claimed', known[4], known[5]}`;
+  return {'claimed', known[4], known[5]}`);
 
 type Reply = ['claimed', string, string] | ['answered', string] | ['running' | 'other'];
 
@@ -60,16 +61,8 @@ export function createRedisIdempotencyStore(redis: RedisClient) {
   return withStorageErrors({
     /** @param seed for what is made, if this is the first claim. */
     async claim(slot: Slot, fingerprint: string, seed: string, now: number): Promise<ClaimResult> {
-      const reply = (await redis.eval(
-        CLAIM,
-        1,
-        keyOf(slot),
-        fingerprint,
-        String(now),
-        String(now + LEASE_MS),
-        seed,
-        String(KEPT_MS),
-      )) as Reply;
+      const args = [fingerprint, now, now + LEASE_MS, seed, KEPT_MS];
+      const reply = (await CLAIM(redis, [keyOf(slot)], args)) as Reply;
       switch (reply[0]) {
         case 'claimed':
           return { state: 'claimed', seed: reply[1], claimedAt: Number(reply[2]) };

@@ -9,14 +9,7 @@ import { openTestRedis } from '../testing/test-redis';
 import { BullmqAccountJobs } from './bullmq-account-jobs';
 import { BullmqDeadLetters } from './bullmq-dead-letters';
 import { type ErasureJob, erasureJobSchema } from './erasure-job';
-import {
-  DEAD_LETTERS_QUEUE,
-  DELIVERIES_QUEUE,
-  EVENTS_QUEUE,
-  GATES_QUEUE,
-  REPLAYS_QUEUE,
-  SLOW_DELIVERIES_QUEUE,
-} from './queue-names';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -145,7 +138,7 @@ describe("while others' jobs before the place of the search go", () => {
   });
 });
 
-it.each([EVENTS_QUEUE, DELIVERIES_QUEUE, SLOW_DELIVERIES_QUEUE, GATES_QUEUE, REPLAYS_QUEUE])(
+it.each([EVENTS_QUEUE, DELIVERIES_QUEUE, REPLAYS_QUEUE])(
   "takes the account's jobs away that failed for good: %s",
   async (name) => {
     const { client, jobs } = await arrange();

@@ -7,12 +7,7 @@ import { parsedOrUndefined } from '../runtime/parse-json';
 import { accountOfJob, accountOfRejectedJob } from './account-of-job';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
-import {
-  DEAD_LETTERS_QUEUE,
-  DELIVERIES_QUEUE,
-  EVENTS_QUEUE,
-  REPLAYS_QUEUE,
-} from './queue-names';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from './queue-names';
 
 /** Part of a queue, as BullMQ 6 has it, or the list that we have beside it. */
 interface Searched {

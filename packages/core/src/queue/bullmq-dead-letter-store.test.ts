@@ -9,8 +9,8 @@ import { BullmqDeadLetters } from './bullmq-dead-letters';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
+  ERASURES_QUEUE,
   EVENTS_QUEUE,
-  GATES_QUEUE,
   REPLAYS_QUEUE,
 } from './queue-names';
 
@@ -189,7 +189,7 @@ describe('list', () => {
     const [event, delivery] = [await fail(events, 'x'), await fail(deliveries, 'y')];
     expect(idsOf((await store.list('events', 10)).deadLetters).sort()).toEqual([invalid, event].sort());
     expect(idsOf((await store.list('deliveries', 10)).deadLetters)).toEqual([delivery]);
-    expect((await store.list(GATES_QUEUE, 10)).deadLetters).toEqual([]);
+    expect((await store.list(ERASURES_QUEUE, 10)).deadLetters).toEqual([]);
   });
 });
 

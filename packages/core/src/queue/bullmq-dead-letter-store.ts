@@ -14,6 +14,7 @@ import type { DeadLetterAct, DeadLetterMark } from '../dead-letters/manage-dead-
 import { AppError } from '../errors/app-error';
 import { keys } from '../redis/keys';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import { type ReadTimelineInput, readTimeline } from '../redis/redis-timeline';
 import type { Clock } from '../runtime/clock';
 import { parsedOrUndefined } from '../runtime/parse-json';
@@ -26,10 +27,10 @@ import { describeRefusal, redrivenJobId, rejectedJobSchema } from './rejected-jo
 
 // So that whoever goes on with it after a crash puts back the same job, of the same time: the same event. KEYS: job.
 // ARGV: the time. Gives the one that was set first.
-const BEGIN_REDRIVE = `
+const BEGIN_REDRIVE = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
   redis.call('HSETNX', KEYS[1], 'redrivenAt', ARGV[1])
-  return redis.call('HGET', KEYS[1], 'redrivenAt')`;
+  return redis.call('HGET', KEYS[1], 'redrivenAt')`);
 
 const redrivenAtSchema = z.string().transform(Number).nullable();
 
@@ -44,12 +45,12 @@ const LISTED_FIELDS = ['name', 'failedReason', 'atm', ...REJECTED_FIELDS] as con
 // Between two who want to do different things with the same failed job: what it is to be stays with the job, for as long
 // as it is among the failed. With the time of its failure, so that it means nothing any more when the job fails again.
 // KEYS: the failed, job. ARGV: job id, what is to be done, what else could be.
-const CLAIM = `
+const CLAIM = defineScript(`
   local failedAt = redis.call('ZSCORE', KEYS[1], ARGV[1])
   if not failedAt or redis.call('EXISTS', KEYS[2]) == 0 then return 'gone' end
   if redis.call('HGET', KEYS[2], 'claim') == ARGV[3] .. ' ' .. failedAt then return 'taken' end
   redis.call('HSET', KEYS[2], 'claim', ARGV[2] .. ' ' .. failedAt)
-  return 'claimed'`;
+  return 'claimed'`);
 
 const claimAnswerSchema = z.enum(['claimed', 'taken', 'gone']);
 
@@ -138,7 +139,7 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
     const { job } = rejected.data;
     // Later than the time that it has: also two within a millisecond are to have ids of their own.
     const time = Math.max(clock(), job.timestamp + 1);
-    const timestamp = redrivenAtSchema.parse(await redis.eval(BEGIN_REDRIVE, 1, key, String(time)));
+    const timestamp = redrivenAtSchema.parse(await BEGIN_REDRIVE(redis, [key], [time]));
     if (timestamp === null) return false;
     const opts = { jobId: redrivenJobId(job, timestamp), timestamp };
     // First there, then not here: what breaks off in between is put back once more, and is the same event.
@@ -161,7 +162,7 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
       if (place === DEAD_LETTERS_QUEUE) return 'claimed';
       const jobKey = queueKeys.toKey(place, jobId);
       const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
-      return claimAnswerSchema.parse(await redis.eval(CLAIM, 2, setOf(place), jobKey, jobId, act, other));
+      return claimAnswerSchema.parse(await CLAIM(redis, [setOf(place), jobKey], [jobId, act, other]));
     },
 
     putBack(id: DeadLetterId) {

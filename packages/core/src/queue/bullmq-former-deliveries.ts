@@ -116,7 +116,12 @@ export class FormerDeliveries {
     const { storeRedis, deliveryQueue, admissionStore } = this.options;
     const key = parkedKey(endpointId);
     for (let skipped = 0; ; ) {
-      const page = await storeRedis.zrange(key, String(skipped), String(skipped + ONE_PAGE - 1), 'WITHSCORES');
+      const page = await storeRedis.zrange(
+        key,
+        String(skipped),
+        String(skipped + ONE_PAGE - 1),
+        'WITHSCORES',
+      );
       const parked = pairsOf(page);
       if (parked.length === 0) return;
       if (isInOrder) await admissionStore.joinOrder(endpointId, parked);

@@ -1,10 +1,5 @@
 import { z } from 'zod';
-import type {
-  EndpointAddress,
-  HeldDeliveries,
-  Released,
-  ReleaseRequest,
-} from '../admission/held-deliveries';
+import type { EndpointAddress, HeldDeliveries, Released, ReleaseRequest } from '../admission/held-deliveries';
 import { deliveryIdOf } from '../deliveries/delivery-id';
 import { type EndpointId, endpointIdSchema } from '../endpoints/endpoint';
 import { type AccountId, accountIdSchema, type EventId } from '../events/event';
@@ -19,6 +14,12 @@ import { DELIVERIES_QUEUE } from './queue-names';
 const ENTER = defineScript(`
   redis.call('ZADD', KEYS[1], 'NX', ARGV[2], ARGV[1])
   redis.call('ZADD', KEYS[2], 'LT', ARGV[4], ARGV[3])`);
+
+// Whoever asks has changed something, and a look that is under way may not have seen it. So the time is another one in any
+// case, by which that look's end can tell. KEYS: looks. ARGV: endpoint, when to look.
+const ASK_FOR_LOOK = defineScript(`
+  local due = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 'inf')
+  redis.call('ZADD', KEYS[1], string.format('%d', math.min(due - 1, tonumber(ARGV[2]))), ARGV[1])`);
 
 /*
  * An entry goes together with the moving of its job from delayed to waiting, as BullMQ's own `promote` does it, or when
@@ -146,7 +147,7 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
     },
 
     async askForLook(address: EndpointAddress, at: number): Promise<void> {
-      await redis.zadd(keys.looks, 'LT', String(at), encodeAddress(address));
+      await ASK_FOR_LOOK(redis, [keys.looks], [encodeAddress(address), at]);
     },
 
     async lookDueAt(address: EndpointAddress): Promise<number | undefined> {

@@ -5,14 +5,15 @@ import type { QueuedEvents } from '../events/erase-payload';
 import type { AccountId, EventId } from '../events/event';
 import type { EventHead } from '../events/redis-event-store';
 import { storageUnavailable } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import { parsedOrUndefined } from '../runtime/parse-json';
 import { type AcceptedEventJob, acceptedEventSchema, eventJobId, publishedEventSchema } from './event-job';
 import type { QueueConnection } from './queue-connection';
 import { EVENTS_QUEUE } from './queue-names';
 
 // KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
-const REPLACE_DATA = `
-  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end`;
+const REPLACE_DATA = defineScript(`
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end`);
 
 /** Looks into the events queue for events by their ids. A producer's event that has another job id is not found there. */
 export class BullmqQueuedEvents implements QueuedEvents {
@@ -39,7 +40,7 @@ export class BullmqQueuedEvents implements QueuedEvents {
       accepted_at: acceptedAt,
       webhook_ids: [],
     };
-    await this.#reach((redis, key) => redis.eval(REPLACE_DATA, 1, key, JSON.stringify(data)), accountId, id);
+    await this.#reach((redis, key) => REPLACE_DATA(redis, [key], [JSON.stringify(data)]), accountId, id);
   }
 
   async #reach<T>(

@@ -1,43 +1,40 @@
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { deliveryJobId, deliveryJobSchema, parseDeliveryJobId } from './delivery-job';
+import { deliveryJobSchema, decodeRequest, encodeRequest } from './delivery-job';
 
-const parts = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
+const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: 1_700_000_000_000 } as const;
 
-describe('deliveryJobId', () => {
-  it("is the delivery's own id at first", () => {
-    expect(deliveryJobId(parts, 'first')).toBe(deliveryIdOf(parts));
+describe('a request in a job', () => {
+  it('reads back as it was', () => {
+    const data = deliveryJobSchema.parse({ account_id: 'default', request: encodeRequest(request) });
+    expect(decodeRequest(data)).toEqual(request);
   });
 
-  it.each(['first', 'second'] as const)('reads back, on the %s side', (side) => {
-    expect(parseDeliveryJobId(deliveryJobId(parts, side))).toEqual({ ...parts, side });
+  it('is none where nobody has asked for it', () => {
+    expect(decodeRequest(deliveryJobSchema.parse({ account_id: 'default' }))).toBeUndefined();
   });
-
-  it('differs between the sides, and fits a job id: no colon', () => {
-    const ids = [deliveryJobId(parts, 'first'), deliveryJobId(parts, 'second')];
-    expect(new Set(ids).size).toBe(2);
-    expect(ids.join('')).not.toContain(':');
-  });
-});
-
-describe('parseDeliveryJobId', () => {
-  it.each(['', '~', 'evt_1', 'evt_1~', `~${deliveryIdOf(parts)}`, `${deliveryIdOf(parts)}~~`])(
-    'takes %j for no job id',
-    (text) => {
-      expect(parseDeliveryJobId(text)).toBeUndefined();
-    },
-  );
 });
 
 describe('deliveryJobSchema', () => {
-  it.each([{ account_id: 'default' }, { account_id: 'default', released: true }])('takes %j', (data) => {
-    expect(deliveryJobSchema.parse(data)).toEqual(data);
+  // Its job came from the version before.
+  it('takes what says that it waited at a gate', () => {
+    expect(deliveryJobSchema.parse({ account_id: 'default', released: true })).toEqual({
+      account_id: 'default',
+    });
   });
 
-  it.each([null, {}, { account_id: 'a:b' }, { account_id: 'default', released: false }])(
-    'refuses %j',
+  it.each([{ account_id: 'default' }, { account_id: 'default', request: encodeRequest(request) }])(
+    'takes %j',
     (data) => {
-      expect(deliveryJobSchema.safeParse(data).success).toBe(false);
+      expect(deliveryJobSchema.parse(data)).toEqual(data);
     },
   );
+
+  it.each([
+    null,
+    {},
+    { account_id: 'a:b' },
+    { account_id: 'default', request: { ...encodeRequest(request), trigger: 'schedule' } },
+    { account_id: 'default', request: {} },
+  ])('refuses %j', (data) => {
+    expect(deliveryJobSchema.safeParse(data).success).toBe(false);
+  });
 });

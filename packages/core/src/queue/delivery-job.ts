@@ -21,6 +21,8 @@ export function encodeRequest({
   return { id, trigger, at };
 }
 
-export function decodeRequest({ request }: z.output<typeof deliveryJobSchema>): DeliveryRequested | undefined {
+export function decodeRequest({
+  request,
+}: z.output<typeof deliveryJobSchema>): DeliveryRequested | undefined {
   return request && { requestId: request.id, trigger: request.trigger, requestedAt: request.at };
 }

@@ -2,6 +2,7 @@ import type { EndpointId } from '../endpoints/endpoint';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
+import { defineScript } from '../redis/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../redis/redis-newest-first';
 import {
   NOT_BEGUN,
@@ -22,7 +23,7 @@ export interface ReplayPage {
 
 // Once it has ended nothing changes any more: a worker that is in the middle of a step does not undo a cancellation.
 // KEYS: replay. ARGV: its status, its progress, how long to keep it, the ends.
-const PROGRESS = `
+const PROGRESS = defineScript(`
   local status = redis.call('HGET', KEYS[1], 'status')
   if not status then return 0 end
   for i = 4, #ARGV do
@@ -30,7 +31,7 @@ const PROGRESS = `
   end
   redis.call('HSET', KEYS[1], 'status', ARGV[1], 'progress', ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return 1`;
+  return 1`);
 
 /** Replays, each with how far it is, and each endpoint's list of them. */
 export function createRedisReplayStore(redis: RedisClient, retentionMs: number) {
@@ -74,7 +75,7 @@ export function createRedisReplayStore(redis: RedisClient, retentionMs: number) 
     /** Whether it went on: not if it has ended meanwhile. */
     async save(id: ReplayId, progress: ReplayProgress): Promise<boolean> {
       const args = [progress.status, JSON.stringify(progress), String(retentionMs), ...replayEndStatuses];
-      return (await redis.eval(PROGRESS, 1, keys.replay(id), ...args)) === 1;
+      return (await PROGRESS(redis, [keys.replay(id)], args)) === 1;
     },
   });
 }

@@ -2,7 +2,6 @@ import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { createResend } from '../deliveries/resend';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisEventStore } from '../events/redis-event-store';
-import { createRedisParkedStore } from '../gates/redis-parked-store';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -32,7 +31,6 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
   const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
   const replayStore = createRedisReplayStore(redis.client, 60_000);
-  const parkedStore = createRedisParkedStore(redis.client, { retentionMs: 60_000, clock });
 
   const endpoint = buildEndpoint();
   const { accountId, id: endpointId } = endpoint;
@@ -40,12 +38,13 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
   const events = Array.from({ length: eventCount }, (_, i) =>
     buildEvent({ accountId, acceptedAt: 1_000 + i }),
   );
-  await Promise.all(events.map((event) => eventStore.save(event)));
+  await Promise.all(events.flatMap((event) => [eventStore.save(event), eventStore.enlist(event)]));
   const replay = buildReplayOrder({ accountId, endpointId, mode: 'missing', ...order });
   await replayStore.create(replay);
 
   const sent: string[] = [];
   const ending = new Set<string>();
+  const jobs = new Map<string, { readonly requestId: string }>();
   const batches: number[] = [];
   const stepReplay = createStepReplay({
     replayStore,
@@ -54,14 +53,18 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
     ...createResend({
       eventStore,
       deliveryStore,
-      parkedStore,
-      // A job that is done at once.
+      // One that has a job is ignored, as the queue does it.
       resendQueue: {
-        hasJob: async ({ eventId }) => ending.has(eventId),
+        requestOf: async ({ eventId }) =>
+          ending.has(eventId) ? 'no_request' : (jobs.get(eventId) ?? 'no_job'),
         putBackFailed: async () => {},
-        addAll: async (deliveries) => {
+        addRequested: async (deliveries) => {
           batches.push(deliveries.length);
-          sent.push(...deliveries.map(({ eventId }) => eventId));
+          for (const { eventId, request } of deliveries) {
+            if (ending.has(eventId) || jobs.has(eventId)) continue;
+            jobs.set(eventId, { requestId: request.requestId });
+            sent.push(eventId);
+          }
         },
       },
       clock,

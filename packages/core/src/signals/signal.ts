@@ -175,7 +175,11 @@ export type Signal =
   | {
       /** Something on the side did not work out that nothing waits for. */
       readonly name: 'task.failed';
-      readonly task: 'record health' | 'raise operational event' | 'look at endpoint' | 'take over former deliveries';
+      readonly task:
+        | 'record health'
+        | 'raise operational event'
+        | 'look at endpoint'
+        | 'take over former deliveries';
       readonly error: unknown;
     }
   | { readonly name: 'attempts.archived'; readonly count: number }

@@ -8,17 +8,21 @@ import { buildAdmission } from '../build-admission';
 import { recordSignals } from '../record-signals';
 import { openTestRedis } from '../test-redis';
 import { testRetention } from '../test-retention';
+import { PUT_OFF_MS, startProcess } from './model-run';
 
 // Longer than any test: time passes when the model says so. BullMQ goes by the real clock.
 const LOCK_MS = 3_600_000;
-export const PUT_OFF_MS = 3_600_000;
 const MANY = 1_000_000;
 
 /** A Redis database with a queue of deliveries and two workers, for one interleaving after the other. */
 export async function openModelLane() {
   const redis = await openTestRedis();
   const time = { now: 1_700_000_000_000 };
-  const admission = buildAdmission({ redis: redis.client, clock: () => time.now, signals: { ...recordSignals(), listen: () => {} } });
+  const admission = buildAdmission({
+    redis: redis.client,
+    clock: () => time.now,
+    signals: { ...recordSignals(), listen: () => {} },
+  });
   const queue = new Queue(DELIVERIES_QUEUE, { connection: redis.client, prefix: QUEUE_PREFIX });
   const workers = [1, 2].map(() => openWorker());
   await Promise.all([queue.waitUntilReady(), ...workers.map((worker) => worker.waitUntilReady())]);
@@ -55,7 +59,7 @@ export async function openModelLane() {
     admission,
     eventStore: createRedisEventStore(redis.client, testRetention),
     queue,
-    workers,
+    processes: workers.map((worker) => startProcess(admission, worker)),
     jobKeys,
     checkForStalled,
     async close(): Promise<void> {

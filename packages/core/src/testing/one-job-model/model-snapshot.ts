@@ -4,6 +4,7 @@ import { readLog } from '../../deliveries/delivery-log';
 import type { Endpoint } from '../../endpoints/endpoint';
 import type { EventId } from '../../events/event';
 import { keys } from '../../redis/keys';
+import { defineScript } from '../../redis/redis-script';
 import type { ModelLane } from './model-lane';
 
 /** Where a job may be. */
@@ -27,7 +28,7 @@ export interface Snapshot {
   readonly lookDueAt: number | undefined;
 }
 
-const SEE = `
+const SEE = defineScript(`
   local base, endpoint = ARGV[1], ARGV[2]
   local seen = {redis.call('ZCARD', KEYS[1]), redis.call('ZSCORE', KEYS[2], endpoint) or ''}
   for i = 3, #ARGV, 3 do
@@ -43,7 +44,7 @@ const SEE = `
       redis.call('EXISTS', base .. job), table.concat(places, ' '), redis.call('GET', base .. job .. ':lock') or '',
       redis.call('ZSCORE', KEYS[1], event) and 1 or 0, redis.call('GET', log) or ''})
   end
-  return seen`;
+  return seen`);
 
 const deliverySchema = z.tuple([z.number(), z.string(), z.string(), z.number(), z.string()]);
 const seenSchema = z.tuple([z.number(), z.string()]).rest(deliverySchema);
@@ -60,7 +61,7 @@ export async function takeSnapshot(
     keys.delivery(endpointId, eventId),
   ]);
   const address = `${accountId}/${endpointId}`;
-  const reply = await redis.eval(SEE, 2, keys.held(endpointId), keys.looks, jobKeys.base, address, ...args);
+  const reply = await SEE(redis, [keys.held(endpointId), keys.looks], [jobKeys.base, address, ...args]);
   const [heldCount, lookDueAt, ...deliveries] = seenSchema.parse(reply);
   return {
     heldCount,

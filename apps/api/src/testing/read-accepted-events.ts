@@ -1,0 +1,16 @@
+import type { AccountId, EventId, StoredEvent } from '@webhooks/core/events/event';
+import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { testRetention } from '@webhooks/core/testing/test-retention';
+import type { TestApi } from './start-test-api';
+
+const ALWAYS = { since: 0, until: Number.MAX_SAFE_INTEGER };
+// More than a request may bring.
+const MOST = 1_000;
+
+/** An account's events as they are stored, and as a worker will send them, the oldest first. */
+export async function readAcceptedEvents({ redis }: TestApi, accountId: AccountId): Promise<StoredEvent[]> {
+  const eventStore = createRedisEventStore(redis.client, testRetention);
+  const marks = await eventStore.listFrom(accountId, ALWAYS, MOST);
+  const events = await Promise.all(marks.map(({ id }) => eventStore.find(accountId, id as EventId)));
+  return events.filter((event) => event !== undefined);
+}

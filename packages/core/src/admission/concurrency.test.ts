@@ -1,0 +1,232 @@
+import { uniqueEndpointId } from '../testing/unique-ids';
+import { Concurrency, type NoPlace, type Place, SLOW_MS } from './concurrency';
+import { Slots } from './slots';
+
+const DELIVERED = { outcome: 'delivered', durationMs: 20 } as const;
+const FAILED = { outcome: 'http_5xx', durationMs: 20 } as const;
+const HANGING = { outcome: 'response_timeout', durationMs: 15_000 } as const;
+
+const HERE = uniqueEndpointId();
+const THERE = uniqueEndpointId();
+
+interface Arrangement {
+  readonly maxPerEndpoint?: number;
+  readonly maxStrangers?: number;
+  readonly slow?: number;
+  readonly patienceMs?: number;
+}
+
+/** No patience, unless it is given: whoever finds no place is told so within this turn of the event loop or the next. */
+function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs = 0 }: Arrangement = {}) {
+  let freed = 0;
+  const slots = new Slots({ quick: 32, slow, onCapacity: () => {}, clock: () => 0 });
+  const onSlotFree = () => {
+    freed += 1;
+  };
+  const concurrency = new Concurrency({ slots, onSlotFree, maxPerEndpoint, maxStrangers, patienceMs });
+  const taken: Place[] = [];
+
+  async function enter(endpointId = HERE, isFailing = false): Promise<Place | NoPlace> {
+    const place = await concurrency.enter(endpointId, isFailing);
+    if (typeof place === 'object') taken.push(place);
+    return place;
+  }
+
+  return {
+    concurrency,
+    slots,
+    enter,
+    countFreed: () => freed,
+    async enterTimes(times: number, isFailing = false): Promise<boolean[]> {
+      const places = await Promise.all(Array.from({ length: times }, () => enter(HERE, isFailing)));
+      return places.map((place) => typeof place === 'object');
+    },
+    /** The oldest of those that entered. */
+    leave(attempt?: Parameters<Concurrency['leave']>[1]): void {
+      const place = taken.shift();
+      if (!place) throw new Error('Nobody has entered.');
+      concurrency.leave(place, attempt);
+    },
+    /** As if an attempt had ended like that. */
+    async learn(attempt: Parameters<Concurrency['leave']>[1], endpointId = HERE): Promise<void> {
+      const place = await concurrency.enter(endpointId, false);
+      if (typeof place !== 'object') throw new Error(`There is no place: ${place}.`);
+      concurrency.leave(place, attempt);
+    },
+  };
+}
+
+// Slots look at what is under way now and then, for as long as there is any.
+beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'], advanceTimers: true }));
+afterEach(() => jest.useRealTimers());
+
+describe('the places of an endpoint', () => {
+  it('are two for a stranger, and a single one for one that is failing', async () => {
+    expect(await arrange().enterTimes(4)).toEqual([true, true, false, false]);
+    expect(await arrange().enterTimes(3, true)).toEqual([true, false, false]);
+  });
+
+  it('are its own', async () => {
+    const { enterTimes, enter } = arrange();
+    await enterTimes(2);
+    expect(await enter()).toBe('endpoint_full');
+    expect(await enter(THERE)).toMatchObject({ endpointId: THERE });
+  });
+
+  it('double with each success, up to the most that there are', async () => {
+    const { concurrency, enter, enterTimes, leave } = arrange({ maxPerEndpoint: 6 });
+    await enterTimes(2);
+    leave(DELIVERED);
+    expect(concurrency.freePlaces(HERE)).toBe(3);
+    await enter();
+    leave(DELIVERED);
+    expect(concurrency.freePlaces(HERE)).toBe(5);
+  });
+
+  it('are half as many after each failure, and one at least', async () => {
+    const { concurrency, enter, enterTimes, leave } = arrange();
+    await enterTimes(2);
+    leave(FAILED);
+    expect(concurrency.freePlaces(HERE)).toBe(0);
+    leave(FAILED);
+    await enter(HERE, true);
+    expect(await enter(HERE, true)).toBe('endpoint_full');
+  });
+
+  it('stay as many as they are when one was not used', async () => {
+    const { concurrency, enterTimes, leave } = arrange();
+    await enterTimes(2);
+    leave();
+    expect(concurrency.freePlaces(HERE)).toBe(1);
+  });
+
+  it('are two again once there was nothing under way', async () => {
+    const { concurrency, enter, leave } = arrange();
+    await enter();
+    leave(DELIVERED);
+    expect(concurrency.freePlaces(HERE)).toBe(2);
+  });
+
+  it('go to those that wait as others leave, in the order in which they came', async () => {
+    const { enter, enterTimes, leave } = arrange({ patienceMs: 60_000 });
+    await enterTimes(2);
+    const order: number[] = [];
+    const waiting = [1, 2, 3].map(async (number) => {
+      await enter();
+      order.push(number);
+    });
+    leave(DELIVERED);
+    leave(DELIVERED);
+    await Promise.all(waiting);
+    expect(order).toEqual([1, 2, 3]);
+  });
+
+  it('are not taken by one that ran out of patience', async () => {
+    const { enterTimes, leave } = arrange();
+    await enterTimes(5);
+    leave();
+    leave();
+    expect(await enterTimes(3)).toEqual([true, true, false]);
+  });
+
+  it('are not waited for where the last attempt took longer than anyone waits', async () => {
+    const { enter, learn, enterTimes } = arrange({ patienceMs: 100 });
+    await learn(HANGING);
+    await enterTimes(2);
+    jest.useFakeTimers();
+    // With patience, this would not end before the clock is moved.
+    expect(await enter()).toBe('endpoint_full');
+  });
+});
+
+describe('an endpoint', () => {
+  it.each([
+    ['answers quickly', DELIVERED],
+    ['takes as long as is still quick', { outcome: 'delivered', durationMs: SLOW_MS }],
+    ['refuses at once', { outcome: 'connect_refused', durationMs: 1 }],
+    ['fails at once', FAILED],
+  ] as const)(
+    'that %s begins among the quick, also beside any number of strangers',
+    async (_what, attempt) => {
+      const { concurrency, learn, enter } = arrange({ maxStrangers: 1, slow: 0 });
+      await learn(attempt);
+      await enter(THERE);
+      expect(await enter(HERE, true)).toMatchObject({ isStranger: false, slot: { isSlow: false } });
+      expect(concurrency.isSlow(HERE)).toBe(false);
+    },
+  );
+
+  it.each([
+    ['answers late', { outcome: 'delivered', durationMs: SLOW_MS + 1 }],
+    ['fails late', { outcome: 'dns_error', durationMs: SLOW_MS + 1 }],
+    ['never answers, however short its time-out', { outcome: 'response_timeout', durationMs: 300 }],
+    ['can not be reached', { outcome: 'connect_timeout', durationMs: 300 }],
+  ] as const)('that %s begins among the slow, if there is room', async (_what, attempt) => {
+    const { concurrency, learn, enter } = arrange({ slow: 1 });
+    await learn(attempt);
+    expect(concurrency.isSlow(HERE)).toBe(true);
+    expect(await enter()).toMatchObject({ slot: { isSlow: true } });
+    expect(concurrency.freePlaces(HERE)).toBe(0);
+    expect(await enter()).toBe('no_slot');
+  });
+
+  it('is what its last attempt was', async () => {
+    const { concurrency, learn } = arrange();
+    await learn(HANGING);
+    await learn(DELIVERED);
+    expect(concurrency.isSlow(HERE)).toBe(false);
+    await learn(HANGING);
+    expect(concurrency.isSlow(HERE)).toBe(true);
+  });
+
+  it('that failed at another worker is taken for slow until this one knows better', async () => {
+    const { learn, enter } = arrange();
+    expect(await enter(HERE, true)).toMatchObject({ slot: { isSlow: true } });
+    await learn(DELIVERED, THERE);
+    expect(await enter(THERE, true)).toMatchObject({ slot: { isSlow: false } });
+  });
+
+  it('that finds no slot leaves its place to another one', async () => {
+    const { concurrency, enter, leave } = arrange({ slow: 0, maxStrangers: 1 });
+    await enter(THERE);
+    expect(await enter(HERE)).toBe('no_slot');
+    leave(DELIVERED);
+    expect(concurrency.freePlaces(HERE)).toBe(2);
+  });
+});
+
+describe('strangers', () => {
+  it('begin among the quick up to their share, beyond it among the slow, and again as others leave', async () => {
+    const { enter, leave } = arrange({ maxStrangers: 2 });
+    await enter(uniqueEndpointId());
+    await enter(HERE);
+    const beyond = await enter(uniqueEndpointId());
+    expect(beyond).toMatchObject({ isStranger: true, isOfStrangers: false, slot: { isSlow: true } });
+    leave();
+    const next = await enter(uniqueEndpointId());
+    expect(next).toMatchObject({ isStranger: true, isOfStrangers: true, slot: { isSlow: false } });
+  });
+
+  it('keep their share until they leave, also when the endpoint becomes known meanwhile', async () => {
+    const { concurrency, enter } = arrange({ maxStrangers: 1, slow: 0 });
+    const stranger = await enter(HERE);
+    expect(await enter(THERE)).toBe('no_slot');
+    if (typeof stranger === 'object') concurrency.leave(stranger, DELIVERED);
+    await enter(HERE);
+    expect(await enter(THERE)).toMatchObject({ isOfStrangers: true });
+  });
+
+  it('that leave, and slow ones, make room that is told of; quick ones do not', async () => {
+    const { enter, learn, leave, countFreed } = arrange();
+    await learn(DELIVERED);
+    const before = countFreed();
+    await enter(HERE);
+    leave(DELIVERED);
+    expect(countFreed()).toBe(before);
+    await enter(THERE);
+    leave(HANGING);
+    await enter(THERE);
+    leave(DELIVERED);
+    expect(countFreed()).toBe(before + 2);
+  });
+});

@@ -1,0 +1,68 @@
+import { SLOW_AFTER_MS, Slots } from './slots';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+function arrange({ quick = 2, slow = 2 } = {}) {
+  const capacities: number[] = [];
+  const slots = new Slots({
+    quick,
+    slow,
+    onCapacity: (capacity) => capacities.push(capacity),
+    clock: () => performance.now(),
+  });
+  return { slots, capacities };
+}
+
+it('counts an attempt that has been under way for a while as slow, and lets one more begin in its place', () => {
+  const { slots, capacities } = arrange();
+  slots.take(false);
+  expect(slots.capacity).toBe(2);
+  jest.advanceTimersByTime(SLOW_AFTER_MS + 100);
+  expect(slots.capacity).toBe(3);
+  expect(capacities).toEqual([3]);
+});
+
+it('does so for the oldest first, and for as long as there is room among the slow ones', () => {
+  const { slots } = arrange({ quick: 4, slow: 2 });
+  const taken = [1, 2, 3].map(() => slots.take(false));
+  jest.advanceTimersByTime(SLOW_AFTER_MS + 100);
+  expect(taken.map(({ isSlow }) => isSlow)).toEqual([true, true, false]);
+  expect(slots.hasRoomForSlow).toBe(false);
+});
+
+it('takes one more as slow when a slow one leaves', () => {
+  const { slots } = arrange({ quick: 4, slow: 1 });
+  const [first, second] = [slots.take(false), slots.take(false)];
+  jest.advanceTimersByTime(SLOW_AFTER_MS + 100);
+  slots.leave(first);
+  expect(second.isSlow).toBe(false);
+  jest.advanceTimersByTime(100);
+  expect(second.isSlow).toBe(true);
+});
+
+it('counts one that is known to be slow at once, and has its room back when it leaves', () => {
+  const { slots, capacities } = arrange();
+  const slot = slots.take(true);
+  expect(slot.isSlow).toBe(true);
+  slots.leave(slot);
+  expect(capacities).toEqual([3, 2]);
+  expect(slots.hasRoomForSlow).toBe(true);
+});
+
+it('leaves those alone that end soon', () => {
+  const { slots, capacities } = arrange();
+  const slot = slots.take(false);
+  jest.advanceTimersByTime(SLOW_AFTER_MS - 100);
+  slots.leave(slot);
+  jest.advanceTimersByTime(10 * SLOW_AFTER_MS);
+  expect(capacities).toEqual([]);
+});
+
+it('has no timer left when nothing is under way', () => {
+  const { slots } = arrange();
+  slots.leave(slots.take(false));
+  slots.leave(slots.take(true));
+  jest.advanceTimersByTime(SLOW_AFTER_MS);
+  expect(jest.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,70 @@
+/*
+ * Fair order: a start-time fair queue, carried by BullMQ's priorities.
+ *
+ * Whoever adds a job gives it a position: that of the job which is taken next, for a flow that has nothing waiting; one
+ * step behind its last one, for a flow that has. So a delivery of an endpoint with nothing waiting goes next, however many
+ * others wait, and those that wait take turns. A flow is an endpoint of an account. A step is as long as the account has
+ * flows with something waiting, divided by the account's weight: so accounts take turns first, and then the endpoints of
+ * one. Flows that begin to wait, many of one account at once (an event with 100,000 receivers), count as steps of the
+ * account beyond the first few.
+ *
+ * Positions go on for ever; a priority is the distance from where they were when the queue was empty last. Beyond the
+ * largest priority that BullMQ has, jobs go as they come.
+ */
+
+/** BullMQ's largest: `0` and what is not given mean that a job goes before all that have one. */
+export const MAX_PRIORITY = 2_097_152;
+/** So many flows of an account may begin to wait at the same moment before they count as its steps. */
+export const FREE_STARTS = 32;
+// Positions are of use while jobs wait; a flow that is forgotten begins anew.
+const KEPT_MS = 3_600_000;
+
+/**
+ * For scripts that add jobs or put them back: `fair_order(prioritized, state, weights)` gives a function of account, flow
+ * and length of a step that gives the job's priority, and one to be called when all have theirs. The keys share a hash tag.
+ *
+ * The state is a hash: `base` is the position that has priority 1, `last` the largest so far. Beside it is a sorted set for
+ * each account: flow → position of its last job, and `''` → how many of its flows have begun.
+ */
+export const FAIR_ORDER = `
+  local function fair_order(prioritized, state, weights)
+    local kept = redis.call('HMGET', state, 'base', 'last')
+    local base, last = tonumber(kept[1] or '0'), tonumber(kept[2] or '0')
+    local head = redis.call('ZRANGE', prioritized, 0, 0, 'WITHSCORES')
+    local now = last
+    if head[2] then now = base + math.max(math.floor(tonumber(head[2]) / 0x100000000) - 1, 0) else base = last end
+    local accounts = {}
+
+    local function account_of(account)
+      if accounts[account] then return accounts[account] end
+      local flows = state .. ':' .. account
+      redis.call('ZREMRANGEBYSCORE', flows, '-inf', string.format('(%.3f', now))
+      local known = {flows = flows, weight = tonumber(redis.call('HGET', weights, account) or '1')}
+      accounts[account] = known
+      return known
+    end
+
+    local function priority_of(account, flow, step)
+      local known = account_of(account)
+      local step_length = step / known.weight
+      local mine, position = redis.call('ZSCORE', known.flows, flow), now
+      if mine then
+        local waiting = redis.call('ZCARD', known.flows)
+        if redis.call('ZSCORE', known.flows, '') then waiting = waiting - 1 end
+        position = tonumber(mine) + step_length * waiting
+      else
+        local begun = math.max(tonumber(redis.call('ZSCORE', known.flows, '') or '0'), now) + step_length
+        redis.call('ZADD', known.flows, string.format('%.3f', begun), '')
+        position = math.max(now, begun - ${FREE_STARTS} * step_length)
+      end
+      redis.call('ZADD', known.flows, string.format('%.3f', position), flow)
+      if position > last then last = position end
+      return math.min(math.floor(position - base) + 1, ${MAX_PRIORITY})
+    end
+
+    local function finish()
+      redis.call('HSET', state, 'base', string.format('%.3f', base), 'last', string.format('%.3f', last))
+      for _, known in pairs(accounts) do redis.call('PEXPIRE', known.flows, ${KEPT_MS}) end
+    end
+    return priority_of, finish
+  end`;

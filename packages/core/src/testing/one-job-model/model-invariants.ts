@@ -1,0 +1,69 @@
+import type { ModelScene } from './model-scene';
+import type { SeenDelivery } from './model-snapshot';
+
+/** What is wrong with what Redis has, between any two steps. */
+export function violationsOf(scene: ModelScene): readonly string[] {
+  return [...scene.violations, ...scene.deliveries.flatMap((_, index) => violationsOfDelivery(scene, index))];
+}
+
+function violationsOfDelivery(scene: ModelScene, index: number): string[] {
+  const { isAcknowledged, putOff } = scene.deliveries[index] ?? {};
+  const seen = scene.snapshot.deliveries[index];
+  if (!seen) return ['A delivery that was not looked at.'];
+  const found: string[] = [];
+  const { hasJob, places, isHeld } = seen;
+  if (isAcknowledged && !isAtEnd(scene, index, seen) && !hasJob) {
+    found.push('An acknowledged delivery without a job.');
+  }
+  if (places.length !== (hasJob ? 1 : 0))
+    found.push(`A job in ${places.length} places: ${places.join(', ')}.`);
+  if (places.includes('failed') || places.includes('completed'))
+    found.push('A job that ended and is still there.');
+  const isPutOffAsHeld = places.includes('delayed') && putOff === 'held';
+  if (isPutOffAsHeld && !isHeld) found.push('A held delivery without an entry.');
+  if (isPutOffAsHeld && !isFound(scene)) found.push('A held delivery that no sweep finds.');
+  return found;
+}
+
+// Who enables it asks for a look when it is done with that.
+function isFound({ snapshot, isEnabled, enabling, isDeleted }: ModelScene): boolean {
+  return snapshot.lookDueAt !== undefined || (!isDeleted && (!isEnabled || enabling !== undefined));
+}
+
+/** Of an event that is gone at an endpoint that is gone, nobody can read a record, and there is none. */
+export function isAtEnd(scene: ModelScene, index: number, { isOpen }: SeenDelivery): boolean {
+  return !isOpen || (scene.isDeleted && scene.deliveries[index]?.isExpired === true);
+}
+
+/** A state that differs from others in what the protocol is about. */
+export function keyOf({
+  snapshot,
+  deliveries,
+  runs,
+  looks,
+  dead,
+  isEnabled,
+  enabling,
+  isDeleted,
+}: ModelScene): string {
+  const ofDeliveries = deliveries.map(({ publish, isAdded, isAcknowledged, isExpired, putOff }, index) => {
+    const { places = [], isHeld, isOpen, lock, nextAttemptAt } = snapshot.deliveries[index] ?? {};
+    const ofRuns = runs
+      .filter(({ of }) => of === index)
+      .map(({ work, hasLostLock }) => `${work.at} ${hasLostLock}`);
+    const flags = [
+      publish?.at,
+      isAdded,
+      isAcknowledged,
+      isExpired,
+      isHeld,
+      isOpen,
+      lock !== '',
+      nextAttemptAt !== undefined,
+    ];
+    return [...places, places.includes('delayed') ? putOff : '', ...flags, ...ofRuns.toSorted()].join();
+  });
+  const ofLooks = looks.map(({ at }) => at).toSorted();
+  const rest = [snapshot.lookDueAt !== undefined, dead.length, isEnabled, enabling !== undefined, isDeleted];
+  return [...ofDeliveries.toSorted(), ...ofLooks, ...rest].join(';');
+}

@@ -1,0 +1,212 @@
+import { ErrorCode, type Job, type Worker } from 'bullmq';
+import { type Admit, createAdmit } from '../../admission/admit';
+import { Concurrency, type Place } from '../../admission/concurrency';
+import { Slots } from '../../admission/slots';
+import { createDeliver, type DeliverResult } from '../../deliveries/deliver';
+import { parseDeliveryId } from '../../deliveries/delivery-id';
+import type { DeliveryRun } from '../../deliveries/delivery-run';
+import type { SendResult } from '../../deliveries/transport';
+import { type DeliveryJob, deliveryJobSchema } from '../../queue/delivery-job';
+import type { buildAdmission } from '../build-admission';
+import { Stepwise } from '../stepwise';
+import type { ModelLane } from './model-lane';
+
+type Admission = ReturnType<typeof buildAdmission>;
+
+/** A worker process, or the one that is started when it has died. */
+export interface ModelProcess {
+  readonly worker: Worker<DeliveryJob>;
+  readonly concurrency: Concurrency;
+  readonly admit: Admit;
+}
+
+export interface ModelRun {
+  readonly process: ModelProcess;
+  /** Which delivery, by its index. */
+  readonly of: number;
+  readonly jobId: string;
+  readonly token: string;
+  readonly work: Stepwise;
+  /** Whether it lost its lock: its process was stopped for so long, and knows by its own clock. */
+  hasLostLock: boolean;
+  /** What it holds at the endpoint. */
+  place: Place | undefined;
+}
+
+/** Where a run stands while its request is under way. */
+export const SENDING = 'the answer';
+
+/** What BullMQ makes of the end of a run: why its job was put off, if it was. */
+export type PutOff = 'held' | 'retry';
+
+export interface RunEvents {
+  /** A request is on its way from here on. */
+  onRequest(run: ModelRun): Promise<void>;
+  onPutOff(run: ModelRun, why: PutOff | undefined): void;
+}
+
+// Longer than any test: a job that is put off comes back when the model says so.
+export const PUT_OFF_MS = 3_600_000;
+// Two attempts: the first failure leads to another one, the second to the end.
+const RETRY_SCHEDULE = [600_000];
+const SLOTS = 16;
+const MAX_PER_ENDPOINT = 8;
+
+const NOT_OURS: readonly unknown[] = [
+  ErrorCode.JobLockMismatch,
+  ErrorCode.JobLockNotExist,
+  ErrorCode.JobNotExist,
+  ErrorCode.JobNotInState,
+];
+
+export function startProcess(admission: Admission, worker: Worker<DeliveryJob>): ModelProcess {
+  const slots = new Slots({ quick: SLOTS, slow: SLOTS, onCapacity: () => {}, clock: admission.clock });
+  const concurrency = new Concurrency({
+    slots,
+    onSlotFree: () => {},
+    maxPerEndpoint: MAX_PER_ENDPOINT,
+    maxStrangers: SLOTS,
+    patienceMs: 0,
+  });
+  return { worker, concurrency, admit: createAdmit({ ...admission, concurrency }) };
+}
+
+/** A run of a process that has died: nothing of it is left in memory. */
+export function dropRun({ process, place }: ModelRun): void {
+  if (place) process.concurrency.leave(place, undefined);
+}
+
+/** Lets a process take the next job, as BullMQ's own loop does, and stands still before it is worked on. */
+export async function startRun(
+  lane: ModelLane,
+  process: ModelProcess,
+  token: string,
+  indexOf: (eventId: string) => number,
+  events: RunEvents,
+): Promise<ModelRun | undefined> {
+  const job = await process.worker.getNextJob(token, { block: false });
+  const parts = parseDeliveryId(job?.id ?? '');
+  if (!job || !parts) return undefined;
+  const run: ModelRun = {
+    process,
+    of: indexOf(parts.eventId),
+    jobId: job.id ?? '',
+    token,
+    work: new Stepwise(),
+    hasLostLock: false,
+    place: undefined,
+  };
+  await run.work.start(async () => {
+    await run.work.pause('its job');
+    await workOn(lane, run, job, events);
+  });
+  return run;
+}
+
+/** As our consumer does: apps/worker/src/consumers/bullmq-deliver.ts. */
+async function workOn(
+  lane: ModelLane,
+  run: ModelRun,
+  job: Job<DeliveryJob>,
+  events: RunEvents,
+): Promise<void> {
+  const hold = { hasHeld: false };
+  const deliver = createDeliverStepwise(lane, run, events, hold);
+  const result = await deliver(readRun(run, job), new AbortController().signal);
+  await run.work.pause('its end');
+  const isStillOurs = await endRun(job, run.token, result);
+  if (isStillOurs) events.onPutOff(run, putOffOf(result, hold.hasHeld));
+}
+
+function createDeliverStepwise(
+  { admission, eventStore }: ModelLane,
+  run: ModelRun,
+  events: RunEvents,
+  hold: { hasHeld: boolean },
+) {
+  const { work, process } = run;
+  const { deliveryStore, attemptStore } = admission;
+  return createDeliver({
+    ...admission,
+    eventStore,
+    concurrency: {
+      leave(place, attempt) {
+        run.place = undefined;
+        process.concurrency.leave(place, attempt);
+      },
+    },
+    admit: work.before('its admission', async (input) => {
+      const admission = await process.admit(input);
+      if (admission.kind === 'admitted') run.place = admission.place;
+      return admission;
+    }),
+    hold: work.before('its entry', async (input) => {
+      hold.hasHeld = true;
+      return await admission.hold(input);
+    }),
+    deliveryStore: {
+      ...deliveryStore,
+      readWithLength: work.before('a second look at its log', deliveryStore.readWithLength),
+    },
+    attemptStore: { record: work.before('its record', attemptStore.record) },
+    settle: work.before('what follows', admission.settle),
+    transport: async () => {
+      await events.onRequest(run);
+      return (await work.pause(SENDING)) as SendResult;
+    },
+    healthRecorder: { record: () => {} },
+    raise: () => {},
+    workerId: 'model',
+    retrySchedule: RETRY_SCHEDULE,
+    requestStyle: { userAgent: 'model', signatureHeader: { name: 'webhook-signature', prefix: '' } },
+  });
+}
+
+function readRun(run: ModelRun, job: Job<DeliveryJob>): DeliveryRun {
+  const parts = parseDeliveryId(run.jobId);
+  if (!parts) throw new Error(`${run.jobId} is no delivery's id.`);
+  return {
+    ...parts,
+    accountId: deliveryJobSchema.parse(job.data).account_id,
+    hasWaited: job.attemptsStarted > 1,
+    wasTakenOver: job.stalledCounter > 0,
+    // Its lock is never over before this.
+    get ownedUntil() {
+      return run.hasLostLock ? 0 : Number.POSITIVE_INFINITY;
+    },
+  };
+}
+
+/** Whether it was its own to end. */
+async function endRun(job: Job<DeliveryJob>, token: string, result: DeliverResult): Promise<boolean> {
+  try {
+    await tellBullmq(job, token, result);
+    return true;
+  } catch (error) {
+    if (!NOT_OURS.includes((error as { readonly code?: unknown }).code)) throw error;
+    return false;
+  }
+}
+
+async function tellBullmq(job: Job<DeliveryJob>, token: string, result: DeliverResult): Promise<void> {
+  switch (result.kind) {
+    case 'done':
+      await job.moveToCompleted(null, token, false);
+      return;
+    case 'retry':
+      job.opts.backoff = { type: 'custom' };
+      await job.moveToFailed(new Error(result.reason), token, false);
+      return;
+    case 'later':
+      await job.moveToDelayed(Date.now() + PUT_OFF_MS, token);
+      return;
+    case 'interrupted':
+      await job.moveToWait(token);
+  }
+}
+
+function putOffOf({ kind }: DeliverResult, hasHeld: boolean): PutOff | undefined {
+  if (kind === 'retry') return 'retry';
+  if (kind === 'later') return hasHeld ? 'held' : 'retry';
+  return undefined;
+}

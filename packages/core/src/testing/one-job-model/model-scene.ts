@@ -1,0 +1,289 @@
+import { createFanOutEvent } from '../../deliveries/fan-out-event';
+import { deliveryIdOf } from '../../deliveries/delivery-id';
+import { createLookAtEndpoint } from '../../admission/look-at-endpoint';
+import { createRestoreDelivery } from '../../deliveries/restore-delivery';
+import { createDisable } from '../../endpoints/disable';
+import type { Endpoint } from '../../endpoints/endpoint';
+import { createManageEndpoints } from '../../endpoints/manage-endpoints';
+import { createRedisAccountStore } from '../../accounts/redis-account-store';
+import type { AcceptedEvent } from '../../events/event';
+import { keys } from '../../redis/keys';
+import { buildEndpoint } from '../build-endpoint';
+import { buildEvent } from '../build-event';
+import { Stepwise } from '../stepwise';
+import type { ModelLane } from './model-lane';
+import { dropRun, type ModelProcess, type ModelRun, type PutOff, SENDING, startRun } from './model-run';
+import { type Snapshot, takeSnapshot } from './model-snapshot';
+
+export interface ModelDelivery {
+  readonly event: AcceptedEvent;
+  /** Whoever publishes it, until that is done or has broken off. */
+  publish: Stepwise | undefined;
+  isAdded: boolean;
+  isAcknowledged: boolean;
+  isExpired: boolean;
+  /** Why its job was put off the last time. */
+  putOff: PutOff | undefined;
+}
+
+/** A run whose process has died: its lock is still to expire. */
+export interface DeadRun {
+  readonly jobId: string;
+  readonly token: string;
+}
+
+export interface SceneOptions {
+  readonly deliveries: number;
+  readonly ordering: Endpoint['ordering'];
+}
+
+const BREAKER_OPEN_MS = 2_000;
+
+/** What happens in one interleaving: the deliveries of one endpoint, and whoever is at them. */
+export class ModelScene {
+  readonly endpoint: Endpoint;
+  readonly deliveries: readonly ModelDelivery[];
+  runs: ModelRun[] = [];
+  dead: DeadRun[] = [];
+  looks: Stepwise[] = [];
+  enabling: Stepwise | undefined;
+  isEnabled = true;
+  isDeleted = false;
+  /** What must never be, and was. */
+  readonly violations: string[] = [];
+  /** How often something was to be seen. */
+  readonly sightings = new Map<string, number>();
+  snapshot: Snapshot = { deliveries: [], heldCount: 0, lookDueAt: undefined };
+  #runCount = 0;
+
+  private constructor(
+    readonly lane: ModelLane,
+    { deliveries, ordering }: SceneOptions,
+  ) {
+    this.endpoint = buildEndpoint({ ordering, createdAt: lane.time.now, updatedAt: lane.time.now });
+    this.deliveries = Array.from({ length: deliveries }, (_, i) => ({
+      event: buildEvent({ accountId: this.endpoint.accountId, acceptedAt: lane.time.now + i }),
+      publish: undefined,
+      isAdded: false,
+      isAcknowledged: false,
+      isExpired: false,
+      putOff: undefined,
+    }));
+  }
+
+  static async open(lane: ModelLane, options: SceneOptions): Promise<ModelScene> {
+    lane.time.now += 1_000;
+    const scene = new ModelScene(lane, options);
+    await lane.admission.endpointStore.create(scene.endpoint);
+    await scene.see();
+    return scene;
+  }
+
+  get processes(): readonly ModelProcess[] {
+    return this.lane.processes;
+  }
+
+  get address() {
+    return { accountId: this.endpoint.accountId, endpointId: this.endpoint.id };
+  }
+
+  partsOf({ event }: ModelDelivery) {
+    return { accountId: event.accountId, eventId: event.id, endpointId: this.endpoint.id };
+  }
+
+  count(sighting: string): void {
+    this.sightings.set(sighting, (this.sightings.get(sighting) ?? 0) + 1);
+  }
+
+  async see(): Promise<void> {
+    const eventIds = this.deliveries.map(({ event }) => event.id);
+    this.snapshot = await takeSnapshot(this.lane, this.endpoint, eventIds);
+  }
+
+  /** Stands still when the job is added and nothing else is done. */
+  async publish(delivery: ModelDelivery): Promise<void> {
+    const { admission, eventStore } = this.lane;
+    const publish = new Stepwise();
+    delivery.publish = publish;
+    const fanOutEvent = createFanOutEvent({
+      ...admission,
+      eventStore,
+      deliveryQueue: {
+        addAll: async (deliveries) => {
+          await admission.deliveryQueue.addAll(deliveries);
+          delivery.isAdded = true;
+          await publish.pause('the lists');
+        },
+      },
+    });
+    await publish.start(async () => {
+      await fanOutEvent([{ event: delivery.event, receivers: [this.endpoint] }]);
+      delivery.isAcknowledged = true;
+      delivery.publish = undefined;
+    });
+  }
+
+  async fetch(process: ModelProcess): Promise<void> {
+    this.#runCount += 1;
+    const token = `${process.worker.id}:${this.endpoint.id}:${this.#runCount}`;
+    const run = await startRun(this.lane, process, token, (eventId) => this.#indexOf(eventId), {
+      onRequest: (sender) => this.#onRequest(sender),
+      onPutOff: (of, why) => this.#onPutOff(of, why),
+    });
+    if (run) this.runs.push(run);
+  }
+
+  async step(run: ModelRun, value?: unknown): Promise<void> {
+    await run.work.step(value);
+    if (run.work.isOver) this.runs = this.runs.filter((other) => other !== run);
+  }
+
+  /** The whole process dies, with all of its runs. */
+  crash(process: ModelProcess): void {
+    for (const run of this.runs.filter((each) => each.process === process)) {
+      dropRun(run);
+      if (!run.hasLostLock) this.dead.push({ jobId: run.jobId, token: run.token });
+      this.count(`a crash at ${run.work.at}`);
+    }
+    this.runs = this.runs.filter((run) => run.process !== process);
+  }
+
+  async expireLock({ jobId, token }: DeadRun): Promise<void> {
+    const lock = this.lane.jobKeys.lock(jobId);
+    if ((await this.lane.redis.get(lock)) === token) await this.lane.redis.del(lock);
+    this.dead = this.dead.filter((dead) => dead.token !== token);
+  }
+
+  async loseLock(run: ModelRun): Promise<void> {
+    run.hasLostLock = true;
+    this.count(`a lock lost at ${run.work.at}`);
+    await this.expireLock(run);
+  }
+
+  /** Stands still before it reads the endpoint, and before it releases. */
+  async beginLook(places: number): Promise<void> {
+    const { admission } = this.lane;
+    const look = new Stepwise();
+    const { endpointStore, heldDeliveries } = admission;
+    const lookAtEndpoint = createLookAtEndpoint({
+      ...admission,
+      endpointStore: { find: look.before('the endpoint', endpointStore.find) },
+      heldDeliveries: {
+        lookDueAt: heldDeliveries.lookDueAt,
+        release: look.before('the release', async (address, request) => {
+          const released = await heldDeliveries.release(address, request);
+          if (released.released > 0) this.count('a delivery that is released');
+          if (request.most > released.released && request.only === undefined) await this.#checkEntries();
+          return released;
+        }),
+      },
+      restoreDelivery: createRestoreDelivery(admission),
+    });
+    this.looks.push(look);
+    await look.start(async () => {
+      await lookAtEndpoint(this.address, places);
+    });
+  }
+
+  async stepLook(look: Stepwise): Promise<void> {
+    await look.step();
+    if (look.isOver) this.looks = this.looks.filter((other) => other !== look);
+  }
+
+  /** Claims what is due, as a process' sweep does. */
+  async sweep(places: number): Promise<void> {
+    const { heldDeliveries, clock } = this.lane.admission;
+    const due = await heldDeliveries.claimDueLooks(clock(), 50);
+    if (due.some(({ endpointId }) => endpointId === this.endpoint.id)) await this.beginLook(places);
+  }
+
+  async disable(): Promise<void> {
+    await createDisable(this.lane.admission)(this.endpoint.accountId, this.endpoint.id, 'client');
+    this.isEnabled = false;
+  }
+
+  /** Stands still before the record is changed. */
+  async beginEnabling(): Promise<void> {
+    const enabling = new Stepwise();
+    this.enabling = enabling;
+    const manage = this.#manageEndpoints(enabling);
+    await enabling.start(async () => {
+      await manage.enable(this.endpoint.accountId, this.endpoint.id);
+      this.isEnabled = true;
+      this.enabling = undefined;
+    });
+  }
+
+  async remove(): Promise<void> {
+    this.isDeleted = true;
+    await this.#manageEndpoints(undefined).remove(this.endpoint.accountId, this.endpoint.id);
+  }
+
+  async openBreaker(): Promise<void> {
+    const { now } = this.lane.time;
+    await this.lane.redis.set(keys.breaker(this.endpoint.id), `10 ${now + BREAKER_OPEN_MS} ${now} 0`);
+  }
+
+  async expire(delivery: ModelDelivery): Promise<void> {
+    delivery.isExpired = true;
+    await this.lane.redis.del(keys.event(delivery.event.accountId, delivery.event.id));
+  }
+
+  async promote(delivery: ModelDelivery): Promise<void> {
+    await this.lane.admission.deliveryQueue.promote(this.partsOf(delivery));
+  }
+
+  #manageEndpoints(enabling: Stepwise | undefined) {
+    const { admission, redis } = this.lane;
+    const { endpointStore } = admission;
+    return createManageEndpoints({
+      ...admission,
+      endpointStore: {
+        ...endpointStore,
+        update: enabling?.before('the record', endpointStore.update) ?? endpointStore.update,
+      },
+      accountStore: createRedisAccountStore(redis),
+      requireKnownFilters: async () => {},
+      newId: () => '',
+      newSecret: () => '',
+      maxEndpoints: 1,
+      disable: createDisable(admission),
+      raise: () => {},
+    });
+  }
+
+  async #onRequest(sender: ModelRun): Promise<void> {
+    const others = this.runs.filter(
+      ({ of, work }) => of === sender.of && work !== sender.work && work.at === SENDING,
+    );
+    if (sender.hasLostLock) this.violations.push('A request of a run that has lost its lock.');
+    if (others.some(({ hasLostLock }) => !hasLostLock)) this.violations.push('Two requests at once.');
+    if (others.length > 0) this.count('two requests in flight');
+    await this.see();
+    if (!this.snapshot.deliveries[sender.of]?.isOpen) this.violations.push('A request after a recorded end.');
+    this.count('a request');
+  }
+
+  #onPutOff(run: ModelRun, why: PutOff | undefined): void {
+    const delivery = this.deliveries[run.of];
+    if (delivery) delivery.putOff = why;
+    if (why)
+      this.count(why === 'held' ? 'a delivery that is held' : 'a delivery that is put off for a retry');
+  }
+
+  async #checkEntries(): Promise<void> {
+    const held = await this.lane.admission.heldDeliveries.listHeld(this.endpoint.id, 10);
+    for (const eventId of held) {
+      const jobId = deliveryIdOf({ eventId, endpointId: this.endpoint.id });
+      if ((await this.lane.redis.exists(this.lane.jobKeys.job(jobId))) === 0) {
+        this.violations.push('An entry without a job stays after a look.');
+      }
+    }
+  }
+
+  #indexOf(eventId: string): number {
+    const index = this.deliveries.findIndex(({ event }) => event.id === eventId);
+    if (index < 0) throw new Error(`A job of another interleaving was left: ${eventId}.`);
+    return index;
+  }
+}

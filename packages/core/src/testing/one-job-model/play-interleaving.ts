@@ -1,0 +1,125 @@
+import { createSeededRandom } from '../seeded-random';
+import { ACCEPTED, type Command, commandsFor } from './model-commands';
+import { isAtEnd, keyOf, violationsOf } from './model-invariants';
+import type { ModelLane } from './model-lane';
+import { SENDING } from './model-run';
+import { ModelScene } from './model-scene';
+
+export interface Played {
+  /** What happened, one step after the other. */
+  readonly trace: readonly string[];
+  readonly violations: readonly string[];
+  /** The states that it came through. */
+  readonly states: ReadonlySet<string>;
+  readonly sightings: ReadonlyMap<string, number>;
+}
+
+const MIN_COMMANDS = 6;
+const MAX_COMMANDS = 22;
+const STRICT_SHARE = 0.3;
+const ONE_DELIVERY_SHARE = 0.5;
+// Most of what can go wrong begins with a delivery that is held.
+const DISABLED_SHARE = 0.4;
+const CLOSED_SHARE = 0.55;
+/** Well more than two attempts of two deliveries take. */
+const DRAIN_ROUNDS = 40;
+const DRAIN_STEP_MS = 61_000;
+
+/** Plays what a seed makes of the commands, then lets everything come to its end, and says what was wrong. */
+export async function playInterleaving(lane: ModelLane, seed: number): Promise<Played> {
+  const random = createSeededRandom(seed);
+  const deliveries = random() < ONE_DELIVERY_SHARE ? 1 : 2;
+  const ordering = random() < STRICT_SHARE ? 'strict' : 'none';
+  const scene = await ModelScene.open(lane, { deliveries, ordering });
+  const trace = [`${deliveries} deliveries, ordering ${ordering}`];
+  const states = new Set<string>();
+  const violations = await play();
+  return { trace, violations, states, sightings: scene.sightings };
+
+  async function play(): Promise<readonly string[]> {
+    const beginning = random();
+    if (beginning < DISABLED_SHARE) await act('the endpoint is disabled', () => scene.disable());
+    else if (beginning < CLOSED_SHARE) await act('the breaker opens', () => scene.openBreaker());
+    const length = MIN_COMMANDS + Math.floor(random() * (MAX_COMMANDS - MIN_COMMANDS + 1));
+    for (let count = 0; count < length; count += 1) {
+      const command = choose(commandsFor(scene), random());
+      const found = await act(command.name, () => command.run());
+      if (found.length > 0) return found;
+    }
+    return await drain();
+  }
+
+  async function act(name: string, run: () => Promise<void>): Promise<readonly string[]> {
+    trace.push(name);
+    try {
+      await run();
+    } catch (error) {
+      return [`It threw: ${error instanceof Error ? error.stack : String(error)}`];
+    }
+    await scene.see();
+    states.add(keyOf(scene));
+    return violationsOf(scene);
+  }
+
+  /** No more faults: what is under way goes on, time goes by, looks come when they are due. */
+  async function drain(): Promise<readonly string[]> {
+    for (let round = 0; round < DRAIN_ROUNDS; round += 1) {
+      const found = await act(`it is left alone, ${round + 1}`, () => settle(scene));
+      if (found.length > 0) return found;
+      if (isAtRest(scene)) return [];
+    }
+    return [`It does not come to rest: ${JSON.stringify(scene.snapshot)}`];
+  }
+}
+
+async function settle(scene: ModelScene): Promise<void> {
+  for (const { publish } of scene.deliveries) await publish?.step();
+  for (const look of scene.looks) await scene.stepLook(look);
+  await scene.enabling?.step();
+  if (!scene.isDeleted && !scene.isEnabled && !scene.enabling) await scene.beginEnabling();
+  for (const run of scene.runs) await scene.step(run, run.work.at === SENDING ? ACCEPTED : undefined);
+  for (const dead of scene.dead) await scene.expireLock(dead);
+  await scene.see();
+  const { deliveries } = scene.snapshot;
+  if (deliveries.some(({ places, lock }) => places.includes('active') && lock === '')) {
+    await scene.lane.checkForStalled();
+  }
+  for (const [index, delivery] of scene.deliveries.entries()) {
+    const isPutOff = deliveries[index]?.places.includes('delayed') && delivery.putOff === 'retry';
+    if (!isPutOff) continue;
+    scene.lane.time.now = Math.max(scene.lane.time.now, deliveries[index]?.nextAttemptAt ?? 0);
+    await scene.promote(delivery);
+  }
+  if (scene.runs.length > 0 || scene.looks.length > 0) return;
+  const [process] = scene.processes;
+  if (process) await scene.fetch(process);
+  if (scene.runs.length > 0) return;
+  scene.lane.time.now += DRAIN_STEP_MS;
+  await scene.sweep(2);
+}
+
+function isAtRest(scene: ModelScene): boolean {
+  const { snapshot, runs, looks, deliveries } = scene;
+  const isDone = deliveries.every(({ publish, isAcknowledged }, index) => {
+    const seen = snapshot.deliveries[index];
+    return seen && !publish && !seen.hasJob && (!isAcknowledged || isAtEnd(scene, index, seen));
+  });
+  return (
+    isDone &&
+    runs.length === 0 &&
+    looks.length === 0 &&
+    snapshot.heldCount === 0 &&
+    snapshot.lookDueAt === undefined
+  );
+}
+
+function choose(commands: readonly Command[], random: number): Command {
+  let left = random * commands.reduce((sum, { weight }) => sum + weight, 0);
+  for (const command of commands) {
+    left -= command.weight;
+    if (left < 0) return command;
+  }
+  const last = commands.at(-1);
+  if (!last) throw new Error('Nothing can happen.');
+  return last;
+}
