@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { firstArrivals, type Latency, summarise } from '../traffic/latencies';
-import { type Stage, STREAM } from './stage';
+import { STREAM, type Stage } from './stage';
 
 export interface LoadFigures extends Latency {
   /** Processor time for each event, in microseconds. */

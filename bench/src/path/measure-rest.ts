@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { countCommands } from './redis-count-commands';
-import { type Stage, STREAM } from './stage';
+import { STREAM, type Stage } from './stage';
 
 export interface RestFigures {
   /** Milliseconds of processor time a second, of API, worker and Redis together. */

@@ -41,12 +41,12 @@ export class ChildProgram<Greeting, Command extends object> {
 }
 
 /** The program's side: greets its parent, then obeys it, and ends with it. */
-export function obeyParent<Command>(greeting: unknown, obey: (command: Command) => unknown): void {
-  process.on('message', (command: Command) => void reply(command));
+export function obeyParent(greeting: unknown, obey: (command: unknown) => unknown): void {
+  process.on('message', (command: unknown) => void reply(command));
   process.on('disconnect', () => process.exit());
   process.send?.({ value: greeting });
 
-  async function reply(command: Command): Promise<void> {
+  async function reply(command: unknown): Promise<void> {
     try {
       process.send?.({ value: (await obey(command)) ?? null });
     } catch (error) {

@@ -2,8 +2,9 @@
  * The receivers of all endpoints, a process of its own that costs next to nothing. The path says what comes of a
  * request, and the stream it is counted in: `/ok/light` is answered with 204 at once.
  */
-import { createServer, type Socket } from 'node:net';
+
 import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { obeyParent } from '../processes/child-program';
 import { EVENT_NUMBER } from './event-text';
@@ -86,15 +87,17 @@ function arrivalsOf(stream: string) {
 
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  obeyParent(port, (command: ReceiverCommand) => {
-    switch (command.do) {
-      case 'count':
-        return arrivalsOf(command.stream).at.length;
-      case 'list':
-        return arrivalsOf(command.stream);
-      case 'switch':
-        switched = command.to;
-        return undefined;
-    }
-  });
+  obeyParent(port, (command) => obey(command as ReceiverCommand));
 });
+
+function obey(command: ReceiverCommand): number | Arrivals | undefined {
+  switch (command.do) {
+    case 'count':
+      return arrivalsOf(command.stream).at.length;
+    case 'list':
+      return arrivalsOf(command.stream);
+    case 'switch':
+      switched = command.to;
+      return undefined;
+  }
+}

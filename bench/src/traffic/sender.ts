@@ -42,25 +42,29 @@ export type SenderCommand =
 
 interface RunningStream {
   readonly sentAt: number[];
-  readonly underWay: Promise<void>[];
+  readonly underWay: Promise<unknown>[];
   isStopped: boolean;
 }
 
 const agent = new Agent({ keepAlive: true });
 const running = new Map<string, RunningStream>();
 
-obeyParent(null, async (command: SenderCommand) => {
+obeyParent(null, (command) => obey(command as SenderCommand));
+
+async function obey(command: SenderCommand): Promise<readonly number[] | undefined> {
   switch (command.do) {
     case 'publish':
       return await publish(command);
     case 'publish batches':
-      return await publishBatches(command.batches, command.atOnce);
+      await publishBatches(command.batches, command.atOnce);
+      return undefined;
     case 'start stream':
-      return startStream(command);
+      startStream(command);
+      return undefined;
     case 'stop stream':
       return await stopStream(command.stream);
   }
-});
+}
 
 async function publish({ target, firstEvent, events, atOnce }: SenderCommand & { do: 'publish' }) {
   const sentAt: number[] = [];
@@ -108,7 +112,7 @@ async function sendSteadily(
     if (early > 0) await wait(early);
     const body = textOf(firstEvent + stream.sentAt.length);
     stream.sentAt.push(micros());
-    const answered = post(target, '/v1/events', body).then(() => {});
+    const answered = post(target, '/v1/events', body);
     answered.catch(() => {});
     stream.underWay.push(answered);
   }
