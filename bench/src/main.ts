@@ -2,7 +2,7 @@
  * The benchmarks: `npm run bench` for all of them, `npm run bench -- drain` for one, `--short` for a quick look.
  * `--deliveries 200000` is for how many are loaded, `--rounds 1` for how often it is measured, `--scene hanging` for one
  * scene alone, where that can be chosen. `--json FILE` writes the figures of the one benchmark that is named, and
- * `--build DIR` measures the build of another checkout, where the benchmark says so.
+ * `--build DIR` measures the build of another checkout, where the benchmark says so; `path --profile DIR` profiles.
  * BENCH_REDIS_URL names a Redis of their own, which they empty.
  */
 import { join, resolve } from 'node:path';
@@ -38,6 +38,7 @@ async function main(): Promise<void> {
       scene: { type: 'string' },
       build: { type: 'string' },
       json: { type: 'string' },
+      profile: { type: 'string' },
     },
     allowPositionals: true,
   });
@@ -63,6 +64,7 @@ async function main(): Promise<void> {
       ...(rounds > 0 ? { rounds } : {}),
       ...(values.scene === undefined ? {} : { scene: values.scene }),
       ...(values.json === undefined ? {} : { json: resolve(values.json) }),
+      ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),
     });
   }
 }

@@ -13,4 +13,6 @@ export interface SuiteOptions {
   readonly rounds?: number;
   /** The one scene to measure, instead of all. */
   readonly scene?: string;
+  /** The folder for CPU profiles, which are then made instead of measuring. */
+  readonly profile?: string;
 }

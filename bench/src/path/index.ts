@@ -5,6 +5,7 @@ import type { PathContender } from './contender';
 import { judge, type Verdict } from './judge';
 import { measurePath, type PathResult, type PathSize } from './measure-path';
 import { plainContender } from './plain-contender';
+import { profilePath } from './profile-path';
 import { serviceContender } from './service-contender';
 
 const SIZE: PathSize = { saturatedEvents: 10_000, steadySeconds: 20, idleSeconds: 10 };
@@ -13,8 +14,13 @@ const SHORT_SIZE: PathSize = { saturatedEvents: 2_000, steadySeconds: 5, idleSec
 /** What an event costs from HTTP to its receiver, beside what a team would write by hand in an afternoon, in turn. */
 export async function runPathSuite(options: SuiteOptions): Promise<void> {
   const { short, build, json } = options;
-  const rounds = options.rounds ?? (short ? 1 : 3);
+  const size = short ? SHORT_SIZE : SIZE;
   const service = serviceContender(build);
+  if (options.profile !== undefined) {
+    await profilePath(service, size.saturatedEvents, options.profile);
+    return;
+  }
+  const rounds = options.rounds ?? (short ? 1 : 3);
   const results = new Map<PathContender, PathResult[]>([
     [plainContender, []],
     [service, []],
@@ -23,7 +29,7 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
     // The machine's moods even out when neither is always the first.
     const order = round % 2 === 1 ? [plainContender, service] : [service, plainContender];
     for (const contender of order) {
-      const result = await measurePath(contender, short ? SHORT_SIZE : SIZE);
+      const result = await measurePath(contender, size);
       results.get(contender)?.push(result);
       process.stderr.write(`  round ${round} of ${rounds}: ${contender.name}, ${inShort(result)}\n`);
     }
