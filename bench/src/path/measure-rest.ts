@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { countCommands } from './redis-count-commands';
+import { countCommands } from './count-commands';
 import { STREAM, type Stage } from './stage';
 
 export interface RestFigures {

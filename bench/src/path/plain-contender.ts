@@ -28,14 +28,13 @@ export const plainContender: PathContender = {
       REDIS_URL: redisUrl,
       WORKER_CONCURRENCY: String(CONCURRENCY),
     });
-    await untilReady(url);
-    return {
-      api,
-      worker,
-      target: { url, headers: {} },
-      async stop() {
-        await Promise.all([api.stop(), worker.stop()]);
-      },
-    };
+    const stop = async () => void (await Promise.all([api.stop(), worker.stop()]));
+    try {
+      await untilReady(url);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return { api, worker, target: { url, headers: {} }, stop };
   },
 };

@@ -47,7 +47,12 @@ export class BuiltService {
     const url = `http://127.0.0.1:${port}`;
     const service = new BuiltService(options, settings, key, url, api);
     service.startWorker();
-    await untilReady(url);
+    try {
+      await untilReady(url);
+    } catch (error) {
+      await service.stop();
+      throw error;
+    }
     return service;
   }
 

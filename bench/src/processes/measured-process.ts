@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
+import { endWithUs } from './end-with-us';
 import { cpuMsOf, residentBytesOf } from './process-figures';
 
 /** A program under measurement: run by node, quiet, with its processor time at hand. */
@@ -22,6 +23,7 @@ export class MeasuredProcess {
       },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
+    endWithUs(this.#child);
   }
 
   get pid(): number {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { Redis } from 'ioredis';
+import { endWithUs } from './end-with-us';
 import { cpuMsOf, residentBytesOf } from './process-figures';
 
 const LOOK_EVERY_MS = 20;
@@ -33,6 +34,7 @@ export class RedisProcess {
       env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
       stdio: 'ignore',
     });
+    endWithUs(child);
     const redis = new RedisProcess(`redis://127.0.0.1:${port}`, child, folder);
     await untilAnswers(port);
     return redis;
