@@ -3,7 +3,7 @@ import { writeJson } from '../report/write-json';
 import type { SuiteOptions } from '../suite';
 import type { PathContender } from './contender';
 import { judge, type Verdict } from './judge';
-import { measurePath, type PathResult, type PathSize } from './measure-path';
+import { measurePaths, type PathResult, type PathSize } from './measure-path';
 import { plainContender } from './plain-contender';
 import { profilePath } from './profile-path';
 import { serviceContender } from './service-contender';
@@ -28,8 +28,8 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
   for (let round = 1; round <= rounds; round += 1) {
     // The machine's moods even out when neither is always the first.
     const order = round % 2 === 1 ? [plainContender, service] : [service, plainContender];
-    for (const contender of order) {
-      const result = await measurePath(contender, size);
+    for (const [i, result] of (await measurePaths(order, size)).entries()) {
+      const contender = order[i] ?? service;
       results.get(contender)?.push(result);
       process.stderr.write(`  round ${round} of ${rounds}: ${contender.name}, ${inShort(result)}\n`);
     }

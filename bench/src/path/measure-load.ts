@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { cpuMsOf, machineCpuMs } from '../processes/process-figures';
 import { firstArrivals, type Latency, summarise } from '../traffic/latencies';
 import { STREAM, type Stage } from './stage';
 
@@ -10,6 +11,8 @@ export interface LoadFigures extends Latency {
   readonly totalMicros: number;
   /** From the first request to the last delivery. */
   readonly deliveredPerSecond: number;
+  /** How many cores others took meanwhile. What was measured beside much of that is no figure to rely on. */
+  readonly coresOfOthers: number;
 }
 
 const AT_ONCE = 32;
@@ -38,9 +41,17 @@ export async function measureSteady(stage: Stage, perSecond: number, seconds: nu
 }
 
 async function measureLoad(stage: Stage, publish: Publish): Promise<LoadFigures> {
-  const { receiver, pair, redis } = stage;
+  const { receiver, sender, pair, redis } = stage;
   const firstEvent = await receiver.count(STREAM);
   const parts = [pair.api, pair.worker, redis];
+  const others = watchOthers([
+    pair.api.pid,
+    pair.worker.pid,
+    redis.pid,
+    sender.pid,
+    receiver.pid,
+    process.pid,
+  ]);
   const before = parts.map((part) => part.cpuMs());
   const sentAt = await publish(firstEvent);
   const all = await receiver.waitFor(STREAM, firstEvent + sentAt.length, LIMIT_MS);
@@ -49,6 +60,7 @@ async function measureLoad(stage: Stage, publish: Publish): Promise<LoadFigures>
   const [apiMicros = 0, workerMicros = 0, redisMicros = 0] = parts.map(
     (part, i) => ((part.cpuMs() - (before[i] ?? 0)) / sentAt.length) * 1_000,
   );
+  const coresOfOthers = others();
 
   const arrivedAt = firstArrivals(await receiver.list(STREAM));
   const arrivals = sentAt.map((_, i) => arrivedAt.get(firstEvent + i) ?? Number.NaN);
@@ -60,5 +72,12 @@ async function measureLoad(stage: Stage, publish: Publish): Promise<LoadFigures>
     redisMicros,
     totalMicros: apiMicros + workerMicros + redisMicros,
     deliveredPerSecond: (sentAt.length / (lastAt - (sentAt[0] ?? 0))) * 1_000_000,
+    coresOfOthers,
   };
+}
+
+function watchOthers(ours: readonly number[]): () => number {
+  const othersCpuMs = () => machineCpuMs() - ours.reduce((sum, pid) => sum + cpuMsOf(pid), 0);
+  const [cpuBefore, startedAt] = [othersCpuMs(), performance.now()];
+  return () => (othersCpuMs() - cpuBefore) / (performance.now() - startedAt);
 }

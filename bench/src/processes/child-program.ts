@@ -27,6 +27,12 @@ export class ChildProgram<Greeting, Command extends object> {
     return new ChildProgram<Greeting, Command>(child, said.value);
   }
 
+  get pid(): number {
+    const { pid } = this.child;
+    if (pid === undefined) throw new Error('A program of the benchmark did not start.');
+    return pid;
+  }
+
   async ask<Reply>(command: Command): Promise<Reply> {
     const answer = once(this.child, 'message') as Promise<[Said<Reply>]>;
     this.child.send(command);

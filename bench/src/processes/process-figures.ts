@@ -12,6 +12,16 @@ export function cpuMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
+/** Processor time that all of the machine has spent so far, and what its host took from it, in milliseconds (Linux). */
+export function machineCpuMs(): number {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softirq + steal) * TICK_MS;
+}
+
 /** How much memory a process has in RAM (Linux). */
 export function residentBytesOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

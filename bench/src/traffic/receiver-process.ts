@@ -40,6 +40,10 @@ export class ReceiverProcess {
     }
   }
 
+  get pid(): number {
+    return this.program.pid;
+  }
+
   stop(): void {
     this.program.stop();
   }

@@ -41,6 +41,10 @@ export class SenderProcess {
     return await this.program.ask({ do: 'stop stream', stream });
   }
 
+  get pid(): number {
+    return this.program.pid;
+  }
+
   stop(): void {
     this.program.stop();
   }
