@@ -43,13 +43,15 @@ function printLatencies(rows: readonly Row[]): void {
       'p99 ratio',
       'lasted, s',
       'missing',
+      'cores of others',
     ],
-    ...rows.map(({ name, result: { quiet, during, after, duringSeconds, missing } }) => [
+    ...rows.map(({ name, result: { quiet, during, after, duringSeconds, coresOfOthers, missing } }) => [
       name,
       ...[quiet.p50, during.p50, after.p50, quiet.p99, during.p99, after.p99].map((ms) => ms.toFixed(1)),
       (during.p99 / quiet.p99).toFixed(1),
       duringSeconds.toFixed(1),
       String(missing),
+      coresOfOthers.toFixed(1),
     ]),
   ]);
 }
@@ -67,7 +69,10 @@ function readable(value: number): string {
   return Number.isInteger(value) ? String(value) : value.toFixed(value < 100 ? 2 : 0);
 }
 
-function toJson({ name, result: { quiet, during, after, duringSeconds, missing, facts } }: Row) {
+function toJson({
+  name,
+  result: { quiet, during, after, duringSeconds, coresOfOthers, missing, facts },
+}: Row) {
   return {
     name,
     quiet_p50: quiet.p50,
@@ -78,6 +83,7 @@ function toJson({ name, result: { quiet, during, after, duringSeconds, missing, 
     after_p99: after.p99,
     during_s: duringSeconds,
     missing,
+    cores_of_others: coresOfOthers,
     ...facts,
   };
 }

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { watchOthers } from '../processes/watch-others';
 import { firstArrivals, type Latency, summarise } from '../traffic/latencies';
 import { micros } from '../traffic/micros';
 import type { Facts, Scene } from './scene';
@@ -16,6 +17,8 @@ export interface SceneResult {
   readonly during: Latency;
   readonly after: Latency;
   readonly duringSeconds: number;
+  /** How many cores others than all this took while it lasted. */
+  readonly coresOfOthers: number;
   /** Events that never came in time. Their age at the end then counts as their time. */
   readonly missing: number;
   readonly facts: Facts;
@@ -41,9 +44,11 @@ export async function measureScene(scene: Scene, options: SceneOptions): Promise
 
     await sender.startStream({ stream: STREAM, target, firstEvent: WARM_UP_EVENTS, perSecond: PER_SECOND });
     await wait(options.quietSeconds * 1_000);
+    const others = watchOthers(processesOf(world));
     const beganAt = micros();
     const facts = await makeTrouble();
     const endedAt = micros();
+    const coresOfOthers = others();
     await wait(options.afterSeconds * 1_000);
     const sentAt = await sender.stopStream(STREAM);
     await receiver.waitFor(STREAM, WARM_UP_EVENTS + sentAt.length, LIMIT_MS);
@@ -56,10 +61,15 @@ export async function measureScene(scene: Scene, options: SceneOptions): Promise
       during: between(beganAt, endedAt),
       after: between(endedAt, Number.POSITIVE_INFINITY),
       duringSeconds: (endedAt - beganAt) / 1_000_000,
+      coresOfOthers,
       missing,
       facts,
     };
   });
+}
+
+function processesOf({ redis, service, receiver, sender, troubleSender }: World) {
+  return [redis, service.api, service.worker, receiver, sender, troubleSender];
 }
 
 async function latenciesOf({ receiver }: World, sentAt: readonly number[]) {

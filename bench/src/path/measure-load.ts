@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { cpuMsOf, machineCpuMs } from '../processes/process-figures';
+import { watchOthers } from '../processes/watch-others';
 import { firstArrivals, type Latency, summarise } from '../traffic/latencies';
 import { STREAM, type Stage } from './stage';
 
@@ -11,7 +11,7 @@ export interface LoadFigures extends Latency {
   readonly totalMicros: number;
   /** From the first request to the last delivery. */
   readonly deliveredPerSecond: number;
-  /** How many cores others took meanwhile. What was measured beside much of that is no figure to rely on. */
+  /** How many cores others took meanwhile. */
   readonly coresOfOthers: number;
 }
 
@@ -44,14 +44,7 @@ async function measureLoad(stage: Stage, publish: Publish): Promise<LoadFigures>
   const { receiver, sender, pair, redis } = stage;
   const firstEvent = await receiver.count(STREAM);
   const parts = [pair.api, pair.worker, redis];
-  const others = watchOthers([
-    pair.api.pid,
-    pair.worker.pid,
-    redis.pid,
-    sender.pid,
-    receiver.pid,
-    process.pid,
-  ]);
+  const others = watchOthers([...parts, sender, receiver]);
   const before = parts.map((part) => part.cpuMs());
   const sentAt = await publish(firstEvent);
   const all = await receiver.waitFor(STREAM, firstEvent + sentAt.length, LIMIT_MS);
@@ -74,10 +67,4 @@ async function measureLoad(stage: Stage, publish: Publish): Promise<LoadFigures>
     deliveredPerSecond: (sentAt.length / (lastAt - (sentAt[0] ?? 0))) * 1_000_000,
     coresOfOthers,
   };
-}
-
-function watchOthers(ours: readonly number[]): () => number {
-  const othersCpuMs = () => machineCpuMs() - ours.reduce((sum, pid) => sum + cpuMsOf(pid), 0);
-  const [cpuBefore, startedAt] = [othersCpuMs(), performance.now()];
-  return () => (othersCpuMs() - cpuBefore) / (performance.now() - startedAt);
 }
