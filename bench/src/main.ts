@@ -1,12 +1,17 @@
 /**
  * The benchmarks: `npm run bench` for all of them, `npm run bench -- drain` for one, `--short` for a quick look.
- * `--deliveries 200000` is for how many are loaded, where that can be chosen.
+ * `--deliveries 200000` is for how many are loaded, `--rounds 1` for how often it is measured, `--scene hanging` for one
+ * scene alone, where that can be chosen. `--json FILE` writes the figures of the one benchmark that is named, and
+ * `--build DIR` measures the build of another checkout, where the benchmark says so; `path --profile DIR` profiles.
  * BENCH_REDIS_URL names a Redis of their own, which they empty.
  */
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runBurstSuite } from './burst/index';
 import { runDrainSuite } from './drain/index';
 import { runHistorySuite } from './history/index';
 import { runNeighboursSuite } from './neighbours/index';
+import { runPathSuite } from './path/index';
 import { runPublishSuite } from './publish/index';
 import { runZooSuite } from './zoo/index';
 
@@ -16,24 +21,51 @@ const suites = {
   publish: runPublishSuite,
   zoo: runZooSuite,
   history: runHistorySuite,
+  path: runPathSuite,
+  burst: runBurstSuite,
 };
+
+// Those that can measure another checkout's build, and write their figures down.
+const blackBoxes = ['path', 'burst'];
+const THIS_REPOSITORY = join(__dirname, '../..');
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
-    options: { short: { type: 'boolean', default: false }, deliveries: { type: 'string' } },
+    options: {
+      short: { type: 'boolean', default: false },
+      deliveries: { type: 'string' },
+      rounds: { type: 'string' },
+      scene: { type: 'string' },
+      build: { type: 'string' },
+      json: { type: 'string' },
+      profile: { type: 'string' },
+    },
     allowPositionals: true,
   });
   const redisUrl = process.env.BENCH_REDIS_URL;
   if (redisUrl === undefined)
     throw new Error('BENCH_REDIS_URL is not set. "npm run bench" brings a Redis of its own.');
-  const deliveries = Number(values.deliveries ?? 0);
   const wished = positionals.length === 0 ? Object.keys(suites) : positionals;
+  const isForOne = values.build !== undefined || values.json !== undefined;
+  if (isForOne && (wished.length !== 1 || !blackBoxes.includes(wished[0] ?? '')))
+    throw new Error(`--build and --json are for one benchmark at a time, of: ${blackBoxes.join(', ')}.`);
+  const deliveries = Number(values.deliveries ?? 0);
+  const rounds = Number(values.rounds ?? 0);
   for (const name of wished) {
     const run = Object.entries(suites).find(([suite]) => suite === name)?.[1];
     if (!run)
       throw new Error(`There is no benchmark "${name}"; there are: ${Object.keys(suites).join(', ')}.`);
     process.stderr.write(`${name}\n`);
-    await run({ redisUrl, short: values.short, ...(deliveries > 0 ? { deliveries } : {}) });
+    await run({
+      redisUrl,
+      short: values.short,
+      build: values.build === undefined ? THIS_REPOSITORY : resolve(values.build),
+      ...(deliveries > 0 ? { deliveries } : {}),
+      ...(rounds > 0 ? { rounds } : {}),
+      ...(values.scene === undefined ? {} : { scene: values.scene }),
+      ...(values.json === undefined ? {} : { json: resolve(values.json) }),
+      ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),
+    });
   }
 }
 

@@ -5,4 +5,14 @@ export interface SuiteOptions {
   readonly short: boolean;
   /** How many to load, instead of the benchmark's own number. */
   readonly deliveries?: number;
+  /** The checkout whose apps/{api,worker}/dist are measured: an absolute path. */
+  readonly build: string;
+  /** The file that the figures are written to as well, for programs to read. */
+  readonly json?: string;
+  /** How often each measurement is made, instead of the benchmark's own number. */
+  readonly rounds?: number;
+  /** The one scene to measure, instead of all. */
+  readonly scene?: string;
+  /** The folder for CPU profiles, which are then made instead of measuring. */
+  readonly profile?: string;
 }

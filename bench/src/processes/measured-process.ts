@@ -1,17 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
-
-// The kernel counts a process's time in ticks of a hundredth of a second, on every Linux that Node runs on.
-const TICK_MS = 10;
+import { endWithUs } from './end-with-us';
+import { cpuMsOf, residentBytesOf } from './process-figures';
 
 /** A program under measurement: run by node, quiet, with its processor time at hand. */
 export class MeasuredProcess {
   readonly #child: ChildProcess;
 
-  constructor(script: string, environment: Readonly<Record<string, string>>) {
-    this.#child = spawn(process.execPath, [script], {
+  /** @param nodeOptions for node itself, before the script. */
+  constructor(
+    script: string,
+    environment: Readonly<Record<string, string>>,
+    nodeOptions: readonly string[] = [],
+  ) {
+    this.#child = spawn(process.execPath, [...nodeOptions, script], {
       env: {
         PATH: process.env.PATH ?? '',
         NODE_ENV: 'production',
@@ -20,18 +23,26 @@ export class MeasuredProcess {
       },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
+    endWithUs(this.#child);
+  }
+
+  get pid(): number {
+    const { pid } = this.#child;
+    if (pid === undefined) throw new Error('The process did not start.');
+    return pid;
   }
 
   /** User and system time so far, in milliseconds (Linux). */
   cpuMs(): number {
-    const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
-    // The program's name, in parentheses, may hold spaces; what follows it does not.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+    return cpuMsOf(this.pid);
+  }
+
+  residentBytes(): number {
+    return residentBytesOf(this.pid);
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
     await exited;

@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
+import type { Target } from '../traffic/sender';
+import { MeasuredProcess } from './measured-process';
+import { untilReady } from './until-ready';
+
+export interface BuiltServiceOptions {
+  /** The checkout whose build is run. */
+  readonly build: string;
+  readonly redisUrl: string;
+  /** For node, in both processes. */
+  readonly nodeOptions?: readonly string[];
+}
+
+/**
+ * API and worker of a checkout as their users run them, a process each, with all settings at their defaults but these:
+ * addresses, receivers on this machine, and as many requests of one key as the benchmark likes.
+ */
+export class BuiltService {
+  #worker: MeasuredProcess | undefined;
+
+  private constructor(
+    private readonly options: BuiltServiceOptions,
+    private readonly settings: Readonly<Record<string, string>>,
+    private readonly apiKey: string,
+    readonly url: string,
+    readonly api: MeasuredProcess,
+  ) {}
+
+  /** Starts both. */
+  static async start(options: BuiltServiceOptions): Promise<BuiltService> {
+    const { key } = buildApiKey();
+    const port = await findClosedPort();
+    const settings = {
+      REDIS_URL: options.redisUrl,
+      API_HOST: '127.0.0.1',
+      API_PORT: String(port),
+      WORKER_HOST: '127.0.0.1',
+      WORKER_PORT: '0',
+      BOOTSTRAP_API_KEY: key,
+      RATE_LIMIT: '1000000/1s',
+      ALLOW_HTTP_URLS: 'true',
+      DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
+    };
+    const api = new MeasuredProcess(scriptOf(options.build, 'api'), settings, options.nodeOptions);
+    const url = `http://127.0.0.1:${port}`;
+    const service = new BuiltService(options, settings, key, url, api);
+    service.startWorker();
+    try {
+      await untilReady(url);
+    } catch (error) {
+      await service.stop();
+      throw error;
+    }
+    return service;
+  }
+
+  get worker(): MeasuredProcess {
+    if (!this.#worker) throw new Error('The worker is not running.');
+    return this.#worker;
+  }
+
+  startWorker(): void {
+    const { build, nodeOptions } = this.options;
+    this.#worker = new MeasuredProcess(scriptOf(build, 'worker'), this.settings, nodeOptions);
+  }
+
+  async stopWorker(): Promise<void> {
+    await this.#worker?.stop();
+    this.#worker = undefined;
+  }
+
+  /** Where an account's events are published. */
+  targetOf(account: string): Target {
+    return { url: this.url, headers: this.#headersFor(account) };
+  }
+
+  async createAccount(id: string): Promise<void> {
+    await this.#post('default', '/v1/accounts', { id });
+  }
+
+  /** @returns the webhook's id */
+  async register(account: string, url: string, eventType: string): Promise<string> {
+    const webhook = await this.#post(account, '/v1/webhooks', { url, events: [eventType] });
+    return String(webhook.id);
+  }
+
+  /** Sends all that this webhook was ever sent once more. */
+  async replay(account: string, webhookId: string, ratePerSecond: number): Promise<void> {
+    const order = { since: '2020-01-01T00:00:00Z', mode: 'all', rate: ratePerSecond };
+    await this.#post(account, `/v1/webhooks/${webhookId}/replays`, order);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.api.stop(), this.stopWorker()]);
+  }
+
+  async #post(account: string, path: string, body: unknown): Promise<Record<string, unknown>> {
+    const response = await fetch(this.url + path, {
+      method: 'POST',
+      headers: { ...this.#headersFor(account), 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`POST ${path} gave ${response.status}: ${text}`);
+    return JSON.parse(text) as Record<string, unknown>;
+  }
+
+  #headersFor(account: string): Record<string, string> {
+    return {
+      authorization: `Bearer ${this.apiKey}`,
+      ...(account === 'default' ? {} : { 'x-account-id': account }),
+    };
+  }
+}
+
+function scriptOf(build: string, app: 'api' | 'worker'): string {
+  return join(build, 'apps', app, 'dist/main.js');
+}

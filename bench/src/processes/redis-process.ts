@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { Redis } from 'ioredis';
+import { endWithUs } from './end-with-us';
+import { cpuMsOf, residentBytesOf } from './process-figures';
+
+const LOOK_EVERY_MS = 20;
+const READY_WITHIN_MS = 10_000;
+
+/**
+ * A Redis of a measurement's own that writes nothing to disk, so that it begins empty and its processor time and
+ * memory are those of what is measured. TEST_REDIS_SERVER is its command line, as a JSON array.
+ */
+export class RedisProcess {
+  private constructor(
+    readonly url: string,
+    private readonly child: ChildProcess,
+    private readonly folder: string,
+  ) {}
+
+  static async start(): Promise<RedisProcess> {
+    const [program = 'redis-server', ...given] = JSON.parse(
+      process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
+    ) as string[];
+    const folder = await mkdtemp(join(tmpdir(), 'webhooks-bench-redis-'));
+    const port = await findClosedPort();
+    const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+    const child = spawn(program, [...given, ...own, '--appendonly', 'no', '--save', ''], {
+      env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
+      stdio: 'ignore',
+    });
+    endWithUs(child);
+    const redis = new RedisProcess(`redis://127.0.0.1:${port}`, child, folder);
+    await untilAnswers(port);
+    return redis;
+  }
+
+  get pid(): number {
+    const { pid } = this.child;
+    if (pid === undefined) throw new Error('Redis did not start.');
+    return pid;
+  }
+
+  cpuMs(): number {
+    return cpuMsOf(this.pid);
+  }
+
+  residentBytes(): number {
+    return residentBytesOf(this.pid);
+  }
+
+  async stop(): Promise<void> {
+    const exited = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await exited;
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function untilAnswers(port: number): Promise<void> {
+  const limit = Date.now() + READY_WITHIN_MS;
+  while (!(await answers(port))) {
+    if (Date.now() > limit) throw new Error('Redis did not become ready.');
+    await wait(LOOK_EVERY_MS);
+  }
+}
+
+async function answers(port: number): Promise<boolean> {
+  const client = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return (await client.ping()) === 'PONG';
+  } catch {
+    return false;
+  } finally {
+    client.disconnect();
+  }
+}

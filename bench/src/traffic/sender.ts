@@ -1,0 +1,157 @@
+/** Publishes over HTTP, in a process of its own, so that what it costs is not counted and delays nobody's clock. */
+import { Agent, request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { obeyParent } from '../processes/child-program';
+import { textOf } from './event-text';
+import { micros } from './micros';
+
+/** Where events are published. */
+export interface Target {
+  /** Of the API. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Events of one account, to be published in one request. */
+export interface Batch {
+  readonly target: Target;
+  readonly firstEvent: number;
+  readonly events: number;
+}
+
+export type SenderCommand =
+  /** One event a request, so many requests at once. Replies with when each was sent. */
+  | {
+      readonly do: 'publish';
+      readonly target: Target;
+      readonly firstEvent: number;
+      readonly events: number;
+      readonly atOnce: number;
+    }
+  | { readonly do: 'publish batches'; readonly batches: readonly Batch[]; readonly atOnce: number }
+  /** An event every so often, whether the last one was answered or not. */
+  | {
+      readonly do: 'start stream';
+      readonly stream: string;
+      readonly target: Target;
+      readonly firstEvent: number;
+      readonly everyMs: number;
+    }
+  /** Replies with when each event was sent, by its place in the stream. */
+  | { readonly do: 'stop stream'; readonly stream: string };
+
+interface RunningStream {
+  readonly sentAt: number[];
+  readonly underWay: Promise<unknown>[];
+  isStopped: boolean;
+}
+
+const agent = new Agent({ keepAlive: true });
+const running = new Map<string, RunningStream>();
+
+obeyParent(null, (command) => obey(command as SenderCommand));
+
+async function obey(command: SenderCommand): Promise<readonly number[] | undefined> {
+  switch (command.do) {
+    case 'publish':
+      return await publish(command);
+    case 'publish batches':
+      await publishBatches(command.batches, command.atOnce);
+      return undefined;
+    case 'start stream':
+      startStream(command);
+      return undefined;
+    case 'stop stream':
+      return await stopStream(command.stream);
+  }
+}
+
+async function publish({ target, firstEvent, events, atOnce }: SenderCommand & { do: 'publish' }) {
+  const sentAt: number[] = [];
+  await inTurns(events, atOnce, async (i) => {
+    const body = textOf(firstEvent + i);
+    sentAt[i] = micros();
+    await post(target, '/v1/events', body);
+  });
+  return sentAt;
+}
+
+async function publishBatches(batches: readonly Batch[], atOnce: number): Promise<void> {
+  await inTurns(batches.length, atOnce, async (i) => {
+    const batch = batches[i];
+    if (!batch) return;
+    const texts = Array.from({ length: batch.events }, (_, each) => textOf(batch.firstEvent + each));
+    const answer = await post(batch.target, '/v1/events/batch', `{"events":[${texts.join(',')}]}`);
+    if (answer.includes('"error"')) throw new Error(`Not all of a batch was accepted: ${answer}`);
+  });
+}
+
+async function inTurns(count: number, atOnce: number, work: (i: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  async function workOnRest(): Promise<void> {
+    while (next < count) await work(next++);
+  }
+  await Promise.all(Array.from({ length: atOnce }, workOnRest));
+}
+
+function startStream(command: SenderCommand & { do: 'start stream' }): void {
+  const stream: RunningStream = { sentAt: [], underWay: [], isStopped: false };
+  running.set(command.stream, stream);
+  // What fails is told when the stream is stopped.
+  stream.underWay.push(sendSteadily(stream, command));
+}
+
+async function sendSteadily(
+  stream: RunningStream,
+  { target, firstEvent, everyMs }: SenderCommand & { do: 'start stream' },
+): Promise<void> {
+  const startedAt = performance.now();
+  while (!stream.isStopped) {
+    const due = startedAt + stream.sentAt.length * everyMs;
+    const early = due - performance.now();
+    if (early > 0) await wait(early);
+    const body = textOf(firstEvent + stream.sentAt.length);
+    stream.sentAt.push(micros());
+    const answered = post(target, '/v1/events', body);
+    answered.catch(() => {});
+    stream.underWay.push(answered);
+  }
+}
+
+async function stopStream(name: string): Promise<readonly number[]> {
+  const stream = running.get(name);
+  if (!stream) throw new Error(`No stream "${name}" was started.`);
+  stream.isStopped = true;
+  running.delete(name);
+  // Its loop sends one more at most, which is waited for as well.
+  await stream.underWay[0];
+  await Promise.all(stream.underWay);
+  return stream.sentAt;
+}
+
+function post({ url, headers }: Target, path: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url + path, {
+      agent,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...headers,
+      },
+    });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        if ((response.statusCode ?? 0) < 300) resolve(text);
+        else reject(new Error(`POST ${path} was answered with ${response.statusCode}: ${text}`));
+      });
+    });
+    sent.end(body);
+  });
+}
