@@ -41,6 +41,7 @@ import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
 import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
+import { updateAccount } from './update-account';
 import { readDeadLetter } from './read-dead-letter';
 import { readDelivery } from './read-delivery';
 import { readEvent } from './read-event';
@@ -113,6 +114,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     createAccount(accounts), //              POST   /v1/accounts
     listAccounts(accounts), //               GET    /v1/accounts
     readAccount(accounts), //                GET    /v1/accounts/:id
+    updateAccount(accounts), //              PATCH  /v1/accounts/:id
     eraseAccount(deps.eraseAccount), //      DELETE /v1/accounts/:id
     listDeadLetters(deadLetters), //         GET    /v1/dead-letters
     readDeadLetter(deadLetters), //          GET    /v1/dead-letters/:id

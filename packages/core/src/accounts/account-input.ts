@@ -1,10 +1,16 @@
 import { z } from 'zod';
 import { accountIdSchema } from '../events/event';
+import { accountWeightSchema } from './account';
 import { displayNameSchema } from './display-name';
 
 /** What may be said of a new account. Without an id it is given one. */
 export const newAccountSchema = z.strictObject({
   id: accountIdSchema.optional(),
   name: displayNameSchema.optional(),
+  weight: accountWeightSchema.optional(),
 });
 export type NewAccount = z.output<typeof newAccountSchema>;
+
+/** What may be changed of an account. */
+export const accountPatchSchema = z.strictObject({ weight: accountWeightSchema.optional() });
+export type AccountPatch = z.output<typeof accountPatchSchema>;

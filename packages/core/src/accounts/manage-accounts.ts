@@ -3,13 +3,13 @@ import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import type { NewId } from '../runtime/ids';
-import { ACCOUNT_ID_PREFIX, type Account } from './account';
-import type { NewAccount } from './account-input';
+import { ACCOUNT_ID_PREFIX, type Account, isThere } from './account';
+import type { AccountPatch, NewAccount } from './account-input';
 import { accountNotFound } from './account-not-found';
 import type { AccountPage, AccountStore } from './redis-account-store';
 
 export interface ManageAccountsDeps {
-  readonly accountStore: Pick<AccountStore, 'create' | 'find' | 'list'>;
+  readonly accountStore: Pick<AccountStore, 'create' | 'find' | 'list' | 'changeWeight'>;
   readonly remainsStore: Pick<RemainsStore, 'count'>;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -24,11 +24,12 @@ export function createManageAccounts({ accountStore, remainsStore, newId, clock 
      * @param creation the account's id, if the client has chosen none.
      * @throws AppError `conflict` when there is an account with this id, or was one until not long ago.
      */
-    async create({ id, name }: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)): Promise<Account> {
+    async create({ id, name, weight }: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)): Promise<Account> {
       const account: Account = {
         id: id ?? (creation as AccountId),
         creation,
         ...(name === undefined ? {} : { name }),
+        ...(weight === undefined ? {} : { weight }),
         createdAt: clock(),
       };
       if (await accountStore.create(account)) return account;
@@ -40,6 +41,14 @@ export function createManageAccounts({ accountStore, remainsStore, newId, clock 
           ? 'There is already an account with this id.'
           : 'The account with this id was erased. The id is free again once nothing of that time is kept any more.',
       );
+    },
+
+    /** In force for what is published from then on. @throws AppError `not_found`, also while it is being erased. */
+    async update(id: AccountId, { weight }: AccountPatch): Promise<Account> {
+      const account =
+        weight === undefined ? await accountStore.find(id) : await accountStore.changeWeight(id, weight);
+      if (!isThere(account)) throw accountNotFound();
+      return account;
     },
 
     /** @throws AppError `not_found`. */

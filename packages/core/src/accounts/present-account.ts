@@ -7,6 +7,7 @@ export const accountViewSchema = z
   .object({
     id: z.string(),
     name: z.string().optional(),
+    weight: z.int(),
     status: z.enum(['active', 'erasing']),
     created_at: timeSchema,
     erasure: z
@@ -31,6 +32,7 @@ interface AccountWithRemains extends Account {
 export function presentAccount({
   id,
   name,
+  weight = 1,
   createdAt,
   erasingSince,
   remains,
@@ -38,6 +40,7 @@ export function presentAccount({
   return {
     id,
     ...(name === undefined ? {} : { name }),
+    weight,
     status: erasingSince === undefined ? 'active' : 'erasing',
     created_at: formatTime(createdAt),
     ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),

@@ -46,9 +46,25 @@ export function createRedisAccountStore(redis: RedisClient) {
   return withStorageErrors({
     /** Whether it is new: one that is there already stays as it is, and an id that was erased is taken for a while. */
     async create(account: Account): Promise<boolean> {
-      const { id, createdAt } = account;
+      const { id, createdAt, weight } = account;
       const member = timedMember(createdAt, id);
-      return (await run(CREATE, id, JSON.stringify(account), member, String(createdAt))) === 1;
+      const isNew = (await run(CREATE, id, JSON.stringify(account), member, String(createdAt))) === 1;
+      if (isNew && weight !== undefined) await redis.hset(keys.accountWeights, id, weight);
+      return isNew;
+    },
+
+    /** The account as it is now; `undefined` when there is none. */
+    async changeWeight(id: AccountId, weight: number): Promise<Account | undefined> {
+      for (;;) {
+        const raw = await redis.hget(keys.accounts, id);
+        if (raw === null) return undefined;
+        const changed = { ...parse(raw), weight };
+        const args = [id, raw, JSON.stringify(changed)];
+        if ((await REPLACE_IF_UNCHANGED(redis, [keys.accounts], args)) === 0) continue;
+        // Where whoever puts jobs in order finds it: with the queues, which in a Cluster are elsewhere.
+        await redis.hset(keys.accountWeights, id, weight);
+        return changed;
+      }
     },
 
     /** The account as it is now; `undefined` when there is none. One that is being erased since before stays as it is. */
@@ -67,6 +83,7 @@ export function createRedisAccountStore(redis: RedisClient) {
     /** Forgets an account, but for its id, which is taken until then. */
     async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
       await run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
+      await redis.hdel(keys.accountWeights, id);
     },
 
     /** Whether it is being erased, or was and its id is still taken. */

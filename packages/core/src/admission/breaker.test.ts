@@ -1,4 +1,4 @@
-import { CLOSED, phaseOf } from './breaker';
+import { CLOSED, decodeBreaker, phaseOf } from './breaker';
 
 const NOW = 1_700_000_000_000;
 
@@ -6,10 +6,21 @@ describe('phaseOf', () => {
   it.each([
     ['closed as long as it has never opened', CLOSED, 'closed'],
     ['closed while there are failures, but too few of them', { failures: 4, openUntil: 0 }, 'closed'],
-    ['open until its time has come', { failures: 5, openUntil: NOW + 1 }, 'open'],
-    ['half-open when its time has come', { failures: 5, openUntil: NOW }, 'half_open'],
-    ['half-open for as long as nobody probes', { failures: 5, openUntil: 1 }, 'half_open'],
+    ['open until its time has come', { failures: 10, openUntil: NOW + 1 }, 'open'],
+    ['half-open when its time has come', { failures: 10, openUntil: NOW }, 'half_open'],
+    ['half-open for as long as nobody probes', { failures: 10, openUntil: 1 }, 'half_open'],
   ] as const)('is %s', (_what, state, phase) => {
     expect(phaseOf(state, NOW)).toBe(phase);
+  });
+});
+
+describe('decodeBreaker', () => {
+  it.each([
+    ['closed where there is none', undefined, CLOSED],
+    ['closed where Redis has none', null, CLOSED],
+    ['what a record says', '10 1700000000000 1699999999000 1', { failures: 10, openUntil: NOW }],
+    ['what an older record says, which has no more than that', '3 0', { failures: 3, openUntil: 0 }],
+  ] as const)('gives %s', (_what, stored, state) => {
+    expect(decodeBreaker(stored)).toEqual(state);
   });
 });

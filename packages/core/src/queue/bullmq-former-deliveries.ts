@@ -99,7 +99,7 @@ export class FormerDeliveries {
       if (job?.id === undefined || (await this.replace(job.id, job.data)) !== undefined) continue;
       taken += await this.#slowQueue.remove(job.id);
     }
-    if (taken > 0 && jobs.length === ONE_PAGE) await this.#takeOverSlow();
+    if (taken > 0 && jobs.length >= ONE_PAGE) await this.#takeOverSlow();
   }
 
   async #takeOverHeld(accountId: AccountId): Promise<void> {

@@ -73,7 +73,8 @@ const RELEASE = defineScript(`
   end
   if released > 0 then
     local is_held_up = redis.call('HMGET', meta, 'paused', 'concurrency')
-    if not is_held_up[1] and not is_held_up[2] then redis.call('ZADD', marker, 0, '0') end
+    local has_room = not is_held_up[2] or redis.call('LLEN', active) < tonumber(is_held_up[2])
+    if not is_held_up[1] and has_room then redis.call('ZADD', marker, 0, '0') end
   end
 
   local left = redis.call('ZCARD', held)

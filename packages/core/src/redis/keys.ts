@@ -36,6 +36,8 @@ import type { AccountId, EventId } from '../events/event';
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
  * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
+ * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
+ * | `account-weights:{bull}` | hash | account id → its weight, if it is not 1 | until erased |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
@@ -75,6 +77,8 @@ export const keys = {
   // In the slot of BullMQ's own keys in a Cluster: these are read and written together with them.
   held: (endpoint: EndpointId) => `held:{bull}:${endpoint}`,
   looks: 'looks:{bull}',
+  fairOrder: (queue: string) => `fair-order:{bull}:${queue}`,
+  accountWeights: 'account-weights:{bull}',
   putBackEvents: 'put-back-events:{bull}',
   rejectedJobs: 'rejected-jobs:{bull}',
   attemptsToArchive: 'attempts-to-archive:{archive}',

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Emit } from '../signals/signals';
 import { CLUSTER_QUEUE_PREFIX, QUEUE_PREFIX } from './keys';
@@ -37,7 +38,31 @@ export function connectRedis(options: ConnectOptions): RedisClient {
   const client = createClient(parseRedisUrl(options.url), optionsFor(options));
   // Without a listener an 'error' event would end the process; ioredis reconnects by itself.
   client.on('error', (error) => options.emit({ name: 'redis.error', connection: options.name, error }));
+  if (client instanceof Cluster) client.on('+node', gatherWritesOf);
+  else gatherWritesOf(client);
   return client;
+}
+
+/** Commands of one turn of the event loop go out by one system call, whoever asks for them. */
+function gatherWritesOf(node: Redis): void {
+  node.on('connect', () => gatherWrites(node.stream));
+}
+
+function gatherWrites(stream: Duplex): void {
+  const write = stream.write;
+  let isGathering = false;
+  const flush = () => {
+    isGathering = false;
+    stream.uncork();
+  };
+  stream.write = function gather(this: Duplex, ...args: unknown[]): boolean {
+    if (!isGathering) {
+      isGathering = true;
+      stream.cork();
+      setImmediate(flush);
+    }
+    return Reflect.apply(write, this, args);
+  };
 }
 
 export function queuePrefix(url: string): string {

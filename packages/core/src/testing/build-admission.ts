@@ -5,7 +5,7 @@ import { createLookAtEndpoint, type EventHorizon } from '../admission/look-at-en
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { Releaser } from '../admission/releaser';
 import { createSettle } from '../admission/settle';
-import { Slots } from '../admission/slots';
+import { type Slot, Slots } from '../admission/slots';
 import { createLeaveOrder } from '../deliveries/leave-order';
 import { createRedisAttemptStore } from '../deliveries/redis-attempt-store';
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
@@ -46,7 +46,7 @@ export function buildAdmission({
   eventHorizon = { hasOlder: async () => false },
 }: AdmissionOptions) {
   const connection = { redis, prefix: QUEUE_PREFIX };
-  const slots = new Slots({ quick: SLOTS, slow: SLOTS, onCapacity: () => {}, clock });
+  const slots = new ForgottenSlots({ quick: SLOTS, slow: SLOTS, onCapacity: () => {}, clock });
   // No patience: what finds no place is told so at once.
   const concurrency = new Concurrency({
     slots,
@@ -86,8 +86,29 @@ export function buildAdmission({
     leaveOrder: createLeaveOrder({ ...parts, releaser }),
     settle: createSettle({ ...parts, disable, disableFailing, releaser }),
     async close(): Promise<void> {
+      slots.leaveAll();
       await releaser.stop();
       await parts.deliveryQueue.close();
     },
   };
+}
+
+/** What a test has admitted and does not end is under way for ever, and Slots would look at it for as long. */
+class ForgottenSlots extends Slots {
+  readonly #taken = new Set<Slot>();
+
+  override take(isSlow: boolean): Slot {
+    const slot = super.take(isSlow);
+    this.#taken.add(slot);
+    return slot;
+  }
+
+  override leave(slot: Slot): void {
+    super.leave(slot);
+    this.#taken.delete(slot);
+  }
+
+  leaveAll(): void {
+    for (const slot of this.#taken) this.leave(slot);
+  }
 }

@@ -11,6 +11,11 @@ export interface RedisProxy {
    * Resolves when one has.
    */
   hold(text: string): Promise<void>;
+  /**
+   * Lets the first client that sends `text` send it, and breaks its connection before it hears of the answer. Resolves when
+   * Redis has answered.
+   */
+  swallowAnswerTo(text: string): Promise<void>;
   /** Redis goes on where it was, and answers what came in the meantime. */
   thaw(): void;
   close(): Promise<void>;
@@ -22,6 +27,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
   const clients = new Set<Socket>();
   let frozen = false;
   let awaited: { readonly text: string; readonly onHeld: () => void } | undefined;
+  let swallowed: { readonly text: string; readonly onAnswered: () => void } | undefined;
   const server = await startTcpServer((client) => {
     const redis = connect(Number(target.port), target.hostname);
     redis.on('error', () => {});
@@ -32,6 +38,17 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
     });
     redis.pipe(client);
     client.on('data', (chunk) => {
+      if (swallowed && chunk.includes(swallowed.text)) {
+        const { onAnswered } = swallowed;
+        swallowed = undefined;
+        redis.unpipe(client);
+        redis.once('data', () => {
+          client.destroy();
+          onAnswered();
+        });
+        // What nothing is piped to any more stands still.
+        redis.resume();
+      }
       if (awaited === undefined || !chunk.includes(awaited.text)) return void redis.write(chunk);
       client.removeAllListeners('data').pause();
       awaited.onHeld();
@@ -50,6 +67,7 @@ export async function startRedisProxy(redisUrl: string): Promise<RedisProxy> {
       frozen = false;
       for (const client of clients) client.resume();
     },
+    swallowAnswerTo: (text) => new Promise((onAnswered) => (swallowed = { text, onAnswered })),
     hold: (text) => new Promise((onHeld) => (awaited = { text, onHeld })),
     close: () => server.close(),
   };

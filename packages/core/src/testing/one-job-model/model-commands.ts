@@ -73,7 +73,7 @@ function commandsForWorkers(scene: ModelScene): Command[] {
     ...scene.dead.map((dead, index) =>
       when(true, `the lock of dead run ${index + 1} expires`, 4, () => scene.expireLock(dead)),
     ),
-    when(hasStalled, 'the stalled check puts jobs back', 6, () => scene.lane.checkForStalled()),
+    when(hasStalled, 'the stalled check puts jobs back', 9, () => scene.lane.checkForStalled()),
   );
 }
 
@@ -81,10 +81,12 @@ function commandsForRun(scene: ModelScene, run: ModelRun, index: number): Comman
   const { at } = run.work;
   const name = (what: string) => `run ${index + 1}, at ${at}: ${what}`;
   const isSending = at === SENDING;
+  // A receiver that takes long is what makes two requests at once.
+  const answerWeight = run.hasLostLock ? 0.5 : 3;
   return possible(
     when(!isSending, name('goes on'), 9, () => scene.step(run)),
-    when(isSending, name('success'), 2, () => scene.step(run, ACCEPTED)),
-    when(isSending, name('failure'), 3.5, () => scene.step(run, REFUSED)),
+    when(isSending, name('success'), answerWeight, () => scene.step(run, ACCEPTED)),
+    when(isSending, name('failure'), answerWeight, () => scene.step(run, REFUSED)),
     when(!run.hasLostLock, name('loses its lock'), isSending ? 3 : 0.8, () => scene.loseLock(run)),
   );
 }

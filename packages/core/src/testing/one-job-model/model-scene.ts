@@ -193,6 +193,8 @@ export class ModelScene {
   /** Claims what is due, as a process' sweep does. */
   async sweep(places: number): Promise<void> {
     const { heldDeliveries, clock } = this.lane.admission;
+    // No two claim it within the same millisecond.
+    this.lane.time.now += 1;
     const due = await heldDeliveries.claimDueLooks(clock(), 50);
     if (due.some(({ endpointId }) => endpointId === this.endpoint.id)) await this.beginLook(places);
   }

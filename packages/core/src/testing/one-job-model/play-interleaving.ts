@@ -21,6 +21,17 @@ const ONE_DELIVERY_SHARE = 0.5;
 // Most of what can go wrong begins with a delivery that is held.
 const DISABLED_SHARE = 0.4;
 const CLOSED_SHARE = 0.55;
+const TAKEN_OVER_SHARE = 0.65;
+// Rarely come to by chance: a request is under way, and its job is on the queue again.
+const TAKEN_OVER = [
+  'publish adds the job, delivery 1',
+  'publish is acknowledged, delivery 1',
+  'worker 1 fetches a job',
+  'run 1, at its job: goes on',
+  'run 1, at its admission: goes on',
+  'run 1, at the answer: loses its lock',
+  'the stalled check puts jobs back',
+];
 /** Well more than two attempts of two deliveries take. */
 const DRAIN_ROUNDS = 40;
 const DRAIN_STEP_MS = 61_000;
@@ -40,6 +51,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
     const beginning = random();
     if (beginning < DISABLED_SHARE) await act('the endpoint is disabled', () => scene.disable());
     else if (beginning < CLOSED_SHARE) await act('the breaker opens', () => scene.openBreaker());
+    else if (beginning < TAKEN_OVER_SHARE) await actAll(TAKEN_OVER);
     const length = MIN_COMMANDS + Math.floor(random() * (MAX_COMMANDS - MIN_COMMANDS + 1));
     for (let count = 0; count < length; count += 1) {
       const command = choose(commandsFor(scene), random());
@@ -47,6 +59,14 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
       if (found.length > 0) return found;
     }
     return await drain();
+  }
+
+  async function actAll(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const command = commandsFor(scene).find((possible) => possible.name === name);
+      if (!command) throw new Error(`This can not happen now: ${name}.`);
+      await act(name, () => command.run());
+    }
   }
 
   async function act(name: string, run: () => Promise<void>): Promise<readonly string[]> {

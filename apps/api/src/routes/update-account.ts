@@ -1,0 +1,24 @@
+import { accountPatchSchema } from '@webhooks/core/accounts/account-input';
+import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { accountViewSchema, presentAccount } from '@webhooks/core/accounts/present-account';
+import { accountIdSchema } from '@webhooks/core/events/event';
+import { z } from 'zod';
+import { defineRoute } from '../http/route';
+
+export function updateAccount(accounts: ManageAccounts) {
+  return defineRoute({
+    operationId: 'updateAccount',
+    summary: "Change an account's weight",
+    method: 'patch',
+    path: '/v1/accounts/:id',
+    scope: 'admin',
+    operatorOnly: true,
+    request: { params: z.object({ id: accountIdSchema }), body: accountPatchSchema },
+    responses: {
+      200: { description: 'The account.', schema: accountViewSchema },
+    },
+    async handle({ params, body }) {
+      return { status: 200, body: presentAccount(await accounts.update(params.id, body)) };
+    },
+  });
+}

@@ -1,0 +1,282 @@
+import { Queue, Worker } from 'bullmq';
+import { deliveryIdOf } from '../deliveries/delivery-id';
+import type { EventId } from '../events/event';
+import { keys, QUEUE_PREFIX } from '../redis/keys';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
+import { createJobKeys } from './bullmq-job-keys';
+import { DELIVERIES_QUEUE } from './queue-names';
+
+const NOW = 1_700_000_000_000;
+const LOOK_AT = NOW + 10_000;
+const HOUR_MS = 3_600_000;
+
+const jobKeys = createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE);
+
+let redis: TestRedis;
+let queue: Queue;
+let worker: Worker;
+let held: BullmqHeldDeliveries;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  const connection = { connection: redis.client, prefix: QUEUE_PREFIX };
+  queue = new Queue(DELIVERIES_QUEUE, connection);
+  worker = new Worker(DELIVERIES_QUEUE, null, connection);
+  held = createBullmqHeldDeliveries({ redis: redis.client, prefix: QUEUE_PREFIX });
+});
+afterAll(async () => {
+  await Promise.all([queue.close(), worker.close()]);
+  await redis.close();
+});
+// The queue is one for all tests.
+afterEach(async () => {
+  await queue.resume();
+  await queue.removeGlobalConcurrency();
+  await queue.obliterate({ force: true });
+});
+
+/** An endpoint with so many held deliveries, each with its delayed job. */
+async function arrange(count: number, { priority = 0 } = {}) {
+  const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
+  const jobIdOf = (eventId: EventId) => deliveryIdOf({ eventId, endpointId: address.endpointId });
+  const eventIds = Array.from({ length: count }, () => uniqueEventId());
+  for (const [index, eventId] of eventIds.entries()) {
+    await queue.add('d', {}, { jobId: jobIdOf(eventId), delay: HOUR_MS, priority });
+    await held.enter(address, { eventId, acceptedAt: NOW + index }, LOOK_AT);
+  }
+  return {
+    address,
+    eventIds,
+    jobIdOf,
+    jobIds: eventIds.map(jobIdOf),
+    lookDueAt: () => held.lookDueAt(address),
+    stillHeld: () => held.listHeld(address.endpointId, 100),
+    /** Releases as a look does that began when it was last asked for one. */
+    async release(most: number, lookAgainAt?: number, only?: EventId) {
+      const lookWasDueAt = await held.lookDueAt(address);
+      return await held.release(address, { most, only, lookWasDueAt, lookAgainAt, now: NOW });
+    },
+  };
+}
+
+async function take(): Promise<{ readonly id: string; readonly token: string }> {
+  const token = uniqueEventId();
+  const job = await worker.getNextJob(token, { block: false });
+  return { id: job?.id ?? '', token };
+}
+
+describe('a job that is released', () => {
+  /** All that BullMQ has of it, apart from its id. */
+  async function seen(jobId: string) {
+    const [job, at, prioritized, wait, marker, events] = await Promise.all([
+      redis.client.hgetall(jobKeys.job(jobId)),
+      redis.client.zscore(jobKeys.delayed, jobId),
+      redis.client.zscore(jobKeys.prioritized, jobId),
+      redis.client.lrange(jobKeys.wait, 0, -1),
+      redis.client.zrange(jobKeys.marker, 0, -1, 'WITHSCORES'),
+      redis.client.xrevrange(jobKeys.events, '+', '-', 'COUNT', 1),
+    ]);
+    const { timestamp: _, opts = '', ...others } = job;
+    const fields = { ...others, opts: opts.replaceAll(jobId, 'this one') };
+    const inWait = wait.map((id) => (id === jobId ? 'this one' : 'another one'));
+    const event = events.flatMap(([, pairs]) => pairs).map((text) => (text === jobId ? 'this one' : text));
+    return { fields, at, prioritized, inWait, marker, event };
+  }
+
+  async function prepare(priority: number) {
+    const { eventIds, jobIds, release } = await arrange(1, { priority });
+    const waiting = uniqueEventId();
+    await queue.add('other', {}, { jobId: waiting, priority });
+    await redis.client.del(jobKeys.marker);
+    return { jobId: jobIds[0] ?? '', eventId: eventIds[0], release };
+  }
+
+  it.each([
+    ['without a priority', 0],
+    ['with a priority', 7],
+  ])('%s is just as after BullMQ’s own promote', async (_what, priority) => {
+    const ours = await prepare(priority);
+    await ours.release(1);
+    const released = await seen(ours.jobId);
+    await queue.obliterate({ force: true });
+
+    const theirs = await prepare(priority);
+    const job = await queue.getJob(theirs.jobId);
+    await job?.promote();
+    expect(released).toEqual(await seen(theirs.jobId));
+    expect(released.at).toBeNull();
+  });
+
+  it.each([
+    ['is paused', () => queue.pause()],
+    [
+      'has as many under way as it may',
+      async () => {
+        await queue.add('other', {}, { jobId: uniqueEventId() });
+        await take();
+        await queue.setGlobalConcurrency(1);
+      },
+    ],
+    ['has fewer under way than it may', () => queue.setGlobalConcurrency(5)],
+  ])('wakes workers as BullMQ would when the queue %s', async (_what, change) => {
+    async function markerAfter(put: (jobId: string, release: () => Promise<unknown>) => Promise<unknown>) {
+      const { jobIds, release } = await arrange(1);
+      await change();
+      await redis.client.del(jobKeys.marker);
+      await put(jobIds[0] ?? '', () => release(1));
+      const marker = await redis.client.zrange(jobKeys.marker, 0, -1, 'WITHSCORES');
+      await queue.resume();
+      await queue.removeGlobalConcurrency();
+      await queue.obliterate({ force: true });
+      return marker;
+    }
+    const ours = await markerAfter((_jobId, release) => release());
+    const theirs = await markerAfter(async (jobId) => await (await queue.getJob(jobId))?.promote());
+    expect(ours).toEqual(theirs);
+  });
+
+  it('is taken by a worker, and can be ended and delayed again', async () => {
+    const { release, jobIds } = await arrange(1);
+    await release(1);
+    const token = uniqueEventId();
+    const job = await worker.getNextJob(token, { block: false });
+    expect(job?.id).toBe(jobIds[0]);
+    await job?.moveToDelayed(Date.now() + HOUR_MS, token);
+    expect(await queue.getJobState(jobIds[0] ?? '')).toBe('delayed');
+  });
+});
+
+describe('release', () => {
+  it('puts back as many as may go, those that were accepted first, and forgets their entries', async () => {
+    const { release, eventIds, stillHeld, jobIds } = await arrange(4);
+    expect(await release(2)).toEqual({ released: 2, left: 2, isMissing: false });
+    expect(await stillHeld()).toEqual(eventIds.slice(2));
+    expect([(await take()).id, (await take()).id]).toEqual(jobIds.slice(0, 2));
+    expect((await take()).id).toBe('');
+  });
+
+  it('puts back by the time of acceptance, whatever the order in which they were held', async () => {
+    const { release, address, jobIdOf, jobIds } = await arrange(1);
+    const older = uniqueEventId();
+    await queue.add('d', {}, { jobId: jobIdOf(older), delay: HOUR_MS });
+    await held.enter(address, { eventId: older, acceptedAt: NOW - 1 }, LOOK_AT);
+    await release(2);
+    expect([(await take()).id, (await take()).id]).toEqual([jobIdOf(older), jobIds[0]]);
+  });
+
+  it('puts back the one that alone is wanted, and no other', async () => {
+    const { release, eventIds, stillHeld, jobIds } = await arrange(3);
+    const [first, second, third] = eventIds;
+    expect(await release(8, undefined, second)).toEqual({ released: 1, left: 2, isMissing: false });
+    expect(await stillHeld()).toEqual([first, third]);
+    expect((await take()).id).toBe(jobIds[1]);
+  });
+
+  it('says that the one that is wanted has no job, be it held or not', async () => {
+    const { release, eventIds, jobIds } = await arrange(1);
+    await queue.remove(jobIds[0] ?? '');
+    expect(await release(1, undefined, eventIds[0])).toMatchObject({ isMissing: true, left: 0 });
+    expect(await release(1, undefined, eventIds[0])).toMatchObject({ isMissing: true });
+  });
+
+  it('lets go of entries whose job is gone or waits already, and counts none of them', async () => {
+    const { release, eventIds, jobIds, stillHeld } = await arrange(3);
+    await queue.remove(jobIds[0] ?? '');
+    await (await queue.getJob(jobIds[1] ?? ''))?.promote();
+    expect(await release(1)).toEqual({ released: 1, left: 0, isMissing: true });
+    expect(await stillHeld()).toEqual([]);
+    expect(await queue.getJobCountByTypes('wait')).toBe(2);
+    expect(eventIds).toHaveLength(3);
+  });
+
+  it('lets go of an entry whose job waits by its priority, and puts no second one there', async () => {
+    const { release, jobIds } = await arrange(1, { priority: 3 });
+    await (await queue.getJob(jobIds[0] ?? ''))?.promote();
+    expect(await release(1)).toMatchObject({ released: 0, left: 0 });
+    expect(await queue.getJobCountByTypes('prioritized')).toBe(1);
+  });
+
+  it('keeps the entry of a job that a worker is at, lets another one go instead, and looks again soon', async () => {
+    const { release, eventIds, jobIds, stillHeld, lookDueAt } = await arrange(2);
+    await (await queue.getJob(jobIds[0] ?? ''))?.promote();
+    await take();
+    expect(await release(1, NOW + 10_000)).toEqual({ released: 1, left: 1, isMissing: false });
+    expect(await stillHeld()).toEqual(eventIds.slice(0, 1));
+    expect(await lookDueAt()).toBe(NOW + 100);
+  });
+
+  it('loses nothing and puts nothing back twice, however many look at once', async () => {
+    const { release, stillHeld } = await arrange(6);
+    const released = await Promise.all([1, 2, 3, 4].map(() => release(2, LOOK_AT)));
+    expect(released.reduce((sum, each) => sum + each.released, 0)).toBe(6);
+    expect(await stillHeld()).toEqual([]);
+    expect(await queue.getJobCountByTypes('wait')).toBe(6);
+  });
+});
+
+describe('a look', () => {
+  it('is asked for by whoever enters a delivery, unless there is one before', async () => {
+    const { address, lookDueAt } = await arrange(1);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT + 1);
+    expect(await lookDueAt()).toBe(LOOK_AT);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT - 1);
+    expect(await lookDueAt()).toBe(LOOK_AT - 1);
+  });
+
+  it('is due again when it says so, and not any more when nothing is held or somebody will ask', async () => {
+    const { release, lookDueAt } = await arrange(2);
+    await release(1, NOW + 500);
+    expect(await lookDueAt()).toBe(NOW + 500);
+    await release(0);
+    expect(await lookDueAt()).toBeUndefined();
+    await release(1, NOW + 500);
+    expect(await lookDueAt()).toBeUndefined();
+  });
+
+  it.each([
+    ['earlier than the one that is under way', LOOK_AT - 500],
+    // The model found it: an endpoint that was enabled while a look had found it disabled kept what it held.
+    ['at the very time of the one that is under way', LOOK_AT],
+    ['later than the one that is under way', LOOK_AT + 500],
+  ])('that is asked for meanwhile, %s, is not taken away', async (_what, at) => {
+    const { address, lookDueAt } = await arrange(1);
+    const request = { most: 0, lookWasDueAt: await lookDueAt(), lookAgainAt: undefined, now: NOW };
+    await held.askForLook(address, at);
+    await held.release(address, request);
+    expect(await lookDueAt()).toBeLessThanOrEqual(at);
+    await held.release(address, { ...request, lookAgainAt: at + 60_000 });
+    expect(await lookDueAt()).toBeLessThanOrEqual(at);
+  });
+
+  it('is asked for where nothing is held as well', async () => {
+    const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
+    await held.askForLook(address, LOOK_AT);
+    expect(await held.lookDueAt(address)).toBe(LOOK_AT);
+  });
+
+  it('that is due goes to one of all who ask, and is due again soon in case it does not come to it', async () => {
+    await redis.client.del(keys.looks);
+    const { address, lookDueAt } = await arrange(1);
+    expect(await held.claimDueLooks(LOOK_AT - 1, 10)).toEqual([]);
+    const claims = await Promise.all([1, 2, 3].map(() => held.claimDueLooks(LOOK_AT, 10)));
+    expect(claims.flat()).toEqual([address]);
+    expect(await lookDueAt()).toBe(LOOK_AT + 5_000);
+    expect(await held.claimDueLooks(LOOK_AT + 5_000, 10)).toEqual([address]);
+  });
+});
+
+it('tells what is held, in the order of acceptance, once each', async () => {
+  const { address, eventIds } = await arrange(3);
+  const [first = uniqueEventId(), second = uniqueEventId(), third = uniqueEventId()] = eventIds;
+  await held.enter(address, { eventId: first, acceptedAt: NOW + 9 }, LOOK_AT);
+  expect(await held.listHeld(address.endpointId, 2)).toEqual([first, second]);
+  expect(await held.count(address.endpointId)).toBe(3);
+  expect(await held.isHeld(address.endpointId, third)).toBe(true);
+  const stranger = uniqueEventId();
+  expect(await held.isHeld(address.endpointId, stranger)).toBe(false);
+  expect(await held.findHeld(address.endpointId, [stranger, second])).toEqual(new Set([second]));
+  expect(await held.findHeld(address.endpointId, [])).toEqual(new Set());
+  await held.forget(address.endpointId, [second]);
+  expect(await held.listHeld(address.endpointId, 9)).toEqual([first, third]);
+});

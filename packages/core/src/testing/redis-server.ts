@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { findClosedPort } from './local-server';
+
+const LOOK_EVERY_MS = 20;
+
+export interface RedisServer {
+  readonly url: string;
+  /** Refuses from now on whatever takes memory, as one that is full. */
+  fillUp(): Promise<void>;
+  makeRoom(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A Redis of a test's own, in memory alone: for what would be felt by the tests that share one. */
+export async function startRedisServer(): Promise<RedisServer> {
+  const [program = 'redis-server', ...given] = JSON.parse(
+    process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
+  ) as string[];
+  const port = await findClosedPort();
+  const own = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const child = spawn(program, [...given, ...own], {
+    cwd: tmpdir(),
+    env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  const client = new Redis(port, '127.0.0.1', {
+    maxRetriesPerRequest: null,
+    retryStrategy: () => LOOK_EVERY_MS,
+  });
+  client.on('error', () => {});
+  while (client.status !== 'ready') {
+    if (child.exitCode !== null) throw new Error('Redis does not start.');
+    await wait(LOOK_EVERY_MS);
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    fillUp: async () => void (await client.config('SET', 'maxmemory', '1')),
+    makeRoom: async () => void (await client.config('SET', 'maxmemory', '0')),
+    async close() {
+      client.disconnect();
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
