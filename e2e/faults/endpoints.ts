@@ -1,0 +1,59 @@
+/** The receivers of a run: one of each kind that the service treats in a way of its own. */
+
+export interface EndpointSpec {
+  readonly name: string;
+  readonly events: readonly string[];
+  /** How long its receiver takes to answer. */
+  readonly answersAfterMs: number;
+  /** What is registered beside the URL and the events. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** Whether its receiver refuses the first attempts of every third event. */
+  readonly isFlaky?: boolean;
+  /** Whether another account owns it, one that publishes nothing. */
+  readonly isForeign?: boolean;
+  /** Whether nothing but a fault keeps a delivery from being sent at once. */
+  readonly isPrompt?: boolean;
+}
+
+/** Many of these are published, in any order. */
+export const BULK_TYPE = 'keyword.quick_win';
+/** A few a second, so that a rate limit has room to catch up. */
+export const SPARSE_TYPE = 'brief.created';
+/** One after the other, each after the one before was acknowledged. */
+export const SEQUENTIAL_TYPE = 'import.completed';
+
+export const RATE_LIMIT_PER_SECOND = 20;
+/** The endpoint that a run makes answer 503 for a while. */
+export const UNAVAILABLE = 'unavailable';
+export const RATE_LIMITED = 'rate-limited';
+export const STRICT = 'strict';
+
+export const endpoints: readonly EndpointSpec[] = [
+  { name: 'swift', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
+  { name: 'steady', events: [BULK_TYPE], answersAfterMs: 20, isPrompt: true },
+  { name: 'everything', events: ['*'], answersAfterMs: 5, isPrompt: true },
+  { name: 'slow', events: [BULK_TYPE], answersAfterMs: 300, isPrompt: true },
+  { name: 'flaky', events: [SPARSE_TYPE], answersAfterMs: 5, isFlaky: true },
+  { name: UNAVAILABLE, events: [SPARSE_TYPE], answersAfterMs: 5 },
+  {
+    name: RATE_LIMITED,
+    events: [SPARSE_TYPE],
+    answersAfterMs: 0,
+    options: { rate_limit: RATE_LIMIT_PER_SECOND },
+  },
+  { name: STRICT, events: [SEQUENTIAL_TYPE], answersAfterMs: 2, options: { ordering: 'strict' } },
+  // An operational type that no run brings about: this endpoint asked for nothing that is published.
+  { name: 'uninterested', events: ['webhook.disabled'], answersAfterMs: 0 },
+  { name: 'foreign', events: ['*'], answersAfterMs: 0, isForeign: true },
+];
+
+/** The names of those that are to get events of this type. */
+export function subscribersOf(type: string, specs: readonly EndpointSpec[]): readonly string[] {
+  return specs
+    .filter(({ events, isForeign }) => isForeign !== true && events.some((wish) => matches(wish, type)))
+    .map(({ name }) => name);
+}
+
+function matches(wish: string, type: string): boolean {
+  return wish === '*' || wish === type || (wish.endsWith('.*') && type.startsWith(wish.slice(0, -1)));
+}

@@ -1,0 +1,86 @@
+/**
+ * The fault suite: `npm run faults` for every kind of fault, `npm run faults -- worker-kill` for one, `-- quick` for all
+ * of them in a few minutes. What it promises to find is in docs/faults.md.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { faultKinds } from './fault-kinds';
+import { printRows } from './print-rows';
+import { Random } from './random';
+import type { RunResult } from './run-result';
+import { names, runOneKind, runQuick, runShort, type SuiteOptions } from './suite';
+import { summarize } from './summarize';
+
+const REPOSITORY = join(__dirname, '..', '..', '..', '..');
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    options: {
+      runs: { type: 'string' },
+      seed: { type: 'string' },
+      json: { type: 'string' },
+      build: { type: 'string', default: REPOSITORY },
+      help: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  });
+  if (values.help) return void process.stdout.write(usage());
+  const seed = values.seed === undefined ? Date.now() % 1_000_000 : toNumber('--seed', values.seed);
+  const count = values.runs === undefined ? undefined : toNumber('--runs', values.runs);
+  process.stderr.write(`seed ${seed}\n`);
+  const options = { build: resolve(values.build), random: new Random(seed), count };
+  const results: RunResult[] = [];
+  for await (const result of runWished(positionals, options)) {
+    results.push(result);
+    report(result);
+    // After each run, so that a long suite that is broken off leaves what it has found.
+    if (values.json !== undefined) await writeJson(values.json, seed, results);
+  }
+  process.stdout.write(`\nseed ${seed}\n\n${printRows(summarize(results))}\n`);
+  if (results.some(({ findings }) => findings.length > 0)) process.exitCode = 1;
+}
+
+async function* runWished(wished: readonly string[], options: SuiteOptions): AsyncGenerator<RunResult> {
+  for (const name of wished.length === 0 ? names : wished) {
+    if (name === 'quick') yield* runQuick(options);
+    else if (name === 'short') yield* runShort(options);
+    else yield* runOneKind(name, options);
+  }
+}
+
+function report({ fault, injections, acknowledged, requests, seconds, findings }: RunResult): void {
+  const lines = findings.flatMap(({ check, count, examples }) => [
+    `  ${check}: ${count}`,
+    ...examples.map((example) => `    ${example}`),
+  ]);
+  const summary = `${injections} faults, ${acknowledged} events, ${requests} requests in ${seconds.toFixed(0)} s`;
+  const verdict = findings.length === 0 ? 'all as promised' : 'not as promised:';
+  process.stderr.write(`${[`${fault}: ${summary}: ${verdict}`, ...lines].join('\n')}\n`);
+}
+
+async function writeJson(file: string, seed: number, results: readonly RunResult[]): Promise<void> {
+  const findings = results.flatMap(({ fault, findings: found }) => found.map((one) => ({ fault, ...one })));
+  await writeFile(file, `${JSON.stringify({ seed, rows: summarize(results), findings }, undefined, 2)}\n`);
+}
+
+function toNumber(option: string, value: string): number {
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < 0) throw new Error(`${option} takes a whole number.`);
+  return number;
+}
+
+function usage(): string {
+  return [
+    'npm run faults -- [FAULT … | quick] [--runs N] [--seed N] [--json FILE] [--build DIR]',
+    '',
+    ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
+    `  ${'bursts'.padEnd(20)} nothing is broken: more comes at once than rate limits let through`,
+    '',
+  ].join('\n');
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { AcknowledgedFile } from './acknowledged-file';
+import { checkRun } from './check-run';
+import { findOwed } from './checks/find-lost';
+import { drain } from './drain';
+import type { EndpointSpec } from './endpoints';
+import type { InjectedFault, RecordedDelivery } from './ledger';
+import type { Progress } from './progress';
+import { Publisher, type Rates } from './publisher';
+import { QueueObserver } from './queue-depths';
+import { QueueProducer } from './queue-producer';
+import type { Random } from './random';
+import { readRecorded } from './read-recorded';
+import { Receivers } from './receivers';
+import { type RegisteredEndpoint, registerEndpoints } from './register-endpoints';
+import type { RunResult } from './run-result';
+import { Service } from './service';
+
+export interface Patience {
+  /** The longest wait for everything to arrive, once publishing has ended. */
+  readonly drainWithinMs: number;
+  /** When no queue holds a job and nothing has come for so long, what is owed will never come. */
+  readonly silentForMs: number;
+}
+
+export interface Scene {
+  readonly service: Service;
+  readonly receivers: Receivers;
+  readonly publisher: Publisher;
+}
+
+export interface RunOptions {
+  /** What was tried. */
+  readonly fault: string;
+  readonly build: string;
+  readonly specs: readonly EndpointSpec[];
+  readonly rates: Rates;
+  readonly random: Random;
+  readonly patience: Patience;
+  readonly progress: Progress;
+  /** Has events published, and breaks what is to be broken. */
+  readonly act: (scene: Scene) => Promise<readonly InjectedFault[]>;
+}
+
+/** One life of the service: starts it, lets `act` have its way, waits until all has arrived, and checks. */
+export async function runService(options: RunOptions): Promise<RunResult> {
+  options.progress.show('starting');
+  const service = await Service.start(options.build);
+  const receivers = await Receivers.start();
+  const producer = new QueueProducer(service.redis.port);
+  const observer = new QueueObserver(service.redis.port);
+  try {
+    return await actAndCheck(options, service, receivers, producer, observer);
+  } finally {
+    await producer.close();
+    await observer.close();
+    receivers.stop();
+    await service.stop();
+  }
+}
+
+async function actAndCheck(
+  { fault, specs, rates, random, patience, progress, act }: RunOptions,
+  service: Service,
+  receivers: Receivers,
+  producer: QueueProducer,
+  observer: QueueObserver,
+): Promise<RunResult> {
+  const startedAt = Date.now();
+  const registered = await registerEndpoints(service.client, receivers, specs);
+  const file = await AcknowledgedFile.create(join(service.folder, 'acknowledged.ndjson'));
+  const publisher = new Publisher({ targets: service.targets, producer, acknowledged: file, rates, random });
+  const faults = await act({ service, receivers, publisher });
+  progress.show('waiting for acknowledgements');
+  await publisher.stop();
+  const acknowledged = await file.close();
+  const depths = await drain({
+    ...patience,
+    countOwed: () => findOwed(acknowledged.values(), receivers.accepted, specs).length,
+    countRequests: () => receivers.requests.length,
+    readDepths: () => observer.read(),
+    progress,
+  });
+  const recorded = await readAll(service, registered);
+  const { published } = publisher;
+  const { requests } = receivers;
+  const ledger = { published, acknowledged, requests, faults, recorded };
+  return checkRun({ fault, startedAt, ledger, specs, depths });
+}
+
+async function readAll(
+  { client }: Service,
+  registered: readonly RegisteredEndpoint[],
+): Promise<readonly RecordedDelivery[]> {
+  const lists: (readonly RecordedDelivery[])[] = [];
+  for (const { spec, webhookId, headers } of registered) {
+    lists.push(await readRecorded(client, spec.name, webhookId, headers));
+  }
+  return lists.flat();
+}
