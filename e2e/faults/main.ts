@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { faultKinds } from './fault-kinds';
+import { keepLedgers } from './keep-ledgers';
 import { printRows } from './print-rows';
 import { Random } from './random';
 import type { RunResult } from './run-result';
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
       runs: { type: 'string' },
       seed: { type: 'string' },
       json: { type: 'string' },
+      ledgers: { type: 'string' },
       build: { type: 'string', default: REPOSITORY },
       help: { type: 'boolean', default: false },
     },
@@ -29,7 +31,8 @@ async function main(): Promise<void> {
   const seed = values.seed === undefined ? Date.now() % 1_000_000 : toNumber('--seed', values.seed);
   const count = values.runs === undefined ? undefined : toNumber('--runs', values.runs);
   process.stderr.write(`seed ${seed}\n`);
-  const options = { build: resolve(values.build), random: new Random(seed), count };
+  const keep = values.ledgers === undefined ? async () => {} : keepLedgers(resolve(values.ledgers));
+  const options = { build: resolve(values.build), random: new Random(seed), keep, count };
   const results: RunResult[] = [];
   for await (const result of runWished(positionals, options)) {
     results.push(result);
@@ -72,7 +75,7 @@ function toNumber(option: string, value: string): number {
 
 function usage(): string {
   return [
-    'npm run faults -- [FAULT … | quick] [--runs N] [--seed N] [--json FILE] [--build DIR]',
+    'npm run faults -- [FAULT … | quick] [--runs N] [--seed N] [--json FILE] [--build DIR] [--ledgers DIR]',
     '',
     ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     `  ${'bursts'.padEnd(20)} nothing is broken: more comes at once than rate limits let through`,

@@ -1,8 +1,9 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 
-// Those of the contract with operators, and those behind them: whichever a build does not have, it has nothing in.
-const QUEUES = ['events', 'deliveries', 'deliveries-slow', 'gates', 'events-dead-letters'] as const;
+// Whichever of them a build does not have, it has nothing in. Not `gates`: what is left there is looked at in its own
+// time, and holds up nothing when nothing waits.
+const QUEUES = ['events', 'deliveries', 'deliveries-slow', 'events-dead-letters'] as const;
 const STATES = ['wait', 'active', 'delayed', 'prioritized', 'failed'] as const;
 
 /** How many jobs there are, of each queue and state that has any. */

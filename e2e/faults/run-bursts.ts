@@ -3,7 +3,7 @@ import { BULK_TYPE, type EndpointSpec } from './endpoints';
 import { Progress } from './progress';
 import type { Random } from './random';
 import type { RunResult } from './run-result';
-import { type Patience, runService } from './run-service';
+import { type Patience, type RunOptions, runService } from './run-service';
 
 export const BURSTS = 'bursts';
 export const USUAL_BURSTS = 18;
@@ -23,6 +23,7 @@ const limitedEndpoints: readonly EndpointSpec[] = Array.from({ length: ENDPOINTS
 export interface BurstsRunOptions {
   readonly bursts: number;
   readonly build: string;
+  readonly keep: RunOptions['keep'];
   readonly random: Random;
   readonly patience: Patience;
 }

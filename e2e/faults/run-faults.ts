@@ -7,7 +7,7 @@ import type { Rates } from './publisher';
 import type { Random } from './random';
 import type { Receivers } from './receivers';
 import type { RunResult } from './run-result';
-import { type Patience, runService, type Scene } from './run-service';
+import { type Patience, type RunOptions, runService, type Scene } from './run-service';
 
 // Before the first fault, so that it strikes a service at work.
 const WARM_UP_MS = 3_000;
@@ -21,6 +21,7 @@ export interface FaultsRunOptions {
   readonly pauseMs: number;
   readonly rates: Rates;
   readonly build: string;
+  readonly keep: RunOptions['keep'];
   readonly random: Random;
   readonly patience: Patience;
 }

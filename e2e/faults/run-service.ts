@@ -4,7 +4,7 @@ import { checkRun } from './check-run';
 import { findOwed } from './checks/find-lost';
 import { drain } from './drain';
 import type { EndpointSpec } from './endpoints';
-import type { InjectedFault, RecordedDelivery } from './ledger';
+import type { InjectedFault, Ledger, RecordedDelivery } from './ledger';
 import type { Progress } from './progress';
 import { Publisher, type Rates } from './publisher';
 import { QueueObserver } from './queue-depths';
@@ -30,6 +30,8 @@ export interface Scene {
 }
 
 export interface RunOptions {
+  /** Is shown everything that the run's checks are made from. */
+  readonly keep: (ledger: Ledger) => Promise<void>;
   /** What was tried. */
   readonly fault: string;
   readonly build: string;
@@ -60,7 +62,7 @@ export async function runService(options: RunOptions): Promise<RunResult> {
 }
 
 async function actAndCheck(
-  { fault, specs, rates, random, patience, progress, act }: RunOptions,
+  { fault, specs, rates, random, patience, progress, keep, act }: RunOptions,
   service: Service,
   receivers: Receivers,
   producer: QueueProducer,
@@ -84,7 +86,8 @@ async function actAndCheck(
   const recorded = await readAll(service, registered);
   const { published } = publisher;
   const { requests } = receivers;
-  const ledger = { published, acknowledged, requests, faults, recorded };
+  const ledger: Ledger = { published, acknowledged, requests, faults, recorded };
+  await keep(ledger);
   return checkRun({ fault, startedAt, ledger, specs, depths });
 }
 

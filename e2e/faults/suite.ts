@@ -3,7 +3,7 @@ import type { Random } from './random';
 import { BURSTS, runBursts, USUAL_BURSTS } from './run-bursts';
 import { runFaults } from './run-faults';
 import type { RunResult } from './run-result';
-import type { Patience } from './run-service';
+import type { Patience, RunOptions } from './run-service';
 
 const FULL_RATES = { bulk: 100, sparse: 10, sequential: 8 };
 // Leaves room on two cores for whatever else runs there.
@@ -24,6 +24,7 @@ const LONG = new Set(['none', 'worker-stop-long']);
 export interface SuiteOptions {
   readonly build: string;
   readonly random: Random;
+  readonly keep: RunOptions['keep'];
   /** How often each fault is injected, instead of the usual number. */
   readonly count: number | undefined;
 }
@@ -33,14 +34,14 @@ export const names: readonly string[] = [...faultKinds.map(({ name }) => name), 
 
 /** One fault, again and again, in lives of the service that know nothing else. */
 export async function* runOneKind(name: string, options: SuiteOptions): AsyncGenerator<RunResult> {
-  const { build, random, count } = options;
+  const { build, random, keep, count } = options;
   if (name === BURSTS) {
-    yield await runBursts({ build, random, bursts: count ?? USUAL_BURSTS, patience: FULL_PATIENCE });
+    yield await runBursts({ build, random, keep, bursts: count ?? USUAL_BURSTS, patience: FULL_PATIENCE });
     return;
   }
   const kind = faultKinds.find((one) => one.name === name);
   if (!kind) throw new Error(`There is no fault "${name}"; there are: ${names.join(', ')}.`);
-  const fault = { build, random, fault: name, rates: FULL_RATES, pauseMs: 4_000, patience: FULL_PATIENCE };
+  const fault = { build, random, keep, fault: name, rates: FULL_RATES, pauseMs: 4_000, patience: FULL_PATIENCE };
   for (let left = count ?? kind.usualCount; left > 0; left -= MOST_FAULTS_A_RUN) {
     const plan = Array.from({ length: Math.min(left, MOST_FAULTS_A_RUN) }, () => kind);
     yield await runFaults({ ...fault, plan });
@@ -48,19 +49,19 @@ export async function* runOneKind(name: string, options: SuiteOptions): AsyncGen
 }
 
 /** Ends within four minutes: each kind of fault once, in one life of the service, and a few bursts. */
-export async function* runQuick({ build, random }: SuiteOptions): AsyncGenerator<RunResult> {
+export async function* runQuick({ build, random, keep }: SuiteOptions): AsyncGenerator<RunResult> {
   const patience = QUICK_PATIENCE;
   yield await runFaults({
-    ...{ build, random, patience, rates: MIXED_RATES, pauseMs: 2_000, fault: 'mixed' },
+    ...{ build, random, keep, patience, rates: MIXED_RATES, pauseMs: 2_000, fault: 'mixed' },
     plan: mixedPlan(random),
   });
-  yield await runBursts({ build, random, patience, bursts: QUICK_BURSTS });
+  yield await runBursts({ build, random, keep, patience, bursts: QUICK_BURSTS });
 }
 
 /** Ends within two minutes: what `npm test` has time for. */
-export async function* runShort({ build, random }: SuiteOptions): AsyncGenerator<RunResult> {
+export async function* runShort({ build, random, keep }: SuiteOptions): AsyncGenerator<RunResult> {
   yield await runFaults({
-    ...{ build, random, patience: SHORT_PATIENCE, rates: MIXED_RATES, pauseMs: 1_000, fault: 'mixed' },
+    ...{ build, random, keep, patience: SHORT_PATIENCE, rates: MIXED_RATES, pauseMs: 1_000, fault: 'mixed' },
     plan: mixedPlan(random),
   });
 }
