@@ -36,10 +36,13 @@ export class AcknowledgedFile {
   #flush(): void {
     const lines = this.#lines.splice(0);
     if (lines.length === 0) return;
-    this.#writing = this.#writing.then(async () => {
-      await this.file.appendFile(lines.join(''));
-      await this.file.datasync();
-    });
+    this.#writing = this.#write(this.#writing, lines.join(''));
+  }
+
+  async #write(before: Promise<void>, text: string): Promise<void> {
+    await before;
+    await this.file.appendFile(text);
+    await this.file.datasync();
   }
 }
 

@@ -30,7 +30,10 @@ export function checkRun({ fault, startedAt, ledger, specs, depths }: FinishedRu
   const findings: readonly Finding[] = [
     ...toFindings(
       'acknowledged and lost',
-      lost.map(({ event, endpoint }) => `${pairOf({ ...event, endpoint })}, ${describeState(ledger, event, endpoint)}`),
+      lost.map(
+        ({ event, endpoint }) =>
+          `${pairOf({ ...event, endpoint })}, ${describeState(ledger, event, endpoint)}`,
+      ),
     ),
     ...toFindings(
       'delivered again for no reason',
@@ -62,7 +65,11 @@ export function checkRun({ fault, startedAt, ledger, specs, depths }: FinishedRu
   };
 }
 
-function checkOptions(ledger: Ledger, endpoint: string, options: EndpointSpec['options']): readonly Finding[] {
+function checkOptions(
+  ledger: Ledger,
+  endpoint: string,
+  options: EndpointSpec['options'],
+): readonly Finding[] {
   return [
     ...(typeof options?.rate_limit === 'number' ? checkRate(ledger, endpoint, options.rate_limit) : []),
     ...(options?.ordering === 'strict' ? checkOrder(ledger, endpoint) : []),

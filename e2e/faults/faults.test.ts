@@ -8,7 +8,11 @@ const MAIN = join(__dirname, 'dist', 'faults', 'main.js');
 interface Report {
   readonly seed: number;
   readonly rows: readonly { readonly runs: number; readonly acknowledged: number }[];
-  readonly findings: readonly { readonly check: string; readonly count: number; readonly examples: string[] }[];
+  readonly findings: readonly {
+    readonly check: string;
+    readonly count: number;
+    readonly examples: string[];
+  }[];
 }
 
 it('keeps every promise through one fault of each kind: none lost, none twice without a reason', async () => {

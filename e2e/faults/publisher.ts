@@ -88,8 +88,7 @@ export class Publisher {
     const isOwnId = random.next() < 0.5;
     const [event] = this.#build(type, 1, isOwnId);
     if (event === undefined) return 0;
-    const send =
-      chance < 0.25 ? () => producer.publish(event) : () => publishOne(this.#nextTarget(), event);
+    const send = chance < 0.25 ? () => producer.publish(event) : () => publishOne(this.#nextTarget(), event);
     this.#track(isOwnId ? this.#repeat([event], send) : this.#once([event], send));
     return 1;
   }

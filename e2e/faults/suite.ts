@@ -41,7 +41,15 @@ export async function* runOneKind(name: string, options: SuiteOptions): AsyncGen
   }
   const kind = faultKinds.find((one) => one.name === name);
   if (!kind) throw new Error(`There is no fault "${name}"; there are: ${names.join(', ')}.`);
-  const fault = { build, random, keep, fault: name, rates: FULL_RATES, pauseMs: 4_000, patience: FULL_PATIENCE };
+  const fault = {
+    build,
+    random,
+    keep,
+    fault: name,
+    rates: FULL_RATES,
+    pauseMs: 4_000,
+    patience: FULL_PATIENCE,
+  };
   for (let left = count ?? kind.usualCount; left > 0; left -= MOST_FAULTS_A_RUN) {
     const plan = Array.from({ length: Math.min(left, MOST_FAULTS_A_RUN) }, () => kind);
     yield await runFaults({ ...fault, plan });

@@ -17,7 +17,12 @@ export interface Row {
 
 export function summarize(results: readonly RunResult[]): readonly Row[] {
   const names = [...new Set(results.map(({ fault }) => fault))];
-  return names.map((name) => toRow(name, results.filter(({ fault }) => fault === name)));
+  return names.map((name) =>
+    toRow(
+      name,
+      results.filter(({ fault }) => fault === name),
+    ),
+  );
 }
 
 function toRow(fault: string, results: readonly RunResult[]): Row {

@@ -15,9 +15,7 @@ export function checkRecord({
   const untold = ends.filter((end) => records.get(keyOf(end))?.status !== 'delivered');
   const uncounted = ends.filter((end) => (records.get(keyOf(end))?.attemptCount ?? 0) < end.attempt);
   const accepted = new Set(requests.filter(isAccepted).map(keyOf));
-  const imagined = recorded.filter(
-    (record) => record.status === 'delivered' && !accepted.has(keyOf(record)),
-  );
+  const imagined = recorded.filter((record) => record.status === 'delivered' && !accepted.has(keyOf(record)));
   return [
     ...toFindings(
       'without an end in the API',

@@ -27,10 +27,7 @@ function signOf(group: readonly ReceivedRequest[], faults: readonly InjectedFaul
 }
 
 /** One begins while another is under way, and nothing had happened to the sender of that one. */
-function hasUnexplainedOverlap(
-  group: readonly ReceivedRequest[],
-  faults: readonly InjectedFault[],
-): boolean {
+function hasUnexplainedOverlap(group: readonly ReceivedRequest[], faults: readonly InjectedFault[]): boolean {
   return group.some((earlier, i) => {
     const overlapping = group.slice(i + 1).filter((later) => later.arrivedAt < earlier.endedAt);
     return overlapping.length > 0 && countHits(faults, [earlier]) === 0;

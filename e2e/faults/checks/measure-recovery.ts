@@ -50,7 +50,9 @@ function untilAccepted(
   }
   return [...acknowledged.values()]
     .filter((event) => event.acknowledgedAt <= fault.startedAt)
-    .flatMap(({ marker, type }) => subscribersOf(type, prompt).map((endpoint) => pairOf({ marker, endpoint })))
+    .flatMap(({ marker, type }) =>
+      subscribersOf(type, prompt).map((endpoint) => pairOf({ marker, endpoint })),
+    )
     .map((pair) => (acceptedAt.get(pair) ?? 0) - fault.startedAt)
     .filter((afterMs) => afterMs > 0);
 }
