@@ -10,7 +10,8 @@ import { keepLedgers } from './keep-ledgers';
 import { printRows } from './print-rows';
 import { Random } from './random';
 import type { RunResult } from './run-result';
-import { names, runOneKind, runQuick, runShort, type SuiteOptions } from './suite';
+import type { RunSetting } from './run-service';
+import { names, runOneKind, runQuick, runShort } from './suite';
 import { summarize } from './summarize';
 
 const REPOSITORY = join(__dirname, '..', '..', '..', '..');
@@ -32,9 +33,9 @@ async function main(): Promise<void> {
   const count = values.runs === undefined ? undefined : toNumber('--runs', values.runs);
   process.stderr.write(`seed ${seed}\n`);
   const keep = values.ledgers === undefined ? async () => {} : keepLedgers(resolve(values.ledgers));
-  const options = { build: resolve(values.build), random: new Random(seed), keep, count };
+  const setting = { build: resolve(values.build), random: new Random(seed), keep, signal: onStopSignal() };
   const results: RunResult[] = [];
-  for await (const result of runWished(positionals, options)) {
+  for await (const result of runWished(positionals, setting, count)) {
     results.push(result);
     report(result);
     // After each run, so that a long suite that is broken off leaves what it has found.
@@ -44,11 +45,15 @@ async function main(): Promise<void> {
   if (results.some(({ findings }) => findings.length > 0)) process.exitCode = 1;
 }
 
-async function* runWished(wished: readonly string[], options: SuiteOptions): AsyncGenerator<RunResult> {
+async function* runWished(
+  wished: readonly string[],
+  setting: RunSetting,
+  count: number | undefined,
+): AsyncGenerator<RunResult> {
   for (const name of wished.length === 0 ? names : wished) {
-    if (name === 'quick') yield* runQuick(options);
-    else if (name === 'short') yield* runShort(options);
-    else yield* runOneKind(name, options);
+    if (name === 'quick') yield* runQuick(setting);
+    else if (name === 'short') yield* runShort(setting);
+    else yield* runOneKind(name, setting, count);
   }
 }
 
@@ -65,6 +70,15 @@ function report({ fault, injections, acknowledged, requests, seconds, findings }
 async function writeJson(file: string, seed: number, results: readonly RunResult[]): Promise<void> {
   const findings = results.flatMap(({ fault, findings: found }) => found.map((one) => ({ fault, ...one })));
   await writeFile(file, `${JSON.stringify({ seed, rows: summarize(results), findings }, undefined, 2)}\n`);
+}
+
+/** Aborted when somebody wants this to end: what runs is to be stopped first. */
+function onStopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => stop.abort(new Error(`Stopped by ${name}.`)));
+  }
+  return stop.signal;
 }
 
 function toNumber(option: string, value: string): number {
@@ -85,5 +99,6 @@ function usage(): string {
 
 main().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exitCode = 1;
+  // A run that was broken off may still be publishing to what is not there any more.
+  process.exit(1);
 });

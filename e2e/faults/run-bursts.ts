@@ -1,9 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { BULK_TYPE, type EndpointSpec } from './endpoints';
 import { Progress } from './progress';
-import type { Random } from './random';
 import type { RunResult } from './run-result';
-import { type Patience, type RunOptions, runService } from './run-service';
+import { type Patience, type RunSetting, runService } from './run-service';
 
 export const BURSTS = 'bursts';
 export const USUAL_BURSTS = 18;
@@ -20,11 +19,8 @@ const limitedEndpoints: readonly EndpointSpec[] = Array.from({ length: ENDPOINTS
   options: { rate_limit: RATE_LIMIT_PER_SECOND },
 }));
 
-export interface BurstsRunOptions {
+export interface BurstsRunOptions extends RunSetting {
   readonly bursts: number;
-  readonly build: string;
-  readonly keep: RunOptions['keep'];
-  readonly random: Random;
   readonly patience: Patience;
 }
 

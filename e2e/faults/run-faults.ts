@@ -4,25 +4,21 @@ import type { FaultKind } from './fault-kinds';
 import type { InjectedFault } from './ledger';
 import { Progress } from './progress';
 import type { Rates } from './publisher';
-import type { Random } from './random';
 import type { Receivers } from './receivers';
 import type { RunResult } from './run-result';
-import { type Patience, type RunOptions, runService, type Scene } from './run-service';
+import { type Patience, type RunSetting, runService, type Scene } from './run-service';
 
 // Before the first fault, so that it strikes a service at work.
 const WARM_UP_MS = 3_000;
 const UNAVAILABLE_FOR_MS = 5_000;
 
-export interface FaultsRunOptions {
+export interface FaultsRunOptions extends RunSetting {
   readonly fault: string;
   /** What is injected, in this order, one after the other. */
   readonly plan: readonly FaultKind[];
   /** The pause between two faults: from a quarter of it to all of it. */
   readonly pauseMs: number;
   readonly rates: Rates;
-  readonly build: string;
-  readonly keep: RunOptions['keep'];
-  readonly random: Random;
   readonly patience: Patience;
 }
 

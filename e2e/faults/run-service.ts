@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { AcknowledgedFile } from './acknowledged-file';
 import { checkRun } from './check-run';
@@ -29,15 +30,22 @@ export interface Scene {
   readonly publisher: Publisher;
 }
 
-export interface RunOptions {
-  /** Is shown everything that the run's checks are made from. */
-  readonly keep: (ledger: Ledger) => Promise<void>;
-  /** What was tried. */
-  readonly fault: string;
+/** What all runs of a suite have in common. */
+export interface RunSetting {
+  /** The root of a built checkout whose programs are run. */
   readonly build: string;
+  readonly random: Random;
+  /** Is shown everything that a run's checks are made from. */
+  readonly keep: (ledger: Ledger) => Promise<void>;
+  /** Ends a run before its time, leaving nothing behind. */
+  readonly signal: AbortSignal;
+}
+
+export interface RunOptions extends RunSetting {
+  /** What is tried. */
+  readonly fault: string;
   readonly specs: readonly EndpointSpec[];
   readonly rates: Rates;
-  readonly random: Random;
   readonly patience: Patience;
   readonly progress: Progress;
   /** Has events published, and breaks what is to be broken. */
@@ -52,7 +60,10 @@ export async function runService(options: RunOptions): Promise<RunResult> {
   const producer = new QueueProducer(service.redis.port);
   const observer = new QueueObserver(service.redis.port);
   try {
-    return await actAndCheck(options, service, receivers, producer, observer);
+    return await Promise.race([
+      actAndCheck(options, service, receivers, producer, observer),
+      rejectOnAbort(options.signal),
+    ]);
   } finally {
     await producer.close();
     await observer.close();
@@ -89,6 +100,11 @@ async function actAndCheck(
   const ledger: Ledger = { published, acknowledged, requests, faults, recorded };
   await keep(ledger);
   return checkRun({ fault, startedAt, ledger, specs, depths });
+}
+
+async function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
 }
 
 async function readAll(

@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { until } from '../support/until';
 import type { FaultyProxy } from './faulty-proxy';
+
+// A bound, so that a process that can't start ends the run.
+const READY_WITHIN_MS = 60_000;
 
 export interface ServiceProcessOptions {
   readonly name: string;
@@ -33,15 +37,17 @@ export class ServiceProcess {
     return this.options.proxy;
   }
 
-  /** Resolves once it says that it is ready, which takes as long as Redis is away. */
+  /** Resolves once it says that it is ready. */
   async start(): Promise<void> {
     const { script, environment, logFile, url } = this.options;
     const log = openSync(logFile, 'a');
     this.#child = spawn(process.execPath, [script], { env: environment, stdio: ['ignore', log, log] });
     closeSync(log);
     const child = this.#child;
+    const giveUpAt = Date.now() + READY_WITHIN_MS;
     await until(async () => {
-      if (hasEnded(child)) throw new Error(`${this.name} ended at its start: see ${logFile}.`);
+      if (hasEnded(child)) throw new Error(`${this.name} ended at its start: ${await readEnd(logFile)}`);
+      if (Date.now() > giveUpAt) throw new Error(`${this.name} did not become ready.`);
       return (await isReady(url)) ? true : undefined;
     });
   }
@@ -65,6 +71,10 @@ export class ServiceProcess {
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
+}
+
+async function readEnd(logFile: string): Promise<string> {
+  return (await readFile(logFile, 'utf8')).slice(-1_000);
 }
 
 async function isReady(url: string): Promise<boolean> {

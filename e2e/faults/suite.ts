@@ -1,9 +1,8 @@
-import { type FaultKind, faultKinds } from './fault-kinds';
-import type { Random } from './random';
+import { faultKinds } from './fault-kinds';
 import { BURSTS, runBursts, USUAL_BURSTS } from './run-bursts';
 import { runFaults } from './run-faults';
 import type { RunResult } from './run-result';
-import type { Patience, RunOptions } from './run-service';
+import type { Patience, RunSetting } from './run-service';
 
 const FULL_RATES = { bulk: 60, sparse: 8, sequential: 6 };
 // Leaves room on two cores for whatever else runs there.
@@ -21,59 +20,46 @@ const QUICK_BURSTS = 5;
 // Those that a mixed run has no time for.
 const LONG = new Set(['none', 'worker-stop-long']);
 
-export interface SuiteOptions {
-  readonly build: string;
-  readonly random: Random;
-  readonly keep: RunOptions['keep'];
-  /** How often each fault is injected, instead of the usual number. */
-  readonly count: number | undefined;
-}
-
 /** Kinds of fault by name, and the calm case with bursts. */
 export const names: readonly string[] = [...faultKinds.map(({ name }) => name), BURSTS];
 
-/** One fault, again and again, in lives of the service that know nothing else. */
-export async function* runOneKind(name: string, options: SuiteOptions): AsyncGenerator<RunResult> {
-  const { build, random, keep, count } = options;
+/**
+ * One fault, again and again, in lives of the service that know nothing else.
+ * @param count how often, instead of the usual number.
+ */
+export async function* runOneKind(
+  name: string,
+  setting: RunSetting,
+  count?: number,
+): AsyncGenerator<RunResult> {
+  const patience = FULL_PATIENCE;
   if (name === BURSTS) {
-    yield await runBursts({ build, random, keep, bursts: count ?? USUAL_BURSTS, patience: FULL_PATIENCE });
+    yield await runBursts({ ...setting, patience, bursts: count ?? USUAL_BURSTS });
     return;
   }
   const kind = faultKinds.find((one) => one.name === name);
   if (!kind) throw new Error(`There is no fault "${name}"; there are: ${names.join(', ')}.`);
-  const fault = {
-    build,
-    random,
-    keep,
-    fault: name,
-    rates: FULL_RATES,
-    pauseMs: 4_000,
-    patience: FULL_PATIENCE,
-  };
   for (let left = count ?? kind.usualCount; left > 0; left -= MOST_FAULTS_A_RUN) {
     const plan = Array.from({ length: Math.min(left, MOST_FAULTS_A_RUN) }, () => kind);
-    yield await runFaults({ ...fault, plan });
+    yield await runFaults({ ...setting, patience, plan, fault: name, rates: FULL_RATES, pauseMs: 4_000 });
   }
 }
 
 /** Ends within four minutes: each kind of fault once, in one life of the service, and a few bursts. */
-export async function* runQuick({ build, random, keep }: SuiteOptions): AsyncGenerator<RunResult> {
+export async function* runQuick(setting: RunSetting): AsyncGenerator<RunResult> {
   const patience = QUICK_PATIENCE;
-  yield await runFaults({
-    ...{ build, random, keep, patience, rates: MIXED_RATES, pauseMs: 2_000, fault: 'mixed' },
-    plan: mixedPlan(random),
-  });
-  yield await runBursts({ build, random, keep, patience, bursts: QUICK_BURSTS });
+  yield await runMixed({ ...setting, patience, pauseMs: 2_000 });
+  yield await runBursts({ ...setting, patience, bursts: QUICK_BURSTS });
 }
 
 /** Ends within two minutes: what `npm test` has time for. */
-export async function* runShort({ build, random, keep }: SuiteOptions): AsyncGenerator<RunResult> {
-  yield await runFaults({
-    ...{ build, random, keep, patience: SHORT_PATIENCE, rates: MIXED_RATES, pauseMs: 1_000, fault: 'mixed' },
-    plan: mixedPlan(random),
-  });
+export async function* runShort(setting: RunSetting): AsyncGenerator<RunResult> {
+  yield await runMixed({ ...setting, patience: SHORT_PATIENCE, pauseMs: 1_000 });
 }
 
-function mixedPlan(random: Random): readonly FaultKind[] {
-  return random.shuffle(faultKinds.filter(({ name }) => !LONG.has(name)));
+async function runMixed(
+  options: RunSetting & { readonly patience: Patience; readonly pauseMs: number },
+): Promise<RunResult> {
+  const plan = options.random.shuffle(faultKinds.filter(({ name }) => !LONG.has(name)));
+  return await runFaults({ ...options, plan, fault: 'mixed', rates: MIXED_RATES });
 }
