@@ -47,9 +47,8 @@ export async function* runOneKind(
 
 /** Ends within four minutes: each kind of fault once, in one life of the service, and a few bursts. */
 export async function* runQuick(setting: RunSetting): AsyncGenerator<RunResult> {
-  const patience = QUICK_PATIENCE;
-  yield await runMixed({ ...setting, patience, pauseMs: 2_000 });
-  yield await runBursts({ ...setting, patience, bursts: QUICK_BURSTS });
+  yield await runMixed({ ...setting, patience: QUICK_PATIENCE, pauseMs: 2_000 });
+  yield await runBursts({ ...setting, patience: SHORT_PATIENCE, bursts: QUICK_BURSTS });
 }
 
 /** Ends within two minutes: what `npm test` has time for. */
