@@ -17,16 +17,16 @@ export interface EndpointSpec {
 
 /** Many of these are published, in any order. */
 export const BULK_TYPE = 'keyword.quick_win';
-/** A few a second, so that a rate limit has room to catch up. */
+/** Fewer, and many at a time: a rate limit stops some of each volley, and has let all of it through before the next. */
 export const SPARSE_TYPE = 'brief.created';
 /** One after the other, each after the one before was acknowledged. */
 export const SEQUENTIAL_TYPE = 'import.completed';
 
-export const RATE_LIMIT_PER_SECOND = 20;
+const RATE_LIMIT_PER_SECOND = 20;
+// More than the bulk, and less than what comes when something was broken and is mended.
+const BULK_RATE_LIMIT_PER_SECOND = 100;
 /** The endpoint that a run makes answer 503 for a while. */
 export const UNAVAILABLE = 'unavailable';
-export const RATE_LIMITED = 'rate-limited';
-export const STRICT = 'strict';
 
 export const endpoints: readonly EndpointSpec[] = [
   { name: 'swift', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
@@ -36,12 +36,18 @@ export const endpoints: readonly EndpointSpec[] = [
   { name: 'flaky', events: [SPARSE_TYPE], answersAfterMs: 5, isFlaky: true },
   { name: UNAVAILABLE, events: [SPARSE_TYPE], answersAfterMs: 5 },
   {
-    name: RATE_LIMITED,
+    name: 'rate-limited',
     events: [SPARSE_TYPE],
     answersAfterMs: 0,
     options: { rate_limit: RATE_LIMIT_PER_SECOND },
   },
-  { name: STRICT, events: [SEQUENTIAL_TYPE], answersAfterMs: 2, options: { ordering: 'strict' } },
+  {
+    name: 'throttled',
+    events: [BULK_TYPE],
+    answersAfterMs: 0,
+    options: { rate_limit: BULK_RATE_LIMIT_PER_SECOND },
+  },
+  { name: 'strict', events: [SEQUENTIAL_TYPE], answersAfterMs: 2, options: { ordering: 'strict' } },
   // An operational type that no run brings about: this endpoint asked for nothing that is published.
   { name: 'uninterested', events: ['webhook.disabled'], answersAfterMs: 0 },
   { name: 'foreign', events: ['*'], answersAfterMs: 0, isForeign: true },

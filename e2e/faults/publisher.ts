@@ -9,6 +9,8 @@ import type { Random } from './random';
 
 const TICK_MS = 20;
 const BATCH_SIZE = 5;
+// Half as much again as the tightest rate limit lets through in a second.
+const SPARSE_VOLLEY = 30;
 const REPEAT_AFTER_MS = 150;
 // What Redis or an API that was just restarted needs to be well again, and much more.
 const REPEAT_FOR_MS = 30_000;
@@ -16,6 +18,7 @@ const REPEAT_FOR_MS = 30_000;
 export interface Rates {
   /** Events a second of the type that most endpoints want. */
   readonly bulk: number;
+  /** Events a second of the type that the troubled endpoints want; they come in volleys. */
   readonly sparse: number;
   /** At most: each waits for the acknowledgement of the one before. */
   readonly sequential: number;
@@ -44,8 +47,8 @@ export class Publisher {
 
   start(): void {
     const { bulk, sparse, sequential } = this.options.rates;
-    this.#track(this.#publishAtRate(BULK_TYPE, bulk));
-    this.#track(this.#publishAtRate(SPARSE_TYPE, sparse));
+    this.#track(this.#publishAtRate(BULK_TYPE, bulk, 1));
+    this.#track(this.#publishAtRate(SPARSE_TYPE, sparse, SPARSE_VOLLEY));
     this.#track(this.#publishInSequence(sequential));
   }
 
@@ -65,11 +68,11 @@ export class Publisher {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  async #publishAtRate(type: string, perSecond: number): Promise<void> {
+  async #publishAtRate(type: string, perSecond: number, volley: number): Promise<void> {
     const startedAt = Date.now();
     let sent = 0;
     while (!this.#isStopping) {
-      const due = ((Date.now() - startedAt) / 1_000) * perSecond;
+      const due = Math.floor(((Date.now() - startedAt) * perSecond) / 1_000 / volley) * volley;
       while (sent < due) sent += this.#publishNext(type);
       await wait(TICK_MS);
     }

@@ -4,9 +4,9 @@ import { runFaults } from './run-faults';
 import type { RunResult } from './run-result';
 import type { Patience, RunSetting } from './run-service';
 
-const FULL_RATES = { bulk: 60, sparse: 8, sequential: 6 };
+const FULL_RATES = { bulk: 60, sparse: 10, sequential: 6 };
 // Leaves room on two cores for whatever else runs there.
-const MIXED_RATES = { bulk: 30, sparse: 6, sequential: 5 };
+const MIXED_RATES = { bulk: 30, sparse: 8, sequential: 5 };
 
 // A job of a killed worker may wait for twice JOB_LOCK_DURATION, and what is behind it in order as well.
 const FULL_PATIENCE: Patience = { drainWithinMs: 240_000, silentForMs: 75_000 };
