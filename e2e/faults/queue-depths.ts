@@ -18,6 +18,8 @@ export class QueueObserver {
     this.#connection = new Redis(redisPort, '127.0.0.1', { maxRetriesPerRequest: null });
     this.#connection.on('error', () => {});
     this.#queues = QUEUES.map((name) => new Queue(name, { connection: this.#connection }));
+    // Redis is away now and then: that is what this is about, and BullMQ need not tell it.
+    for (const queue of this.#queues) queue.on('error', () => {});
   }
 
   async read(): Promise<QueueDepths> {
