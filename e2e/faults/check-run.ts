@@ -3,7 +3,7 @@ import { checkOrder } from './checks/check-order';
 import { checkRate } from './checks/check-rate';
 import { checkRecord } from './checks/check-record';
 import { findDuplicates } from './checks/find-duplicates';
-import { findLost } from './checks/find-lost';
+import { findLost, type OwedDelivery } from './checks/find-lost';
 import { findTwoJobs } from './checks/find-two-jobs';
 import { type Finding, toFindings } from './checks/finding';
 import { measureRecovery } from './checks/measure-recovery';
@@ -30,10 +30,7 @@ export function checkRun({ fault, startedAt, ledger, specs, depths }: FinishedRu
   const findings: readonly Finding[] = [
     ...toFindings(
       'acknowledged and lost',
-      lost.map(
-        ({ event, endpoint }) =>
-          `${pairOf({ ...event, endpoint })}, ${describeState(ledger, event, endpoint)}`,
-      ),
+      lost.map((owed) => describeLoss(ledger, owed)),
     ),
     ...toFindings(
       'delivered again for no reason',
@@ -53,7 +50,7 @@ export function checkRun({ fault, startedAt, ledger, specs, depths }: FinishedRu
   ];
   return {
     fault,
-    injections: ledger.faults.length,
+    faults: ledger.faults,
     acknowledged: ledger.acknowledged.size,
     lost: lost.length,
     duplicates: duplicates.length,
@@ -76,24 +73,25 @@ function checkOptions(
   ];
 }
 
-function describeState(
-  { recorded, requests }: Ledger,
-  { id, marker }: { readonly id?: string | undefined; readonly marker: string },
-  endpoint: string,
-): string {
-  const eventId = id ?? requests.find((request) => request.marker === marker)?.eventId;
-  const record = recorded.find((one) => one.eventId === eventId && one.endpoint === endpoint);
-  return record === undefined ? 'not listed' : `${record.status} after ${record.attemptCount} attempts`;
+function describeLoss(ledger: Ledger, { event, endpoint }: OwedDelivery): string {
+  const { id, marker, acknowledgedAt } = event;
+  const eventId = id ?? ledger.requests.find((request) => request.marker === marker)?.eventId;
+  const record = ledger.recorded.find((one) => one.eventId === eventId && one.endpoint === endpoint);
+  const state =
+    record === undefined ? 'not listed' : `${record.status} after ${record.attemptCount} attempts`;
+  return `${pairOf({ marker, endpoint })}, acknowledged ${clock(acknowledgedAt, ledger)}: ${state}`;
 }
 
-/** When each came and ended, in seconds since the first fault began. */
-function describeRequests(requests: readonly ReceivedRequest[], { faults, requests: all }: Ledger): string {
-  const zero = faults[0]?.startedAt ?? all[0]?.arrivedAt ?? 0;
-  const seconds = (time: number) => ((time - zero) / 1_000).toFixed(2);
+function describeRequests(requests: readonly ReceivedRequest[], ledger: Ledger): string {
   return requests
     .map(
       ({ attempt, status, arrivedAt, endedAt }) =>
-        `#${attempt} ${seconds(arrivedAt)}–${seconds(endedAt)} ${status ?? 'broken off'}`,
+        `#${attempt} ${clock(arrivedAt, ledger)}–${clock(endedAt, ledger)} ${status ?? 'broken off'}`,
     )
     .join(', ');
+}
+
+/** In seconds since the first fault began. */
+function clock(time: number, { faults }: Ledger): string {
+  return ((time - (faults[0]?.startedAt ?? 0)) / 1_000).toFixed(2);
 }

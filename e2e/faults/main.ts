@@ -57,14 +57,29 @@ async function* runWished(
   }
 }
 
-function report({ fault, injections, acknowledged, requests, seconds, findings }: RunResult): void {
+function report({ fault, faults, acknowledged, requests, seconds, findings }: RunResult): void {
+  const summary = `${faults.length} faults, ${acknowledged} events, ${requests} requests in ${seconds.toFixed(0)} s`;
+  process.stderr.write(
+    `${fault}: ${summary}: ${findings.length === 0 ? 'all as promised' : 'not as promised'}\n`,
+  );
+  if (findings.length === 0) return;
   const lines = findings.flatMap(({ check, count, examples }) => [
     `  ${check}: ${count}`,
     ...examples.map((example) => `    ${example}`),
   ]);
-  const summary = `${injections} faults, ${acknowledged} events, ${requests} requests in ${seconds.toFixed(0)} s`;
-  const verdict = findings.length === 0 ? 'all as promised' : 'not as promised:';
-  process.stderr.write(`${[`${fault}: ${summary}: ${verdict}`, ...lines].join('\n')}\n`);
+  process.stderr.write(`${[...lines, ...describeFaults(faults)].join('\n')}\n`);
+}
+
+/** When each struck, in seconds since the first one, as the examples have it. */
+function describeFaults(faults: RunResult['faults']): readonly string[] {
+  const [first] = faults;
+  if (first === undefined) return [];
+  const seconds = (time: number) => ((time - first.startedAt) / 1_000).toFixed(2);
+  const lines = faults.map(
+    ({ kind, victim, startedAt, endedAt }) =>
+      `    ${seconds(startedAt)}–${seconds(endedAt)} ${kind}, ${victim}`,
+  );
+  return ['  what was broken, and when:', ...lines];
 }
 
 async function writeJson(file: string, seed: number, results: readonly RunResult[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { BULK_TYPE, type EndpointSpec } from './endpoints';
+import type { InjectedFault } from './ledger';
 import { Progress } from './progress';
 import type { RunResult } from './run-result';
 import { type Patience, type RunSetting, runService } from './run-service';
@@ -34,11 +35,14 @@ export async function runBursts({ bursts, ...options }: BurstsRunOptions): Promi
     rates: { bulk: 0, sparse: 0, sequential: 0 },
     progress,
     async act({ publisher }) {
+      const sent: InjectedFault[] = [];
       for (let burst = 1; burst <= bursts; burst += 1) {
         progress.show(`burst ${burst} of ${bursts}`);
+        const startedAt = Date.now();
         await Promise.all([publisher.burst(BULK_TYPE, EVENTS_PER_BURST), wait(BURST_EVERY_MS)]);
+        sent.push({ kind: BURSTS, victim: 'nobody', mayRepeat: false, startedAt, endedAt: Date.now() });
       }
-      return [];
+      return sent;
     },
   });
 }

@@ -1,10 +1,11 @@
 import type { Finding } from './checks/finding';
+import type { InjectedFault } from './ledger';
 
 /** What came of one run of the service. */
 export interface RunResult {
   readonly fault: string;
-  /** How many faults were injected; of a calm run, how many stretches of calm. */
-  readonly injections: number;
+  /** What was injected; of a calm run, the stretches of calm. */
+  readonly faults: readonly InjectedFault[];
   /** Events. */
   readonly acknowledged: number;
   /** Pairs of event and endpoint, as the two below. */

@@ -34,7 +34,7 @@ function toRow(fault: string, results: readonly RunResult[]): Row {
   }
   return {
     fault,
-    runs: sum(({ injections }) => injections),
+    runs: sum(({ faults }) => faults.length),
     acknowledged: sum(({ acknowledged }) => acknowledged),
     lost: sum(({ lost }) => lost),
     duplicates: sum(({ duplicates }) => duplicates),
