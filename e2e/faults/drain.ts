@@ -11,16 +11,18 @@ export interface DrainOptions {
   readonly countOwed: () => number;
   readonly countRequests: () => number;
   readonly readDepths: () => Promise<QueueDepths>;
+  readonly findOpenBreakers: () => Promise<readonly string[]>;
   readonly progress: Progress;
   /** The longest wait for all to end. */
   readonly drainWithinMs: number;
-  /** When nothing has moved for so long, and no queue holds a job, what is owed will never come. */
+  /** When nothing has come for so long, no queue holds a job, and no breaker is open, what is owed will never come. */
   readonly silentForMs: number;
 }
 
 /** Waits until all that is owed has arrived and no job is left; or until there is no hope. Returns the jobs left. */
 export async function drain(options: DrainOptions): Promise<QueueDepths> {
-  const { countOwed, countRequests, readDepths, progress, drainWithinMs, silentForMs } = options;
+  const { countOwed, countRequests, readDepths, findOpenBreakers, progress, drainWithinMs, silentForMs } =
+    options;
   const deadline = Date.now() + drainWithinMs;
   let looksAtNothing = 0;
   let requests = countRequests();
@@ -31,7 +33,8 @@ export async function drain(options: DrainOptions): Promise<QueueDepths> {
     const isEmpty = Object.keys(depths).length === 0;
     progress.show(`draining: ${owed} owed, ${describe(depths)}`);
     looksAtNothing = isEmpty && owed === 0 ? looksAtNothing + 1 : 0;
-    if (!isEmpty || countRequests() !== requests) movedAt = Date.now();
+    const isMoving = !isEmpty || countRequests() !== requests || (await findOpenBreakers()).length > 0;
+    if (isMoving) movedAt = Date.now();
     requests = countRequests();
     const isHopeless = Date.now() - movedAt > silentForMs;
     if (looksAtNothing >= LOOKS_NEEDED || isHopeless || Date.now() > deadline) return depths;

@@ -7,7 +7,7 @@ export interface EndpointSpec {
   readonly answersAfterMs: number;
   /** What is registered beside the URL and the events. */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** Whether its receiver refuses the first attempts of every third event. */
+  /** Whether its receiver refuses the first attempt of every third event. */
   readonly isFlaky?: boolean;
   /** Whether another account owns it, one that publishes nothing. */
   readonly isForeign?: boolean;

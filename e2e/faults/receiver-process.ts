@@ -11,7 +11,8 @@ import type { ReceivedRequest } from './ledger';
 import type { FromReceivers, ToReceivers } from './receiver-messages';
 
 const REPORT_EVERY_MS = 25;
-const FLAKY_ATTEMPTS_REFUSED = 2;
+// One: a breaker that is open already would stay so for long if its probes were refused again and again.
+const FLAKY_ATTEMPTS_REFUSED = 1;
 const FLAKY_ONE_OF = 3;
 
 type Registration = Extract<ToReceivers, { kind: 'register' }>;

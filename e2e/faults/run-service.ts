@@ -6,6 +6,7 @@ import { findOwed } from './checks/find-lost';
 import { drain } from './drain';
 import type { EndpointSpec } from './endpoints';
 import type { InjectedFault, Ledger, RecordedDelivery } from './ledger';
+import { findOpenBreakers } from './open-breakers';
 import type { Progress } from './progress';
 import { Publisher, type Rates } from './publisher';
 import { QueueObserver } from './queue-depths';
@@ -20,7 +21,7 @@ import { Service } from './service';
 export interface Patience {
   /** The longest wait for everything to arrive, once publishing has ended. */
   readonly drainWithinMs: number;
-  /** When no queue holds a job and nothing has come for so long, what is owed will never come. */
+  /** When nothing has come for so long, no queue holds a job, and no breaker is open, what is owed will never come. */
   readonly silentForMs: number;
 }
 
@@ -92,6 +93,7 @@ async function actAndCheck(
     countOwed: () => findOwed(acknowledged.values(), receivers.accepted, specs).length,
     countRequests: () => receivers.requests.length,
     readDepths: () => observer.read(),
+    findOpenBreakers: () => findOpenBreakers(service.client, registered),
     progress,
   });
   const recorded = await readAll(service, registered);
