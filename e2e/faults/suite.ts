@@ -11,7 +11,7 @@ const MIXED_RATES = { bulk: 30, sparse: 8, sequential: 5 };
 // A job of a killed worker may wait for twice JOB_LOCK_DURATION, and what is behind it in order as well.
 const FULL_PATIENCE: Patience = { drainWithinMs: 240_000, silentForMs: 75_000 };
 const QUICK_PATIENCE: Patience = { drainWithinMs: 80_000, silentForMs: 40_000 };
-const SHORT_PATIENCE: Patience = { drainWithinMs: 45_000, silentForMs: 20_000 };
+const SHORT_PATIENCE: Patience = { drainWithinMs: 50_000, silentForMs: 35_000 };
 
 // More in one life of the service would tell nothing more, and what is lost would be harder to put down to one.
 const MOST_FAULTS_A_RUN = 10;
