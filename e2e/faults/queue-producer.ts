@@ -12,9 +12,10 @@ export class QueueProducer {
     this.#connection = new Redis({
       port: redisPort,
       host: '127.0.0.1',
-      maxRetriesPerRequest: null,
       // A command whose reply got lost is not to be sent again behind our back: without an id it would be two events.
+      // It is to fail at once instead: by the first of these alone it would neither fail nor be sent.
       autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
       enableOfflineQueue: false,
       retryStrategy: () => 100,
       lazyConnect: true,
