@@ -37,10 +37,11 @@ async function startOwnRedis(program, group, signal) {
 }
 
 /**
+ * How to start servers of one's own, as above. Nothing if the only one there is can't do what such tests are about.
  * @param {import('../redis/redis-program.mjs').RedisProgram} program
  * @returns {Record<string, string>}
  */
-function describeServer({ keepsData, command, libraryPath }) {
+export function describeServer({ keepsData, command, libraryPath }) {
   if (!keepsData) return {};
   const server = { TEST_REDIS_SERVER: JSON.stringify(command) };
   return libraryPath === undefined ? server : { ...server, TEST_REDIS_LD_LIBRARY_PATH: libraryPath };

@@ -1,0 +1,97 @@
+import { checkContent } from './checks/check-content';
+import { checkOrder } from './checks/check-order';
+import { checkRate } from './checks/check-rate';
+import { checkRecord } from './checks/check-record';
+import { findDuplicates } from './checks/find-duplicates';
+import { findLost, type OwedDelivery } from './checks/find-lost';
+import { findTwoJobs } from './checks/find-two-jobs';
+import { type Finding, toFindings } from './checks/finding';
+import { measureRecovery } from './checks/measure-recovery';
+import type { EndpointSpec } from './endpoints';
+import { type Ledger, pairOf, type ReceivedRequest } from './ledger';
+import type { QueueDepths } from './queue-depths';
+import type { RunResult } from './run-result';
+
+export interface FinishedRun {
+  readonly fault: string;
+  readonly startedAt: number;
+  readonly ledger: Ledger;
+  readonly specs: readonly EndpointSpec[];
+  /** The jobs that were left. */
+  readonly depths: QueueDepths;
+}
+
+/** Every promise of the service, held against what was seen. */
+export function checkRun({ fault, startedAt, ledger, specs, depths }: FinishedRun): RunResult {
+  const lost = findLost(ledger, specs);
+  const duplicates = findDuplicates(ledger);
+  const twoJobs = findTwoJobs(ledger);
+  const unexplained = duplicates.filter(({ isExplained }) => !isExplained);
+  const findings: readonly Finding[] = [
+    ...toFindings(
+      'acknowledged and lost',
+      lost.map((owed) => describeLoss(ledger, owed)),
+    ),
+    ...toFindings(
+      'delivered again for no reason',
+      unexplained.map(({ pair, requests }) => `${pair}: ${describeRequests(requests, ledger)}`),
+    ),
+    ...toFindings(
+      'two jobs for one delivery',
+      twoJobs.map(({ pair, sign, requests }) => `${pair}, ${sign}: ${describeRequests(requests, ledger)}`),
+    ),
+    ...checkContent(ledger, specs),
+    ...specs.flatMap(({ name, options }) => checkOptions(ledger, name, options)),
+    ...checkRecord(ledger),
+    ...toFindings(
+      'jobs left',
+      Object.entries(depths).map(([queue, count]) => `${count} in ${queue}`),
+    ),
+  ];
+  return {
+    fault,
+    faults: ledger.faults,
+    acknowledged: ledger.acknowledged.size,
+    lost: lost.length,
+    duplicates: duplicates.length,
+    twoJobs: twoJobs.length,
+    requests: ledger.requests.length,
+    seconds: (Date.now() - startedAt) / 1_000,
+    recoveryMs: ledger.faults.flatMap((one) => measureRecovery(one, ledger, specs)),
+    findings,
+  };
+}
+
+function checkOptions(
+  ledger: Ledger,
+  endpoint: string,
+  options: EndpointSpec['options'],
+): readonly Finding[] {
+  return [
+    ...(typeof options?.rate_limit === 'number' ? checkRate(ledger, endpoint, options.rate_limit) : []),
+    ...(options?.ordering === 'strict' ? checkOrder(ledger, endpoint) : []),
+  ];
+}
+
+function describeLoss(ledger: Ledger, { event, endpoint }: OwedDelivery): string {
+  const { id, marker, acknowledgedAt } = event;
+  const eventId = id ?? ledger.requests.find((request) => request.marker === marker)?.eventId;
+  const record = ledger.recorded.find((one) => one.eventId === eventId && one.endpoint === endpoint);
+  const state =
+    record === undefined ? 'not listed' : `${record.status} after ${record.attemptCount} attempts`;
+  return `${pairOf({ marker, endpoint })}, acknowledged ${clock(acknowledgedAt, ledger)}: ${state}`;
+}
+
+function describeRequests(requests: readonly ReceivedRequest[], ledger: Ledger): string {
+  return requests
+    .map(
+      ({ attempt, status, arrivedAt, endedAt }) =>
+        `#${attempt} ${clock(arrivedAt, ledger)}–${clock(endedAt, ledger)} ${status ?? 'broken off'}`,
+    )
+    .join(', ');
+}
+
+/** In seconds since the first fault began. */
+function clock(time: number, { faults }: Ledger): string {
+  return ((time - (faults[0]?.startedAt ?? 0)) / 1_000).toFixed(2);
+}

@@ -1,0 +1,62 @@
+import { type AcknowledgedEvent, isAccepted, type Ledger, pairOf, type RecordedDelivery } from '../ledger';
+import { type Finding, toFindings } from './finding';
+
+const UNENDED = new Set(['pending', 'held']);
+
+/** Whether the API tells what happened: as both ledgers have it, and with an end to everything. */
+export function checkRecord({
+  acknowledged,
+  requests,
+  recorded,
+}: Pick<Ledger, 'acknowledged' | 'requests' | 'recorded'>): readonly Finding[] {
+  const records = new Map(recorded.map((record) => [keyOf(record), record]));
+  const unended = recorded.filter(({ status }) => UNENDED.has(status));
+  const ends = endsOf(requests, acknowledged);
+  const untold = ends.filter((end) => records.get(keyOf(end))?.status !== 'delivered');
+  const uncounted = ends.filter((end) => (records.get(keyOf(end))?.attemptCount ?? 0) < end.attempt);
+  const accepted = new Set(requests.filter(isAccepted).map(keyOf));
+  const imagined = recorded.filter((record) => record.status === 'delivered' && !accepted.has(keyOf(record)));
+  return [
+    ...toFindings(
+      'without an end in the API',
+      unended.map((record) => `${record.eventId} at ${record.endpoint}: ${record.status}`),
+    ),
+    ...toFindings(
+      'accepted by a receiver, not delivered in the API',
+      untold.map((end) => `${pairOf(end)}: ${records.get(keyOf(end))?.status ?? 'not listed'}`),
+    ),
+    ...toFindings(
+      'fewer attempts in the API than came',
+      uncounted.map((end) => `${pairOf(end)}: ${end.attempt} came`),
+    ),
+    ...toFindings(
+      'delivered in the API, accepted by nobody',
+      imagined.map((record) => `${record.eventId} at ${record.endpoint}`),
+    ),
+  ];
+}
+
+interface AcceptedPair {
+  readonly eventId: string;
+  readonly marker: string;
+  readonly endpoint: string;
+  /** The number of the first attempt that was accepted. */
+  readonly attempt: number;
+}
+
+function endsOf(
+  requests: Ledger['requests'],
+  acknowledged: ReadonlyMap<string, AcknowledgedEvent>,
+): readonly AcceptedPair[] {
+  const ends = new Map<string, AcceptedPair>();
+  for (const request of requests) {
+    if (!isAccepted(request) || !acknowledged.has(request.marker)) continue;
+    const known = ends.get(keyOf(request));
+    if (known === undefined || known.attempt > request.attempt) ends.set(keyOf(request), request);
+  }
+  return [...ends.values()];
+}
+
+function keyOf({ eventId, endpoint }: Pick<RecordedDelivery, 'eventId' | 'endpoint'>): string {
+  return `${eventId} at ${endpoint}`;
+}

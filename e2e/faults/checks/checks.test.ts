@@ -1,0 +1,242 @@
+import type { EndpointSpec } from '../endpoints';
+import type { AcknowledgedEvent, InjectedFault, ReceivedRequest, RecordedDelivery } from '../ledger';
+import { checkContent } from './check-content';
+import { checkOrder } from './check-order';
+import { checkRate } from './check-rate';
+import { checkRecord } from './check-record';
+import { findDuplicates } from './find-duplicates';
+import { findLost } from './find-lost';
+import { findTwoJobs } from './find-two-jobs';
+import { measureRecovery } from './measure-recovery';
+
+const SPECS: readonly EndpointSpec[] = [
+  { name: 'one', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
+  { name: 'all', events: ['*'], answersAfterMs: 0, isPrompt: true },
+  { name: 'foreign', events: ['*'], answersAfterMs: 0, isForeign: true },
+];
+
+describe('what is lost', () => {
+  it('is what was acknowledged and never accepted, at each endpoint that was to get it', () => {
+    const lost = findLost(
+      { acknowledged: acknowledge('m1'), requests: [request({ endpoint: 'one' })] },
+      SPECS,
+    );
+    expect(lost.map(({ endpoint }) => endpoint)).toEqual(['all']);
+  });
+
+  it('is also what was refused to the end', () => {
+    const requests = [request({ endpoint: 'one', status: 500 }), request({ endpoint: 'all' })];
+    expect(findLost({ acknowledged: acknowledge('m1'), requests }, SPECS)).toHaveLength(1);
+  });
+});
+
+describe('a duplicate', () => {
+  const repeated = [request({ arrivedAt: 1_000 }), request({ arrivedAt: 9_000 })];
+
+  it('is explained by a fault that hit the attempt before it', () => {
+    const faults = [fault({ startedAt: 1_500, endedAt: 1_500 })];
+    expect(findDuplicates({ requests: repeated, faults })).toMatchObject([{ isExplained: true }]);
+  });
+
+  it('is not explained by a fault that came when the attempt had long been on record', () => {
+    const faults = [fault({ startedAt: 8_000, endedAt: 8_500 })];
+    expect(findDuplicates({ requests: repeated, faults })).toMatchObject([{ isExplained: false }]);
+  });
+
+  it('is not explained by a fault that has no attempt made again', () => {
+    const faults = [fault({ startedAt: 1_000, endedAt: 1_500, mayRepeat: false })];
+    expect(findDuplicates({ requests: repeated, faults })).toMatchObject([{ isExplained: false }]);
+  });
+
+  it('needs a fault of its own: one does not explain two', () => {
+    const faults = [fault({ startedAt: 1_000, endedAt: 20_000 })];
+    const requests = [...repeated, request({ arrivedAt: 14_000 })];
+    expect(findDuplicates({ requests, faults })).toMatchObject([{ isExplained: false }]);
+  });
+
+  it('is none where the first was refused', () => {
+    const requests = [request({ status: 500 }), request({ attempt: 2, arrivedAt: 2_000 })];
+    expect(findDuplicates({ requests, faults: [] })).toEqual([]);
+  });
+});
+
+describe('two jobs for one delivery', () => {
+  it('show when a request comes while another one is under way', () => {
+    const requests = [request({ endedAt: 2_000, status: 500 }), request({ attempt: 2, arrivedAt: 1_500 })];
+    expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'overlapping requests' }]);
+  });
+
+  it('do not show in that when the sender of the first one was stopped', () => {
+    const requests = [request({ endedAt: 2_000 }), request({ arrivedAt: 1_500 })];
+    const faults = [fault({ startedAt: 1_200, endedAt: 2_000 })];
+    expect(findTwoJobs({ requests, faults })).toEqual([]);
+  });
+
+  it('show when attempts are counted on after one was accepted', () => {
+    const requests = [request({ attempt: 1 }), request({ attempt: 2, arrivedAt: 9_000 })];
+    expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'attempts after acceptance' }]);
+  });
+
+  it('show when an attempt comes more often than faults can explain', () => {
+    const requests = [request({ status: 500 }), request({ arrivedAt: 9_000 })];
+    expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'an attempt repeated too often' }]);
+  });
+
+  it('do not show in attempts that follow each other', () => {
+    const requests = [request({ status: 500 }), request({ attempt: 2, arrivedAt: 2_000 })];
+    expect(findTwoJobs({ requests, faults: [] })).toEqual([]);
+  });
+});
+
+describe('the content of requests', () => {
+  const published = new Map([['m1', { marker: 'm1', type: 'keyword.quick_win', isSequential: false }]]);
+  const checksOf = (...requests: ReceivedRequest[]) =>
+    checkContent({ published, requests }, SPECS).map(({ check }) => check);
+
+  it('is as promised when each came to who asked for it, genuine and unchanged', () => {
+    expect(checksOf(request(), request({ endpoint: 'all' }))).toEqual([]);
+  });
+
+  it.each([
+    ['sent to an endpoint that had not asked for it', [request({ endpoint: 'foreign' })]],
+    ['never published', [request({ marker: 'm9' })]],
+    ['signature wrong', [request({ isVerified: false })]],
+    ['body changed between attempts', [request(), request({ attempt: 2, bodyHash: 'other' })]],
+    ['one event became two', [request(), request({ endpoint: 'all', eventId: 'evt_2' })]],
+  ])('is not: %s', (check, requests) => {
+    expect(checksOf(...requests)).toEqual([check]);
+  });
+});
+
+describe('a rate limit', () => {
+  const times = [0, 100, 200, 999, 1_100];
+  const requests = times.map((arrivedAt) => request({ arrivedAt }));
+
+  it('is kept when no second had more than it allows, but for one that was on its way', () => {
+    expect(checkRate({ requests }, 'one', 3)).toEqual([]);
+  });
+
+  it('is exceeded when one had', () => {
+    expect(checkRate({ requests }, 'one', 2)).toMatchObject([{ check: 'rate limit exceeded' }]);
+  });
+
+  it('does not count what was broken off', () => {
+    const broken = requests.map((one) => ({ ...one, status: null }));
+    expect(checkRate({ requests: broken }, 'one', 1)).toEqual([]);
+  });
+});
+
+describe('strict order', () => {
+  const acknowledged = acknowledge('m1', 'm2');
+
+  it('is kept when one comes again after the next', () => {
+    const requests = [
+      request({ arrivedAt: 1 }),
+      request({ marker: 'm2', arrivedAt: 2 }),
+      request({ arrivedAt: 3 }),
+    ];
+    expect(checkOrder({ acknowledged, requests }, 'one')).toEqual([]);
+  });
+
+  it('is not when one comes for the first time after the next', () => {
+    const requests = [
+      request({ arrivedAt: 1, status: 500 }),
+      request({ marker: 'm2', arrivedAt: 2 }),
+      request({ attempt: 2, arrivedAt: 3 }),
+    ];
+    expect(checkOrder({ acknowledged, requests }, 'one')).toMatchObject([{ check: 'order not kept' }]);
+  });
+});
+
+describe('the record', () => {
+  const checksOf = (recorded: readonly RecordedDelivery[], requests = [request({ attempt: 2 })]) =>
+    checkRecord({ acknowledged: acknowledge('m1'), requests, recorded }).map(({ check }) => check);
+
+  it('agrees when what was accepted is delivered, with all its attempts', () => {
+    expect(checksOf([record({ attemptCount: 2 })])).toEqual([]);
+  });
+
+  it('does not when something has no end', () => {
+    expect(checksOf([record({ status: 'pending' })], [])).toEqual(['without an end in the API']);
+  });
+
+  it('does not when what was accepted is something else, or not there', () => {
+    expect(checksOf([record({ status: 'exhausted', attemptCount: 2 })])).toEqual([
+      'accepted by a receiver, not delivered in the API',
+    ]);
+    expect(checksOf([])).toContain('accepted by a receiver, not delivered in the API');
+  });
+
+  it('does not when attempts are missing', () => {
+    expect(checksOf([record({ attemptCount: 1 })])).toEqual(['fewer attempts in the API than came']);
+  });
+
+  it('does not when something is delivered that nobody accepted', () => {
+    expect(checksOf([record()], [])).toEqual(['delivered in the API, accepted by nobody']);
+  });
+});
+
+describe('recovery', () => {
+  it("of a killed worker's requests lasts until the next one for the same", () => {
+    const kill = fault({ kind: 'worker-kill', startedAt: 1_000, endedAt: 1_002 });
+    const requests = [
+      request({ arrivedAt: 900, endedAt: 1_004, status: null }),
+      request({ arrivedAt: 4_000 }),
+      request({ endpoint: 'all', arrivedAt: 990, endedAt: 995 }),
+    ];
+    const ledger = { acknowledged: acknowledge('m1'), requests };
+    expect(measureRecovery(kill, ledger, SPECS)).toEqual([3_000]);
+  });
+
+  it('of anything else lasts until what was acknowledged before has been accepted', () => {
+    const stop = fault({ startedAt: 1_000, endedAt: 3_000 });
+    const requests = [
+      request({ arrivedAt: 3_400, endedAt: 3_500 }),
+      request({ endpoint: 'all', arrivedAt: 950, endedAt: 960 }),
+    ];
+    const ledger = { acknowledged: acknowledge('m1'), requests };
+    expect(measureRecovery(stop, ledger, SPECS)).toEqual([2_500]);
+  });
+});
+
+function request(change: Partial<ReceivedRequest> = {}): ReceivedRequest {
+  const arrivedAt = change.arrivedAt ?? 1_000;
+  return {
+    endpoint: 'one',
+    eventId: `evt_${change.marker ?? 'm1'}`,
+    marker: 'm1',
+    type: 'keyword.quick_win',
+    attempt: 1,
+    arrivedAt,
+    endedAt: arrivedAt + 10,
+    status: 204,
+    isVerified: true,
+    bodyHash: 'hash',
+    ...change,
+  };
+}
+
+function record(change: Partial<RecordedDelivery> = {}): RecordedDelivery {
+  return { endpoint: 'one', eventId: 'evt_m1', status: 'delivered', attemptCount: 2, ...change };
+}
+
+function fault(change: Partial<InjectedFault> = {}): InjectedFault {
+  return {
+    kind: 'worker-stop-short',
+    victim: 'worker A',
+    startedAt: 0,
+    endedAt: 0,
+    mayRepeat: true,
+    ...change,
+  };
+}
+
+function acknowledge(...markers: string[]): Map<string, AcknowledgedEvent> {
+  const type = 'keyword.quick_win';
+  return new Map(
+    markers.map((marker) => [
+      marker,
+      { marker, type, isSequential: true, id: `evt_${marker}`, acknowledgedAt: 500 },
+    ]),
+  );
+}

@@ -1,0 +1,65 @@
+/** The receivers of a run: one of each kind that the service treats in a way of its own. */
+
+export interface EndpointSpec {
+  readonly name: string;
+  readonly events: readonly string[];
+  /** How long its receiver takes to answer. */
+  readonly answersAfterMs: number;
+  /** What is registered beside the URL and the events. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** Whether its receiver refuses the first attempt of every third event. */
+  readonly isFlaky?: boolean;
+  /** Whether another account owns it, one that publishes nothing. */
+  readonly isForeign?: boolean;
+  /** Whether nothing but a fault keeps a delivery from being sent at once. */
+  readonly isPrompt?: boolean;
+}
+
+/** Many of these are published, in any order. */
+export const BULK_TYPE = 'keyword.quick_win';
+/** Fewer, and many at a time: a rate limit stops some of each volley, and has let all of it through before the next. */
+export const SPARSE_TYPE = 'brief.created';
+/** One after the other, each after the one before was acknowledged. */
+export const SEQUENTIAL_TYPE = 'import.completed';
+
+const RATE_LIMIT_PER_SECOND = 20;
+// More than the bulk, and less than what comes when something was broken and is mended.
+const BULK_RATE_LIMIT_PER_SECOND = 100;
+/** The endpoint that a run makes answer 503 for a while. */
+export const UNAVAILABLE = 'unavailable';
+
+export const endpoints: readonly EndpointSpec[] = [
+  { name: 'swift', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
+  { name: 'steady', events: [BULK_TYPE], answersAfterMs: 20, isPrompt: true },
+  { name: 'everything', events: ['*'], answersAfterMs: 5, isPrompt: true },
+  { name: 'slow', events: [BULK_TYPE], answersAfterMs: 300, isPrompt: true },
+  { name: 'flaky', events: [SPARSE_TYPE], answersAfterMs: 5, isFlaky: true },
+  { name: UNAVAILABLE, events: [SPARSE_TYPE], answersAfterMs: 5 },
+  {
+    name: 'rate-limited',
+    events: [SPARSE_TYPE],
+    answersAfterMs: 0,
+    options: { rate_limit: RATE_LIMIT_PER_SECOND },
+  },
+  {
+    name: 'throttled',
+    events: [BULK_TYPE],
+    answersAfterMs: 0,
+    options: { rate_limit: BULK_RATE_LIMIT_PER_SECOND },
+  },
+  { name: 'strict', events: [SEQUENTIAL_TYPE], answersAfterMs: 2, options: { ordering: 'strict' } },
+  // An operational type that no run brings about: this endpoint asked for nothing that is published.
+  { name: 'uninterested', events: ['webhook.disabled'], answersAfterMs: 0 },
+  { name: 'foreign', events: ['*'], answersAfterMs: 0, isForeign: true },
+];
+
+/** The names of those that are to get events of this type. */
+export function subscribersOf(type: string, specs: readonly EndpointSpec[]): readonly string[] {
+  return specs
+    .filter(({ events, isForeign }) => isForeign !== true && events.some((wish) => matches(wish, type)))
+    .map(({ name }) => name);
+}
+
+function matches(wish: string, type: string): boolean {
+  return wish === '*' || wish === type || (wish.endsWith('.*') && type.startsWith(wish.slice(0, -1)));
+}

@@ -1,0 +1,119 @@
+/**
+ * The fault suite: `npm run faults` for every kind of fault, `npm run faults -- worker-kill` for one, `-- quick` for all
+ * of them in a few minutes. What it promises to find is in docs/faults.md.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { faultKinds } from './fault-kinds';
+import { keepLedgers } from './keep-ledgers';
+import { printRows } from './print-rows';
+import { Random } from './random';
+import type { RunResult } from './run-result';
+import type { RunSetting } from './run-service';
+import { names, runOneKind, runQuick, runShort } from './suite';
+import { summarize } from './summarize';
+
+const REPOSITORY = join(__dirname, '..', '..', '..', '..');
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    options: {
+      runs: { type: 'string' },
+      seed: { type: 'string' },
+      json: { type: 'string' },
+      ledgers: { type: 'string' },
+      build: { type: 'string', default: REPOSITORY },
+      help: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  });
+  if (values.help) return void process.stdout.write(usage());
+  const seed = values.seed === undefined ? Date.now() % 1_000_000 : toNumber('--seed', values.seed);
+  const count = values.runs === undefined ? undefined : toNumber('--runs', values.runs);
+  process.stderr.write(`seed ${seed}\n`);
+  const keep = values.ledgers === undefined ? async () => {} : keepLedgers(resolve(values.ledgers));
+  const setting = { build: resolve(values.build), random: new Random(seed), keep, signal: onStopSignal() };
+  const results: RunResult[] = [];
+  for await (const result of runWished(positionals, setting, count)) {
+    results.push(result);
+    report(result);
+    // After each run, so that a long suite that is broken off leaves what it has found.
+    if (values.json !== undefined) await writeJson(values.json, seed, results);
+  }
+  process.stdout.write(`\nseed ${seed}\n\n${printRows(summarize(results))}\n`);
+  if (results.some(({ findings }) => findings.length > 0)) process.exitCode = 1;
+}
+
+async function* runWished(
+  wished: readonly string[],
+  setting: RunSetting,
+  count: number | undefined,
+): AsyncGenerator<RunResult> {
+  for (const name of wished.length === 0 ? names : wished) {
+    if (name === 'quick') yield* runQuick(setting);
+    else if (name === 'short') yield* runShort(setting);
+    else yield* runOneKind(name, setting, count);
+  }
+}
+
+function report({ fault, faults, acknowledged, requests, seconds, findings }: RunResult): void {
+  const summary = `${faults.length} faults, ${acknowledged} events, ${requests} requests in ${seconds.toFixed(0)} s`;
+  process.stderr.write(
+    `${fault}: ${summary}: ${findings.length === 0 ? 'all as promised' : 'not as promised'}\n`,
+  );
+  if (findings.length === 0) return;
+  const lines = findings.flatMap(({ check, count, examples }) => [
+    `  ${check}: ${count}`,
+    ...examples.map((example) => `    ${example}`),
+  ]);
+  process.stderr.write(`${[...lines, ...describeFaults(faults)].join('\n')}\n`);
+}
+
+/** When each struck, in seconds since the first one, as the examples have it. */
+function describeFaults(faults: RunResult['faults']): readonly string[] {
+  const [first] = faults;
+  if (first === undefined) return [];
+  const seconds = (time: number) => ((time - first.startedAt) / 1_000).toFixed(2);
+  const lines = faults.map(
+    ({ kind, victim, startedAt, endedAt }) =>
+      `    ${seconds(startedAt)}–${seconds(endedAt)} ${kind}, ${victim}`,
+  );
+  return ['  what was broken, and when:', ...lines];
+}
+
+async function writeJson(file: string, seed: number, results: readonly RunResult[]): Promise<void> {
+  const findings = results.flatMap(({ fault, findings: found }) => found.map((one) => ({ fault, ...one })));
+  await writeFile(file, `${JSON.stringify({ seed, rows: summarize(results), findings }, undefined, 2)}\n`);
+}
+
+/** Aborted when somebody wants this to end: what runs is to be stopped first. */
+function onStopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => stop.abort(new Error(`Stopped by ${name}.`)));
+  }
+  return stop.signal;
+}
+
+function toNumber(option: string, value: string): number {
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < 0) throw new Error(`${option} takes a whole number.`);
+  return number;
+}
+
+function usage(): string {
+  return [
+    'npm run faults -- [FAULT … | quick] [--runs N] [--seed N] [--json FILE] [--build DIR] [--ledgers DIR]',
+    '',
+    ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
+    `  ${'bursts'.padEnd(20)} nothing is broken: more comes at once than rate limits let through`,
+    '',
+  ].join('\n');
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  // A run that was broken off may still be publishing to what is not there any more.
+  process.exit(1);
+});

@@ -1,0 +1,22 @@
+import type { ApiClient } from '../support/api-client';
+import type { RegisteredEndpoint } from './register-endpoints';
+
+/** The endpoints whose breaker says that its time has not come yet: what waits there waits for a reason. */
+export async function findOpenBreakers(
+  client: ApiClient,
+  registered: readonly RegisteredEndpoint[],
+): Promise<readonly string[]> {
+  const open: string[] = [];
+  for (const { spec, webhookId, headers } of registered) {
+    const path = `/v1/webhooks/${webhookId}`;
+    const { body } = await client.expect<{ health?: { breaker?: string } }>(
+      200,
+      'GET',
+      path,
+      undefined,
+      headers,
+    );
+    if (body.health?.breaker === 'open') open.push(spec.name);
+  }
+  return open;
+}

@@ -1,0 +1,40 @@
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+
+// Whichever of them a build does not have, it has nothing in. Not `gates`: what is left there is looked at in its own
+// time, and holds up nothing when nothing waits.
+const QUEUES = ['events', 'deliveries', 'deliveries-slow', 'events-dead-letters'] as const;
+const STATES = ['wait', 'active', 'delayed', 'prioritized', 'failed'] as const;
+
+/** How many jobs there are, of each queue and state that has any. */
+export type QueueDepths = Readonly<Record<string, number>>;
+
+/** Looks into the queues from outside, with BullMQ alone. */
+export class QueueObserver {
+  readonly #connection: Redis;
+  readonly #queues: readonly Queue[];
+
+  constructor(redisPort: number) {
+    this.#connection = new Redis(redisPort, '127.0.0.1', { maxRetriesPerRequest: null });
+    this.#connection.on('error', () => {});
+    this.#queues = QUEUES.map((name) => new Queue(name, { connection: this.#connection }));
+    // Redis is away now and then: that is what this is about, and BullMQ need not tell it.
+    for (const queue of this.#queues) queue.on('error', () => {});
+  }
+
+  async read(): Promise<QueueDepths> {
+    const depths: Record<string, number> = {};
+    for (const queue of this.#queues) {
+      const counts = await queue.getJobCounts(...STATES);
+      for (const [state, count] of Object.entries(counts)) {
+        if (count > 0) depths[`${queue.name}.${state}`] = count;
+      }
+    }
+    return depths;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#queues.map((queue) => queue.close().catch(() => {})));
+    this.#connection.disconnect();
+  }
+}

@@ -1,0 +1,32 @@
+import type { ApiClient } from '../support/api-client';
+import type { RecordedDelivery } from './ledger';
+
+interface Page {
+  readonly data: readonly {
+    readonly event_id: string;
+    readonly status: string;
+    readonly attempt_count: number;
+  }[];
+  readonly next_cursor?: string | null;
+}
+
+/** All deliveries to an endpoint, as the API lists them. */
+export async function readRecorded(
+  client: ApiClient,
+  endpoint: string,
+  webhookId: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<readonly RecordedDelivery[]> {
+  const recorded: RecordedDelivery[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const page = cursor ? `&cursor=${encodeURIComponent(cursor)}` : '';
+    const path = `/v1/webhooks/${webhookId}/deliveries?limit=200${page}`;
+    const { body } = await client.expect<Page>(200, 'GET', path, undefined, headers);
+    for (const { event_id, status, attempt_count } of body.data) {
+      recorded.push({ endpoint, eventId: event_id, status, attemptCount: attempt_count });
+    }
+    cursor = body.next_cursor;
+  } while (cursor);
+  return recorded;
+}

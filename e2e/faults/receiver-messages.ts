@@ -1,0 +1,21 @@
+import type { ReceivedRequest } from './ledger';
+
+/** What the harness tells the process with the receivers. */
+export type ToReceivers =
+  | {
+      readonly kind: 'register';
+      readonly endpoint: string;
+      readonly secret: string;
+      readonly answersAfterMs: number;
+      readonly isFlaky: boolean;
+    }
+  | { readonly kind: 'unavailable'; readonly endpoint: string; readonly isOn: boolean }
+  /** Breaks every connection, and each further one at its first request. */
+  | { readonly kind: 'reset'; readonly isOn: boolean }
+  /** Takes requests, and keeps their answers back until it is off. */
+  | { readonly kind: 'stall'; readonly isOn: boolean };
+
+/** What that process tells the harness. */
+export type FromReceivers =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'requests'; readonly requests: readonly ReceivedRequest[] };

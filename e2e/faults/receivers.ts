@@ -1,0 +1,47 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { isAccepted, pairOf, type ReceivedRequest } from './ledger';
+import type { FromReceivers, ToReceivers } from './receiver-messages';
+
+/** The receivers of a run, and what has arrived there. */
+export class Receivers {
+  readonly requests: ReceivedRequest[] = [];
+  /** The pairs of event and endpoint of which a request was answered with 2xx. */
+  readonly accepted = new Set<string>();
+
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly port: number,
+  ) {
+    child.on('message', (message: FromReceivers) => {
+      if (message.kind === 'requests') this.#take(message.requests);
+    });
+  }
+
+  static async start(): Promise<Receivers> {
+    const child = fork(join(__dirname, 'receiver-process.js'));
+    const [message] = (await once(child, 'message')) as [FromReceivers];
+    if (message.kind !== 'listening') throw new Error('The receivers did not say where they listen.');
+    return new Receivers(child, message.port);
+  }
+
+  urlOf(endpoint: string): string {
+    return `http://127.0.0.1:${this.port}/${endpoint}`;
+  }
+
+  tell(message: ToReceivers): void {
+    this.child.send(message);
+  }
+
+  stop(): void {
+    if (this.child.connected) this.child.disconnect();
+  }
+
+  #take(requests: readonly ReceivedRequest[]): void {
+    for (const request of requests) {
+      this.requests.push(request);
+      if (isAccepted(request)) this.accepted.add(pairOf(request));
+    }
+  }
+}
