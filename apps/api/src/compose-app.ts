@@ -44,8 +44,8 @@ import { OperationalEvents } from '@webhooks/core/operational-events/operational
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
-import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
 import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import type { QueueConnection } from '@webhooks/core/queue/queue-connection';

@@ -41,7 +41,6 @@ import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
 import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
-import { updateAccount } from './update-account';
 import { readDeadLetter } from './read-dead-letter';
 import { readDelivery } from './read-delivery';
 import { readEvent } from './read-event';
@@ -54,6 +53,7 @@ import { redriveDeadLetter } from './redrive-dead-letter';
 import { revokeApiKey } from './revoke-api-key';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
 import { testWebhook } from './test-webhook';
+import { updateAccount } from './update-account';
 import { updateWebhook } from './update-webhook';
 
 export interface RouteDeps {

@@ -1,5 +1,5 @@
-import type { Health } from '@webhooks/core/endpoints/read-health';
 import { breakerPhases } from '@webhooks/core/admission/breaker';
+import type { Health } from '@webhooks/core/endpoints/read-health';
 import { formatTimeOrNull, timeSchema } from '@webhooks/core/runtime/clock';
 import { z } from 'zod';
 
