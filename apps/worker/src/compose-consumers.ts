@@ -65,6 +65,8 @@ const USER_AGENT = 'webhook-delivery-service/0.1.0';
 const FAN_OUT_CONCURRENCY = 32;
 const REPLAY_CONCURRENCY = 8;
 const ERASURE_CONCURRENCY = 2;
+// So a dead worker's deliveries are taken over a quarter of the lock's time after it is over, at most.
+const STALLED_CHECKS_PER_LOCK = 4;
 
 /** Builds what takes jobs, over connections that stand, and what works for it on the side. Nothing is started. */
 export function composeConsumers({
@@ -126,7 +128,11 @@ export function composeConsumers({
   const subscriptions = createSubscriptions(endpointStore);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
 
-  const consumer = { ...queues, lockDurationMs: config.JOB_LOCK_DURATION, emit };
+  const lockDurationMs = config.JOB_LOCK_DURATION;
+  const stalledCheckMs = Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
+  const consumer = { ...queues, lockDurationMs, stalledCheckMs, emit };
+  // Nobody waits for these by the second.
+  const background = { ...consumer, stalledCheckMs: lockDurationMs };
   const fanOut = createFanOutConsumer({
     ...consumer,
     concurrency: FAN_OUT_CONCURRENCY,
@@ -180,7 +186,7 @@ export function composeConsumers({
     concurrency: config.WORKER_CONCURRENCY,
   });
   const replays = createReplayConsumer({
-    ...consumer,
+    ...background,
     concurrency: REPLAY_CONCURRENCY,
     stepReplay: createStepReplay({
       replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
@@ -192,7 +198,7 @@ export function composeConsumers({
     }),
   });
   const erasures = createErasureConsumer({
-    ...consumer,
+    ...background,
     concurrency: ERASURE_CONCURRENCY,
     stepErasure: createStepErasure({
       accountStore,

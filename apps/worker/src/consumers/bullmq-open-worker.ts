@@ -9,8 +9,10 @@ export interface ConsumerOptions {
   readonly prefix: string;
   /** Jobs under way at the same time. */
   readonly concurrency: number;
-  /** How long a dead worker's jobs stay its own; others take them over within half as long again. Milliseconds. */
+  /** How long a dead worker's jobs stay its own. Milliseconds. */
   readonly lockDurationMs: number;
+  /** How often workers look for jobs whose lock is over: so much later at most they take them over. Milliseconds. */
+  readonly stalledCheckMs: number;
   readonly emit: Emit;
 }
 
@@ -26,7 +28,7 @@ const RETRY_DELAY_MS = 500;
 export function openWorker<Data>(
   queue: string,
   process: Processor<Data>,
-  { redis, prefix, concurrency, lockDurationMs, emit }: ConsumerOptions,
+  { redis, prefix, concurrency, lockDurationMs, stalledCheckMs, emit }: ConsumerOptions,
 ): KeepingWorker<Data> {
   const worker = new KeepingWorker<Data>(queue, process, {
     redis,
@@ -34,7 +36,7 @@ export function openWorker<Data>(
     concurrency,
     autorun: false,
     lockDuration: lockDurationMs,
-    stalledInterval: Math.ceil(lockDurationMs / 2),
+    stalledInterval: stalledCheckMs,
     maxStalledCount: MAX_STALLS,
     maxStartedAttempts: MAX_STARTS,
     runRetryDelay: RETRY_DELAY_MS,

@@ -18,7 +18,7 @@ export async function openTestQueues(): Promise<TestQueues> {
   const redis = connectRedis({ url: database.url, role: 'working', name: 'test-queue', emit });
   return {
     ...database,
-    options: { redis, prefix: 'bull', concurrency: 1, lockDurationMs: 30_000, emit },
+    options: { redis, prefix: 'bull', concurrency: 1, lockDurationMs: 30_000, stalledCheckMs: 30_000, emit },
     signals,
     async close() {
       redis.disconnect();
