@@ -222,6 +222,18 @@ describe('a delivery that a worker is just at', () => {
     expect(await slow.getJob(deliveryIdOf(parts))).toBeDefined();
     finish();
   });
+
+  it('by a job of the second queue is taken over once that worker has died, since nobody else looks there', async () => {
+    const { former, slow, client, data, delivery, waiting, take } = await arrange();
+    const parts = delivery();
+    await slow.add('d', data, { jobId: deliveryIdOf(parts) });
+    const finish = await take(SLOW_QUEUE);
+    await client.del(`bull:${SLOW_QUEUE}:${deliveryIdOf(parts)}:lock`);
+    await former.runOnce();
+    expect(await waiting()).toEqual([deliveryIdOf(parts)]);
+    expect(await slow.getActiveCount()).toBe(0);
+    finish();
+  });
 });
 
 it('changes nothing when it is done again', async () => {

@@ -8,6 +8,7 @@ import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import type { Emit } from '../signals/signals';
 import type { BullmqDeliveryQueue } from './bullmq-delivery-queue';
+import { createJobKeys, type JobKeys } from './bullmq-job-keys';
 import { openQueue } from './bullmq-open-queue';
 import { deliveryJobSchema } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
@@ -28,6 +29,8 @@ const WAKE_QUEUE = 'gates';
 /** What was held was in a sorted set of its endpoint, by time of acceptance: the event's id and which job came next. */
 const parkedKey = (endpointId: EndpointId) => `parked:{${endpointId}}`;
 
+const SLOW_STATES = ['wait', 'prioritized', 'delayed', 'failed', 'active'] as const;
+
 const ONE_PAGE = 200;
 const STILL_RUNNING_MS = 1_000;
 const PASS_EVERY_MS = 10_000;
@@ -44,6 +47,7 @@ const PASSES_FOR_MS = 3_600_000;
 export class FormerDeliveries {
   readonly #slowQueue: Queue;
   readonly #wakeQueue: Queue;
+  readonly #slowKeys: JobKeys;
   #timer: NodeJS.Timeout | undefined;
   #pass: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -51,6 +55,7 @@ export class FormerDeliveries {
   constructor(private readonly options: FormerDeliveriesOptions) {
     this.#slowQueue = openQueue(SLOW_QUEUE, options.connection);
     this.#wakeQueue = openQueue(WAKE_QUEUE, options.connection);
+    this.#slowKeys = createJobKeys(options.connection.prefix, SLOW_QUEUE);
   }
 
   start(): void {
@@ -68,8 +73,8 @@ export class FormerDeliveries {
   async runOnce(): Promise<void> {
     await this.#takeOverSlow();
     for (const accountId of await this.#accounts()) await this.#takeOverHeld(accountId);
-    // They asked for looks at what was held.
-    await this.#wakeQueue.drain(true);
+    // They asked for looks at what was held. Also those that a worker was at when it was killed: nobody takes jobs from there.
+    await this.#wakeQueue.obliterate({ force: true });
   }
 
   /** Whether it is the id of a job that there would not be today. */
@@ -92,14 +97,21 @@ export class FormerDeliveries {
     return true;
   }
 
+  // Nobody looks for stalled jobs of this queue any more, so what a killed worker was at is taken over here.
   async #takeOverSlow(): Promise<void> {
-    const jobs = await this.#slowQueue.getJobs(['wait', 'prioritized', 'delayed', 'failed'], 0, ONE_PAGE - 1);
+    const jobs = await this.#slowQueue.getJobs([...SLOW_STATES], 0, ONE_PAGE - 1);
     let taken = 0;
     for (const job of jobs) {
-      if (job?.id === undefined || (await this.replace(job.id, job.data)) !== undefined) continue;
+      if (job?.id === undefined || (await this.#isAtWork(job.id))) continue;
+      if ((await this.replace(job.id, job.data)) !== undefined) continue;
       taken += await this.#slowQueue.remove(job.id);
     }
     if (taken > 0 && jobs.length >= ONE_PAGE) await this.#takeOverSlow();
+  }
+
+  async #isAtWork(slowJobId: string): Promise<boolean> {
+    const { redis } = this.options.connection;
+    return (await redis.exists(this.#slowKeys.lock(slowJobId))) === 1;
   }
 
   async #takeOverHeld(accountId: AccountId): Promise<void> {
