@@ -12,10 +12,17 @@ export interface NewDelivery extends DeliveryParts {
   readonly accountId: AccountId;
 }
 
+/** A delivery with its place in the fair order. */
+export interface PlacedDelivery extends NewDelivery {
+  readonly priority: number;
+}
+
 /** The queue of deliveries. Adding the same delivery again is harmless. */
 export interface DeliveryQueue {
+  /** Finds each its place, so that nobody has to wait for what others have waiting. Nothing is added yet. */
+  place(deliveries: readonly NewDelivery[]): Promise<readonly PlacedDelivery[]>;
   /** Not all or nothing: when it throws, some of them may be on the queue. */
-  addAll(deliveries: readonly NewDelivery[]): Promise<void>;
+  addAll(deliveries: readonly PlacedDelivery[]): Promise<void>;
 }
 
 /** An event, with those that it goes to. */
@@ -59,12 +66,14 @@ export async function routeEvent(
 export function createFanOutEvent(deps: FanOutEventDeps) {
   return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
     const startedAt = deps.clock();
-    await Promise.all(routed.map(({ event }) => deps.eventStore.save(event)));
     const deliveries = routed.flatMap(({ event, receivers }) => receivers.map((to) => ({ event, to })));
+    let placing = deps.deliveryQueue.place(deliveries.slice(0, CHUNK).map(toDelivery));
+    await Promise.all([placing, ...routed.map(({ event }) => deps.eventStore.save(event))]);
     for (let start = 0; start < deliveries.length; start += CHUNK) {
-      const chunk = deliveries.slice(start, start + CHUNK);
-      await deps.deliveryQueue.addAll(chunk.map(toDelivery));
-      await Promise.all(chunk.map(list));
+      await deps.deliveryQueue.addAll(await placing);
+      const next = deliveries.slice(start + CHUNK, start + 2 * CHUNK);
+      placing = deps.deliveryQueue.place(next.map(toDelivery));
+      await Promise.all([placing, ...deliveries.slice(start, start + CHUNK).map(list)]);
     }
     await Promise.all(routed.map(listEvent));
     const durationMs = deps.clock() - startedAt;

@@ -2,13 +2,14 @@ import type { JobsOptions } from 'bullmq';
 import type { DelayedJobs } from '../deliveries/bring-forward';
 import { type DeliveryParts, deliveryIdOf } from '../deliveries/delivery-id';
 import type { DeliveryRequested } from '../deliveries/delivery-run';
-import type { DeliveryQueue, NewDelivery } from '../deliveries/fan-out-event';
+import type { DeliveryQueue, NewDelivery, PlacedDelivery } from '../deliveries/fan-out-event';
 import type { JobRequest, ResendQueue } from '../deliveries/resend';
 import type { DeliveryJobs } from '../erasure/step-erasure';
 import type { RedisClient } from '../redis/redis-connect';
 import { storageUnavailable } from '../redis/redis-errors';
 import { parsedOrUndefined } from '../runtime/parse-json';
 import type { NewJob } from './bullmq-add-jobs';
+import { BullmqFairOrder } from './bullmq-fair-order';
 import { createJobKeys, type JobKeys } from './bullmq-job-keys';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import { type DeliveryJob, deliveryJobSchema, encodeRequest } from './delivery-job';
@@ -22,6 +23,10 @@ const MORE_ATTEMPTS_THAN_ANY_SCHEDULE = 10_000;
 // backoff) is the worker's setting.
 const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE };
 
+const ONE_STEP = 1;
+// What is sent once more can wait longer than what is new.
+const STEP_OF_REPLAYS = 4;
+
 /** Shortest names for what each pending delivery repeats: the job's id says the rest. */
 const JOB_NAME = 'd';
 
@@ -32,20 +37,32 @@ const JOB_NAME = 'd';
 export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJobs, DeliveryJobs {
   readonly #queue: BullmqOnDemandQueue;
   readonly #keys: JobKeys;
+  readonly #fairOrder: BullmqFairOrder;
 
   constructor(private readonly connection: QueueConnection) {
     this.#queue = new BullmqOnDemandQueue(DELIVERIES_QUEUE, connection);
     this.#keys = createJobKeys(connection.prefix, DELIVERIES_QUEUE);
+    this.#fairOrder = new BullmqFairOrder(connection, DELIVERIES_QUEUE);
   }
 
-  async addAll(deliveries: readonly NewDelivery[]): Promise<void> {
+  async place(deliveries: readonly NewDelivery[]): Promise<readonly PlacedDelivery[]> {
+    return await this.#placeBy(deliveries, ONE_STEP);
+  }
+
+  async addAll(deliveries: readonly PlacedDelivery[]): Promise<void> {
     await this.#queue.addAll(deliveries.map((delivery) => jobOf(delivery)));
   }
 
   async addRequested(
     deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[],
   ): Promise<void> {
-    await this.#queue.addAll(deliveries.map(({ request, ...delivery }) => jobOf(delivery, request)));
+    const ofReplays = deliveries.filter(({ request }) => request.trigger === 'replay');
+    const others = deliveries.filter(({ request }) => request.trigger !== 'replay');
+    const placed = await Promise.all([
+      this.#placeBy(ofReplays, STEP_OF_REPLAYS),
+      this.#placeBy(others, ONE_STEP),
+    ]);
+    await this.#queue.addAll(placed.flat().map(({ request, ...delivery }) => jobOf(delivery, request)));
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
@@ -84,6 +101,13 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
     await this.#queue.close();
   }
 
+  async #placeBy<Delivery extends NewDelivery>(deliveries: readonly Delivery[], step: number) {
+    if (deliveries.length === 0) return [];
+    const flows = deliveries.map(({ accountId, endpointId }) => ({ accountId, flow: endpointId }));
+    const priorities = await this.#fairOrder.prioritiesOf(flows, step);
+    return deliveries.map((delivery, i) => ({ ...delivery, priority: priorities[i] ?? 1 }));
+  }
+
   // Most have none at all, which one command tells. One that is to be taken next is left alone: it ends by itself.
   async #removeIfIdle(delivery: DeliveryParts): Promise<boolean> {
     const jobId = deliveryIdOf(delivery);
@@ -106,10 +130,10 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
   }
 }
 
-function jobOf({ accountId, ...delivery }: NewDelivery, request?: DeliveryRequested): NewJob {
+function jobOf({ accountId, priority, ...delivery }: PlacedDelivery, request?: DeliveryRequested): NewJob {
   const data: DeliveryJob = {
     account_id: accountId,
     ...(request === undefined ? {} : { request: encodeRequest(request) }),
   };
-  return { name: JOB_NAME, data, opts: { ...JOB_OPTIONS, jobId: deliveryIdOf(delivery) } };
+  return { name: JOB_NAME, data, opts: { ...JOB_OPTIONS, priority, jobId: deliveryIdOf(delivery) } };
 }
