@@ -176,6 +176,7 @@ describe('accounts', () => {
     expect(acme).toEqual({
       id: 'acme',
       name: 'Acme',
+      weight: 1,
       status: 'active',
       created_at: expect.stringMatching(/Z$/),
     });
@@ -187,6 +188,7 @@ describe('accounts', () => {
   it('are given an id when they bring none', async () => {
     expect(await runJson('accounts create')).toEqual({
       id: expect.stringMatching(/^acct_[0-9a-z]{22}$/),
+      weight: 1,
       status: 'active',
       created_at: expect.stringMatching(/Z$/),
     });

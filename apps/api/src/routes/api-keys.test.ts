@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterAll(() => api.close());
 
-type Method = 'get' | 'post' | 'delete';
+type Method = 'get' | 'post' | 'delete' | 'patch';
 
 function call(method: Method, path: string, as = key): Test {
   return request(api.url)[method](path).set('authorization', `Bearer ${as}`);
@@ -152,6 +152,7 @@ describe('accounts', () => {
     expect(created.body).toEqual({
       id,
       name: 'Acme',
+      weight: 1,
       status: 'active',
       created_at: expect.stringMatching(TIME),
     });
@@ -168,11 +169,27 @@ describe('accounts', () => {
     expect(readProblem(response)).toMatchObject({ status: 422, pointers: ['/id'] });
   });
 
+  it('have a weight, given at first or later', async () => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const id = uniqueAccountId();
+    const created = await call('post', '/v1/accounts', operatorKey).send({ id, weight: 3 });
+    expect(created.body).toMatchObject({ id, weight: 3 });
+    const path = `/v1/accounts/${id}`;
+    const changed = await call('patch', path, operatorKey).send({ weight: 5 });
+    expect({ status: changed.status, body: changed.body }).toEqual({
+      status: 200,
+      body: { ...created.body, weight: 5 },
+    });
+    expect((await call('patch', path, operatorKey).send({})).body).toEqual(changed.body);
+    expect((await call('get', path, operatorKey)).body).toEqual(changed.body);
+  });
+
   it('have the default one from the start', async () => {
     const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
     const { body } = await call('get', '/v1/accounts/default', operatorKey);
     expect(body).toEqual({
       id: 'default',
+      weight: 1,
       status: 'active',
       created_at: expect.stringMatching(TIME),
     });

@@ -82,8 +82,8 @@ describe('the health of a webhook', () => {
     ['half_open', -HOUR_MS],
   ])('says that its breaker is %s', async (breaker, offsetMs) => {
     const now = Date.now();
-    const record = `${FAILURES_TO_OPEN} ${now + offsetMs} ${now - 2 * HOUR_MS} 0`;
-    await api.redis.client.set(keys.breaker(id), record);
+    const stored = `${FAILURES_TO_OPEN} ${now + offsetMs} ${now - 2 * HOUR_MS} 0`;
+    await api.redis.client.set(keys.breaker(id), stored);
     expect(await readHealth()).toEqual({ ...NOTHING_YET, breaker });
   });
 

@@ -214,6 +214,15 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
   },
   {
+    method: 'patch',
+    path: '/v1/accounts/:id',
+    scope: 'admin',
+    operatorOnly: true,
+    of: 'account',
+    body: { weight: 2 },
+    status: 200,
+  },
+  {
     method: 'delete',
     path: '/v1/accounts/:id',
     scope: 'admin',
@@ -270,6 +279,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   await createRedisEndpointStore(client, testSealer).create(endpoint);
   const eventStore = createRedisEventStore(client, testRetention);
   await eventStore.save(event);
+  await eventStore.enlist(event);
   await eventStore.addReceivers(accountId, event.id, [endpoint.id]);
   await createRedisEventTypeStore(client).replace(CUSTOM_TYPE);
   await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);

@@ -1,6 +1,13 @@
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 
+/** A delivery that is held, with its place among those of its endpoint. */
+export interface HeldDelivery {
+  readonly eventId: EventId;
+  /** When its event was accepted. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+}
+
 /** An endpoint, with whose it is: as much as it takes to look at it. */
 export interface EndpointAddress {
   readonly accountId: AccountId;
@@ -14,8 +21,8 @@ export interface ReleaseRequest {
   readonly only?: EventId | undefined;
   /** What `lookDueAt` gave at the beginning of the look. */
   readonly lookWasDueAt: number | undefined;
-  /** When to look again, if some stay; left out: somebody will ask. Milliseconds since the Unix epoch. */
-  readonly lookAgainAt: number | undefined;
+  /** When to look again, if some stay. Milliseconds since the Unix epoch. */
+  readonly lookAgainAt: number;
   readonly now: number;
 }
 
@@ -35,7 +42,7 @@ export interface HeldDeliveries {
   /** Enters a delivery whose job is about to be delayed, and asks for a look at its endpoint. Twice is once. */
   enter(
     address: EndpointAddress,
-    delivery: { readonly eventId: EventId; readonly acceptedAt: number },
+    delivery: HeldDelivery,
     lookAt: number,
   ): Promise<void>;
   /** Puts jobs back onto the queue. An entry goes with that, or when its job turns out not to be delayed any more. */
@@ -43,6 +50,8 @@ export interface HeldDeliveries {
   /** Asks for a look at an endpoint, unless there will be one before. */
   askForLook(address: EndpointAddress, at: number): Promise<void>;
   lookDueAt(address: EndpointAddress): Promise<number | undefined>;
+  /** All that are held of an endpoint's, page by page, those whose events were accepted first at the beginning. */
+  pagesOf(endpointId: EndpointId): AsyncIterable<readonly HeldDelivery[]>;
   /** Some of those whose look is due, to one caller: they are due again soon, in case it does not come to it. */
   claimDueLooks(now: number, most: number): Promise<readonly EndpointAddress[]>;
 }

@@ -2,6 +2,7 @@ import { buildAdmission } from '../testing/build-admission';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createHold, type HoldInput } from './hold';
+import { readHeld } from '../testing/read-held';
 
 const NOW = 1_700_000_000_000;
 const HOUR_MS = 3_600_000;
@@ -36,7 +37,7 @@ it('enters a delivery by the time of its acceptance, not of its waiting', async 
   const older = { ...input, eventId: uniqueEventId(), acceptedAt: input.acceptedAt - 1 };
   await hold(input);
   await hold(older);
-  expect(await heldDeliveries.listHeld(input.endpointId, 9)).toEqual([older.eventId, input.eventId]);
+  expect(await readHeld(heldDeliveries, input.endpointId)).toEqual([older.eventId, input.eventId]);
 });
 
 it('asks for a look, in Redis for everybody and here, where it is known at once', async () => {

@@ -6,6 +6,7 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
 import { FAILURES_TO_OPEN } from './breaker';
+import { readHeld } from '../testing/read-held';
 
 const NOW = 1_700_000_000_000;
 
@@ -63,7 +64,7 @@ async function arrange({
     partsOf,
     eventIds: deliveries.map(({ eventId }) => eventId),
     look: (places: number) => admission.lookAtEndpoint(address, places),
-    stillHeld: () => heldDeliveries.listHeld(endpoint.id, 2_000),
+    stillHeld: () => readHeld(heldDeliveries, endpoint.id),
     lookDueAt: () => heldDeliveries.lookDueAt(address),
   };
 }
@@ -85,12 +86,12 @@ it('keeps the one that is held until its job is put off: a worker is at it', asy
   await redis.client.lrem('bull:deliveries:active', 1, jobId);
 });
 
-it('does nothing at a disabled endpoint, and looks no more: whoever enables it asks', async () => {
+it('does nothing at a disabled endpoint, and looks again much later, should whoever enables it die before asking', async () => {
   const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
   const { look, eventIds, stillHeld, lookDueAt } = await arrange({ endpoint, held: 2 });
-  expect(await look(8)).toEqual({ left: 2, lookAgainAt: undefined });
+  expect(await look(8)).toEqual({ left: 2, lookAgainAt: NOW + 600_000 });
   expect(await stillHeld()).toEqual(eventIds);
-  expect(await lookDueAt()).toBeUndefined();
+  expect(await lookDueAt()).toBe(NOW + 600_000);
 });
 
 it('releases what is held for a deleted endpoint, so that each ends as cancelled', async () => {

@@ -30,14 +30,14 @@ export type RestoreDelivery = (address: EndpointAddress, eventId: EventId) => Pr
 
 /** What came of a look, and when the next one is due, if some are held still. */
 export interface Looked extends Pick<Released, 'left'> {
-  readonly lookAgainAt: number | undefined;
+  readonly lookAgainAt: number;
 }
 
 /** How many may go at once, and when to look again. */
 interface Allowance {
   readonly most: number;
   readonly only?: EventId;
-  readonly againInMs: number | undefined;
+  readonly againInMs: number;
 }
 
 /** Those that wait for a place or a turn are released as others end. So much later there is a look in any case. */
@@ -48,7 +48,8 @@ const HORIZON_LOOK_MS = 100;
 const DELETED_AT_ONCE = 500;
 const DELETED_LOOK_MS = 100;
 
-const NOTHING: Allowance = { most: 0, againInMs: undefined };
+// Whoever enables it asks for a look; this is for one that died before it came to that.
+const DISABLED_LOOK_MS = 600_000;
 
 /**
  * Releases as many of an endpoint's held deliveries as there are places, as far as it is enabled and its circuit breaker,
@@ -65,7 +66,7 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
     const endpoint = await endpointStore.find(accountId, endpointId);
     const { most, only, againInMs } = await allowanceOf(endpoint, places);
     const now = clock();
-    const lookAgainAt = againInMs === undefined ? undefined : now + againInMs;
+    const lookAgainAt = now + againInMs;
     const request = { most, only, lookWasDueAt, lookAgainAt, now };
     const { left, isMissing } = await heldDeliveries.release(address, request);
     // After Redis has lost data, say: all behind it would wait for ever.
@@ -76,8 +77,7 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
 
   async function allowanceOf(endpoint: Endpoint | undefined, places: number): Promise<Allowance> {
     if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_LOOK_MS };
-    // Whoever enables it asks for a look.
-    if (endpoint.status === 'disabled') return NOTHING;
+    if (endpoint.status === 'disabled') return { most: 0, againInMs: DISABLED_LOOK_MS };
     const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit);
     const { breaker, rate, next } = standing;
     const now = clock();

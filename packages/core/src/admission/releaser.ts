@@ -2,14 +2,13 @@ import { LRUCache } from 'lru-cache';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
-import { isUnreadableSecret } from '../secrets/seal';
 import type { Emit } from '../signals/signals';
 import type { Concurrency } from './concurrency';
 import type { EndpointAddress, HeldDeliveries } from './held-deliveries';
 import type { LookAtEndpoint } from './look-at-endpoint';
 
 export interface ReleaserOptions {
-  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueLooks' | 'askForLook'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueLooks'>;
   readonly lookAtEndpoint: LookAtEndpoint;
   readonly concurrency: Pick<Concurrency, 'freePlaces' | 'isSlow'>;
   readonly clock: Clock;
@@ -36,9 +35,6 @@ const PLACES = 2;
 const GATHERED_MS = 10;
 // Of those that are forgotten the sweep takes care.
 const WATCHED_ENDPOINTS = 10_000;
-// The secrets of an endpoint can't be read until somebody brings the key.
-const UNREADABLE_LOOK_MS = 60_000;
-const FAILED_LOOK_MS = 1_000;
 
 /**
  * Looks at endpoints whose deliveries are held: at the moment for which a look was asked for, when places become free,
@@ -86,7 +82,6 @@ export class Releaser {
 
   /** Looks at an endpoint at a time, or before. */
   lookAt(accountId: AccountId, endpointId: EndpointId, at: number): void {
-    if (this.#isStopped) return;
     this.#setTimer(this.#watch({ accountId, endpointId }), at);
   }
 
@@ -121,6 +116,7 @@ export class Releaser {
   }
 
   #setTimer(watched: Watched, at: number): void {
+    if (this.#isStopped) return;
     if (watched.timer !== undefined && watched.timerAt <= at) return;
     clearTimeout(watched.timer);
     watched.timerAt = at;
@@ -145,20 +141,13 @@ export class Releaser {
     try {
       const { left, lookAgainAt } = await lookAtEndpoint(watched.address, places);
       if (left === 0) this.#forget(watched);
-      else if (lookAgainAt !== undefined && !this.#isStopped) this.#setTimer(watched, lookAgainAt);
+      else this.#setTimer(watched, lookAgainAt);
     } catch (error) {
-      await this.#askAgain(watched, error);
+      // It is due still, as far as Redis knows: a sweep comes back to it.
+      this.options.emit({ name: 'task.failed', task: 'look at endpoint', error });
     } finally {
       watched.isLooking = false;
     }
-  }
-
-  // The sweep would find it by itself, since it is due still; but not soon while its secrets can't be read.
-  async #askAgain({ address }: Watched, error: unknown): Promise<void> {
-    const { heldDeliveries, clock, emit } = this.options;
-    emit({ name: 'task.failed', task: 'look at endpoint', error });
-    const delayMs = isUnreadableSecret(error) ? UNREADABLE_LOOK_MS : FAILED_LOOK_MS;
-    await heldDeliveries.askForLook(address, clock() + delayMs).catch(() => {});
   }
 
   #forget(watched: Watched): void {

@@ -46,7 +46,7 @@ export class Slots {
     const slot = { takenAt: this.options.clock(), isSlow: false };
     if (isSlow) this.#countAsSlow(slot);
     else this.#quick.add(slot);
-    if (this.#quick.size > 0) this.#timer ??= setTimeout(this.#onTimer, LOOK_EVERY_MS);
+    this.#keepLooking();
     return slot;
   }
 
@@ -67,8 +67,13 @@ export class Slots {
       this.#quick.delete(slot);
       this.#countAsSlow(slot);
     }
-    if (this.#quick.size > 0) this.#timer = setTimeout(this.#onTimer, LOOK_EVERY_MS);
+    this.#keepLooking();
   };
+
+  #keepLooking(): void {
+    if (this.#quick.size === 0 || this.#timer !== undefined) return;
+    this.#timer = setTimeout(this.#onTimer, LOOK_EVERY_MS);
+  }
 
   #countAsSlow(slot: Slot): void {
     slot.isSlow = true;

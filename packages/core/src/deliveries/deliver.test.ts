@@ -33,6 +33,7 @@ import type { DeliveryRun } from './delivery-run';
 import { judgeResult } from './judge-result';
 import { createRedisDeliveryStore, type DeliveryStore } from './redis-delivery-store';
 import type { DeliveryRequest, SendResult, SentResult } from './transport';
+import { readHeld } from '../testing/read-held';
 
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;
@@ -644,7 +645,7 @@ describe('a delivery that has to wait', () => {
     const { deliver, admission, input } = await arrange({ endpoint: disabledEndpoint() });
     await deliver();
     await deliver();
-    expect(await admission.heldDeliveries.listHeld(input.endpointId, 10)).toEqual([input.eventId]);
+    expect(await readHeld(admission.heldDeliveries, input.endpointId)).toEqual([input.eventId]);
   });
 
   it('is held while the breaker is open, and sent as a probe when its time has come', async () => {

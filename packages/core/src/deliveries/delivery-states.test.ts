@@ -62,7 +62,7 @@ async function arrange() {
     append: (fact: DeliveryFact) => stores.deliveryStore.append(parts, fact),
     hold: () => stores.heldDeliveries.enter(address, { eventId: event.id, acceptedAt: event.acceptedAt }, 0),
     async release() {
-      const request = { most: 1, lookWasDueAt: undefined, lookAgainAt: undefined, now: 0 };
+      const request = { most: 1, lookWasDueAt: undefined, lookAgainAt: Number.MAX_SAFE_INTEGER, now: 0 };
       await stores.heldDeliveries.release(address, request);
     },
     async readEverywhere() {

@@ -120,8 +120,9 @@ describe('an event with few receivers', () => {
 
 describe('an event with more than 32 receivers', () => {
   it('goes onto the queue of events, as it is, for a worker to fan it out', async () => {
-    const { dispatch, publish, accountId, deliveryJobs, eventJobs, eventData, eventStore } =
-      await arrange(FEW + 1);
+    const { dispatch, publish, accountId, deliveryJobs, eventJobs, eventData, eventStore } = await arrange(
+      FEW + 1,
+    );
     const event = publish();
     await dispatch([event]);
     expect(await deliveryJobs()).toEqual([]);
@@ -188,9 +189,7 @@ describe('a dispatch that breaks off', () => {
     await expect(dispatchWith({ deliveryStore: { enlist: broken } })([event])).rejects.toThrow('killed');
     expect((await deliveryJobs()).toSorted()).toEqual(jobIdsOf(event).toSorted());
     const isListed = () =>
-      Promise.all(
-        endpointIds.map((endpointId) => deliveryStore.isListed({ endpointId, eventId: event.id })),
-      );
+      Promise.all(endpointIds.map((endpointId) => deliveryStore.isListed({ endpointId, eventId: event.id })));
     expect(await isListed()).toEqual([false, false, false]);
 
     await dispatch([event]);

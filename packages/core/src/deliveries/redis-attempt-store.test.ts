@@ -352,21 +352,24 @@ describe('an attempt that is counted for the rate limit', () => {
 });
 
 describe('a delivery that goes in order', () => {
-  it.each(['delivered', 'failed for the last time'])('makes room for the next one when it is %s', async (end) => {
-    const { fail, succeed, admissionStore, delivery, nextInOrder } = arrange();
-    const { endpointId, eventId } = delivery;
-    const next = { eventId: uniqueEventId(), acceptedAt: ACCEPTED_AT + 1 };
-    await admissionStore.joinOrder(endpointId, [next]);
-    const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-    const own = { eventId, acceptedAt: ACCEPTED_AT, ordering: 'begin' } as const;
-    await admissionStore.admit(endpointId, { ...attempt, ...own }, NOW);
+  it.each(['delivered', 'failed for the last time'])(
+    'makes room for the next one when it is %s',
+    async (end) => {
+      const { fail, succeed, admissionStore, delivery, nextInOrder } = arrange();
+      const { endpointId, eventId } = delivery;
+      const next = { eventId: uniqueEventId(), acceptedAt: ACCEPTED_AT + 1 };
+      await admissionStore.joinOrder(endpointId, [next]);
+      const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
+      const own = { eventId, acceptedAt: ACCEPTED_AT, ordering: 'begin' } as const;
+      await admissionStore.admit(endpointId, { ...attempt, ...own }, NOW);
 
-    await fail();
-    expect(await nextInOrder()).toMatchObject({ eventId, hasBegun: true });
-    await (end === 'delivered' ? succeed() : fail({ hasEnded: true }));
-    expect(await nextInOrder()).toEqual({ ...next, hasBegun: false });
-    expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
-  });
+      await fail();
+      expect(await nextInOrder()).toMatchObject({ eventId, hasBegun: true });
+      await (end === 'delivered' ? succeed() : fail({ hasEnded: true }));
+      expect(await nextInOrder()).toEqual({ ...next, hasBegun: false });
+      expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
+    },
+  );
 
   it("leaves the turn alone that is another one's", async () => {
     const { succeed, delivery, nextInOrder, admissionStore } = arrange();

@@ -28,8 +28,8 @@ export interface ManageEndpointsDeps {
   readonly accountStore: Pick<AccountStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
   readonly healthStore: Pick<HealthStore, 'remove'>;
-  readonly admissionStore: Pick<AdmissionStore, 'closeBreaker' | 'clearOrder' | 'remove'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook'>;
+  readonly admissionStore: Pick<AdmissionStore, 'closeBreaker' | 'clearOrder' | 'joinOrder' | 'remove'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook' | 'pagesOf'>;
   readonly requireKnownFilters: RequireKnownFilters;
   readonly newId: NewId;
   readonly newSecret: () => string;
@@ -56,8 +56,15 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 
   // An order from before has no meaning any more, and what is held may go by other rules now.
   async function applyLimits(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
-    if (before.ordering !== ordering) await admissionStore.clearOrder(id);
+    if (before.ordering !== ordering) await changeOrder(id, ordering);
     await heldDeliveries.askForLook({ accountId, endpointId: id }, clock());
+  }
+
+  // What is held takes its place; what is under way, or waits for its next attempt, does when it is asked again.
+  async function changeOrder(id: EndpointId, ordering: Endpoint['ordering']): Promise<void> {
+    await admissionStore.clearOrder(id);
+    if (ordering !== 'strict') return;
+    for await (const held of heldDeliveries.pagesOf(id)) await admissionStore.joinOrder(id, held);
   }
 
   async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {

@@ -47,7 +47,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const { client } = redis;
   const eventStore = createRedisEventStore(client, testRetention);
   const deliveryStore = createRedisDeliveryStore(client, testRetention);
-  await createRedisAccountStore(client).create({ id: accountId, createdAt: NOW });
+  await createRedisAccountStore(client).create({ id: accountId, createdAt: NOW, weight: 3 });
   const { record } = buildApiKey({ accountId });
   const apiKeyStore = createRedisApiKeyStore(client);
   await apiKeyStore.save(record);

@@ -1,11 +1,18 @@
 import { z } from 'zod';
-import type { EndpointAddress, HeldDeliveries, Released, ReleaseRequest } from '../admission/held-deliveries';
+import type {
+  EndpointAddress,
+  HeldDeliveries,
+  HeldDelivery,
+  Released,
+  ReleaseRequest,
+} from '../admission/held-deliveries';
 import { deliveryIdOf } from '../deliveries/delivery-id';
 import { type EndpointId, endpointIdSchema } from '../endpoints/endpoint';
 import { type AccountId, accountIdSchema, type EventId } from '../events/event';
 import { keys } from '../redis/keys';
 import { withStorageErrors } from '../redis/redis-errors';
 import { defineScript } from '../redis/redis-script';
+import { type Mark, readTimeline } from '../redis/redis-timeline';
 import { createJobKeys } from './bullmq-job-keys';
 import { FAIR_ORDER } from './fair-order';
 import type { QueueConnection } from './queue-connection';
@@ -31,8 +38,8 @@ const ASK_FOR_LOOK = defineScript(`
  * When the next look is due is only changed if nobody has asked for one meanwhile.
  */
 // KEYS: held, looks, delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
-// ARGV: what the keys of jobs begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted ('' for any), when a look
-// was due ('' for never), when it is due next ('' for never), when it is soon.
+// ARGV: what the keys of jobs begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted
+// ('' for any), when a look was due ('' for never), when it is due next, when it is soon.
 const RELEASE = defineScript(`${FAIR_ORDER}
   local held, looks, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
@@ -84,9 +91,7 @@ const RELEASE = defineScript(`${FAIR_ORDER}
     if is_unchanged then redis.call('ZREM', looks, endpoint) end
   elseif is_busy then
     redis.call('ZADD', looks, is_unchanged and 'CH' or 'LT', ARGV[8], endpoint)
-  elseif is_unchanged and ARGV[7] == '' then
-    redis.call('ZREM', looks, endpoint)
-  elseif ARGV[7] ~= '' then
+  else
     redis.call('ZADD', looks, is_unchanged and 'CH' or 'LT', ARGV[7], endpoint)
   end
   return {released, left, is_missing}`);
@@ -99,6 +104,8 @@ const CLAIM_DUE = defineScript(`
 
 const releasedSchema = z.tuple([z.number(), z.number(), z.number()]);
 const dueSchema = z.array(z.string());
+
+const ONE_PAGE = 1_000;
 
 // A look takes milliseconds; one that was claimed by a process that died is done by another one after this.
 const CLAIM_MS = 5_000;
@@ -124,7 +131,7 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
   const held = withStorageErrors({
     async enter(
       address: EndpointAddress,
-      { eventId, acceptedAt }: { readonly eventId: EventId; readonly acceptedAt: number },
+      { eventId, acceptedAt }: HeldDelivery,
       lookAt: number,
     ): Promise<void> {
       const args = [eventId, acceptedAt, encodeAddress(address), lookAt];
@@ -132,7 +139,7 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
     },
 
     async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-      const { most, only = '', lookWasDueAt = '', lookAgainAt = '', now } = request;
+      const { most, only = '', lookWasDueAt = '', lookAgainAt, now } = request;
       const { endpointId } = address;
       const suffix = deliveryIdOf({ eventId: '' as EventId, endpointId });
       const { delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
@@ -172,18 +179,22 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
 
     /** Which of these are held. */
     findHeld,
-
-    /** Those whose events were accepted first. */
-    async listHeld(endpointId: EndpointId, most: number): Promise<readonly EventId[]> {
-      return (await redis.zrange(keys.held(endpointId), '0', String(most - 1))) as EventId[];
-    },
-
-    /** Forgets that they are held; their jobs are somebody else's matter. */
-    async forget(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<void> {
-      await redis.zrem(keys.held(endpointId), ...eventIds);
-    },
   });
-  return held satisfies HeldDeliveries;
+  return { ...held, pagesOf } satisfies HeldDeliveries;
+
+  async function* pagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
+    let after: Mark | undefined;
+    for (;;) {
+      const page = await readTimeline(redis, keys.held(endpointId), {
+        order: 'oldest_first',
+        limit: ONE_PAGE,
+        after,
+      });
+      if (page.length > 0) yield page.map(({ id, at }) => ({ eventId: id as EventId, acceptedAt: at }));
+      after = page.at(-1);
+      if (page.length < ONE_PAGE) return;
+    }
+  }
 }
 
 export type BullmqHeldDeliveries = ReturnType<typeof createBullmqHeldDeliveries>;

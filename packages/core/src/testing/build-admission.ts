@@ -94,7 +94,7 @@ export function buildAdmission({
 }
 
 /** What a test has admitted and does not end is under way for ever, and Slots would look at it for as long. */
-class ForgottenSlots extends Slots {
+export class ForgottenSlots extends Slots {
   readonly #taken = new Set<Slot>();
 
   override take(isSlow: boolean): Slot {

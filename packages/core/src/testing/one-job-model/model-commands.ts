@@ -11,7 +11,7 @@ export interface Command {
 }
 
 export const ACCEPTED: SendResult = answered(204);
-const REFUSED: SendResult = answered(500);
+export const REFUSED: SendResult = answered(500);
 
 const MAX_RUNS = 3;
 const MAX_LOOKS = 2;
@@ -133,7 +133,7 @@ function when(
   weight: number,
   run: () => Promise<void>,
 ): Command | undefined {
-  return isPossible ? { name, weight, run: async () => void (await run()) } : undefined;
+  return isPossible ? { name, weight, run } : undefined;
 }
 
 function possible(...commands: readonly (Command | undefined)[]): Command[] {

@@ -136,9 +136,9 @@ function createDeliverStepwise(
       },
     },
     admit: work.before('its admission', async (input) => {
-      const admission = await process.admit(input);
-      if (admission.kind === 'admitted') run.place = admission.place;
-      return admission;
+      const answer = await process.admit(input);
+      if (answer.kind === 'admitted') run.place = answer.place;
+      return answer;
     }),
     hold: work.before('its entry', async (input) => {
       hold.hasHeld = true;

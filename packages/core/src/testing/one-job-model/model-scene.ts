@@ -14,6 +14,7 @@ import { Stepwise } from '../stepwise';
 import type { ModelLane } from './model-lane';
 import { dropRun, type ModelProcess, type ModelRun, type PutOff, SENDING, startRun } from './model-run';
 import { type Snapshot, takeSnapshot } from './model-snapshot';
+import { readHeld } from '../read-held';
 
 export interface ModelDelivery {
   readonly event: AcceptedEvent;
@@ -274,7 +275,7 @@ export class ModelScene {
   }
 
   async #checkEntries(): Promise<void> {
-    const held = await this.lane.admission.heldDeliveries.listHeld(this.endpoint.id, 10);
+    const held = await readHeld(this.lane.admission.heldDeliveries, this.endpoint.id);
     for (const eventId of held) {
       const jobId = deliveryIdOf({ eventId, endpointId: this.endpoint.id });
       if ((await this.lane.redis.exists(this.lane.jobKeys.job(jobId))) === 0) {

@@ -1,8 +1,8 @@
 import { createSeededRandom } from '../seeded-random';
-import { ACCEPTED, type Command, commandsFor } from './model-commands';
+import { ACCEPTED, type Command, commandsFor, REFUSED } from './model-commands';
 import { isAtEnd, keyOf, violationsOf } from './model-invariants';
 import type { ModelLane } from './model-lane';
-import { SENDING } from './model-run';
+import { type ModelRun, SENDING } from './model-run';
 import { ModelScene } from './model-scene';
 
 export interface Played {
@@ -33,7 +33,8 @@ const TAKEN_OVER = [
   'the stalled check puts jobs back',
 ];
 /** Well more than two attempts of two deliveries take. */
-const DRAIN_ROUNDS = 40;
+const DRAIN_ROUNDS = 100;
+const LATE_ROUND = 15;
 const DRAIN_STEP_MS = 61_000;
 
 /** Plays what a seed makes of the commands, then lets everything come to its end, and says what was wrong. */
@@ -84,7 +85,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
   /** No more faults: what is under way goes on, time goes by, looks come when they are due. */
   async function drain(): Promise<readonly string[]> {
     for (let round = 0; round < DRAIN_ROUNDS; round += 1) {
-      const found = await act(`it is left alone, ${round + 1}`, () => settle(scene));
+      const found = await act(`it is left alone, ${round + 1}`, () => settle(scene, round));
       if (found.length > 0) return found;
       if (isAtRest(scene)) return [];
     }
@@ -92,12 +93,21 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
   }
 }
 
-async function settle(scene: ModelScene): Promise<void> {
+async function settle(scene: ModelScene, round: number): Promise<void> {
+  // One that has lost its lock is the last to be answered, when another one has ended its delivery.
+  const isLate = ({ hasLostLock, work, of }: ModelRun) =>
+    hasLostLock &&
+    work.at === SENDING &&
+    round < LATE_ROUND &&
+    scene.snapshot.deliveries[of]?.hasJob === true;
   for (const { publish } of scene.deliveries) await publish?.step();
   for (const look of scene.looks) await scene.stepLook(look);
   await scene.enabling?.step();
   if (!scene.isDeleted && !scene.isEnabled && !scene.enabling) await scene.beginEnabling();
-  for (const run of scene.runs) await scene.step(run, run.work.at === SENDING ? ACCEPTED : undefined);
+  for (const run of scene.runs.filter((each) => !isLate(each))) {
+    const answer = run.hasLostLock ? REFUSED : ACCEPTED;
+    await scene.step(run, run.work.at === SENDING ? answer : undefined);
+  }
   for (const dead of scene.dead) await scene.expireLock(dead);
   await scene.see();
   const { deliveries } = scene.snapshot;
@@ -110,10 +120,11 @@ async function settle(scene: ModelScene): Promise<void> {
     scene.lane.time.now = Math.max(scene.lane.time.now, deliveries[index]?.nextAttemptAt ?? 0);
     await scene.promote(delivery);
   }
-  if (scene.runs.length > 0 || scene.looks.length > 0) return;
+  const isAtWork = () => scene.runs.some((run) => !isLate(run));
+  if (isAtWork() || scene.looks.length > 0) return;
   const [process] = scene.processes;
   if (process) await scene.fetch(process);
-  if (scene.runs.length > 0) return;
+  if (isAtWork()) return;
   scene.lane.time.now += DRAIN_STEP_MS;
   await scene.sweep(2);
 }

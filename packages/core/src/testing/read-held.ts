@@ -1,0 +1,15 @@
+import type { HeldDeliveries } from '../admission/held-deliveries';
+import type { EndpointId } from '../endpoints/endpoint';
+import type { EventId } from '../events/event';
+
+/** The events of all that are held of an endpoint's, in the order of acceptance. */
+export async function readHeld(
+  heldDeliveries: Pick<HeldDeliveries, 'pagesOf'>,
+  endpointId: EndpointId,
+): Promise<readonly EventId[]> {
+  const eventIds: EventId[] = [];
+  for await (const page of heldDeliveries.pagesOf(endpointId)) {
+    eventIds.push(...page.map(({ eventId }) => eventId));
+  }
+  return eventIds;
+}
