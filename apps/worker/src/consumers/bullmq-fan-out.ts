@@ -29,7 +29,16 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
  * that is erased are dropped, whatever they are: nothing of it is to be stored again.
  */
 export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
-  const { subscriptions, fanOutEvent, pushedEvents, deadLetters, eventHorizon, readEventJob, takesEvents, emit } = options;
+  const {
+    subscriptions,
+    fanOutEvent,
+    pushedEvents,
+    deadLetters,
+    eventHorizon,
+    readEventJob,
+    takesEvents,
+    emit,
+  } = options;
 
   return createConsumer(EVENTS_QUEUE, processEvent, options);
 

@@ -12,17 +12,14 @@ export interface NewDelivery extends DeliveryParts {
   readonly accountId: AccountId;
 }
 
-/** A delivery with its place in the fair order. */
-export interface PlacedDelivery extends NewDelivery {
-  readonly priority: number;
-}
-
 /** The queue of deliveries. Adding the same delivery again is harmless. */
 export interface DeliveryQueue {
-  /** Finds each its place, so that nobody has to wait for what others have waiting. Nothing is added yet. */
-  place(deliveries: readonly NewDelivery[]): Promise<readonly PlacedDelivery[]>;
-  /** Not all or nothing: when it throws, some of them may be on the queue. */
-  addAll(deliveries: readonly PlacedDelivery[]): Promise<void>;
+  /**
+   * Not all or nothing: when it throws, some of them may be on the queue.
+   *
+   * @param stored what their attempts need; they are added once it is there.
+   */
+  addAll(deliveries: readonly NewDelivery[], stored?: Promise<unknown>): Promise<void>;
 }
 
 /** An event, with those that it goes to. */
@@ -41,7 +38,7 @@ export interface FanOutEventDeps {
 }
 
 // Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop.
-const CHUNK = 250;
+const CHUNK = 100;
 
 /** Who an event goes to: those of its account that asked for its type, or that it is aimed at. */
 export async function routeEvent(
@@ -67,14 +64,13 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
   return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
     const startedAt = deps.clock();
     const deliveries = routed.flatMap(({ event, receivers }) => receivers.map((to) => ({ event, to })));
-    let placing = deps.deliveryQueue.place(deliveries.slice(0, CHUNK).map(toDelivery));
-    await Promise.all([placing, ...routed.map(({ event }) => deps.eventStore.save(event))]);
+    const stored = Promise.all(routed.map(({ event }) => deps.eventStore.save(event)));
     for (let start = 0; start < deliveries.length; start += CHUNK) {
-      await deps.deliveryQueue.addAll(await placing);
-      const next = deliveries.slice(start + CHUNK, start + 2 * CHUNK);
-      placing = deps.deliveryQueue.place(next.map(toDelivery));
-      await Promise.all([placing, ...deliveries.slice(start, start + CHUNK).map(list)]);
+      const chunk = deliveries.slice(start, start + CHUNK);
+      await deps.deliveryQueue.addAll(chunk.map(toDelivery), stored);
+      await Promise.all(chunk.map(list));
     }
+    await stored;
     await Promise.all(routed.map(listEvent));
     const durationMs = deps.clock() - startedAt;
     for (const one of routed) announce(one, durationMs);

@@ -18,7 +18,7 @@ export function createRestoreDelivery({
   return async function restoreDelivery({ accountId, endpointId }, eventId) {
     const { isOpen } = await deliveryStore.readSummary(endpointId, eventId);
     if (isOpen) {
-      await deliveryQueue.addAll(await deliveryQueue.place([{ accountId, endpointId, eventId }]));
+      await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
     } else {
       await admissionStore.leaveOrder(endpointId, eventId);
     }

@@ -2,7 +2,7 @@ import type { JobsOptions } from 'bullmq';
 import type { DelayedJobs } from '../deliveries/bring-forward';
 import { type DeliveryParts, deliveryIdOf } from '../deliveries/delivery-id';
 import type { DeliveryRequested } from '../deliveries/delivery-run';
-import type { DeliveryQueue, NewDelivery, PlacedDelivery } from '../deliveries/fan-out-event';
+import type { DeliveryQueue, NewDelivery } from '../deliveries/fan-out-event';
 import type { JobRequest, ResendQueue } from '../deliveries/resend';
 import type { DeliveryJobs } from '../erasure/step-erasure';
 import type { RedisClient } from '../redis/redis-connect';
@@ -45,12 +45,9 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
     this.#fairOrder = new BullmqFairOrder(connection, DELIVERIES_QUEUE);
   }
 
-  async place(deliveries: readonly NewDelivery[]): Promise<readonly PlacedDelivery[]> {
-    return await this.#placeBy(deliveries, ONE_STEP);
-  }
-
-  async addAll(deliveries: readonly PlacedDelivery[]): Promise<void> {
-    await this.#queue.addAll(deliveries.map((delivery) => jobOf(delivery)));
+  async addAll(deliveries: readonly NewDelivery[], stored?: Promise<unknown>): Promise<void> {
+    const [placed] = await Promise.all([this.#place(deliveries, ONE_STEP), stored]);
+    await this.#queue.addAll(placed.map((delivery) => jobOf(delivery)));
   }
 
   async addRequested(
@@ -59,8 +56,8 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
     const ofReplays = deliveries.filter(({ request }) => request.trigger === 'replay');
     const others = deliveries.filter(({ request }) => request.trigger !== 'replay');
     const placed = await Promise.all([
-      this.#placeBy(ofReplays, STEP_OF_REPLAYS),
-      this.#placeBy(others, ONE_STEP),
+      this.#place(ofReplays, STEP_OF_REPLAYS),
+      this.#place(others, ONE_STEP),
     ]);
     await this.#queue.addAll(placed.flat().map(({ request, ...delivery }) => jobOf(delivery, request)));
   }
@@ -101,7 +98,7 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
     await this.#queue.close();
   }
 
-  async #placeBy<Delivery extends NewDelivery>(deliveries: readonly Delivery[], step: number) {
+  async #place<Delivery extends NewDelivery>(deliveries: readonly Delivery[], step: number) {
     if (deliveries.length === 0) return [];
     const flows = deliveries.map(({ accountId, endpointId }) => ({ accountId, flow: endpointId }));
     const priorities = await this.#fairOrder.prioritiesOf(flows, step);
@@ -128,6 +125,11 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
       throw storageUnavailable(error);
     }
   }
+}
+
+/** A delivery with its place in the fair order. */
+interface PlacedDelivery extends NewDelivery {
+  readonly priority: number;
 }
 
 function jobOf({ accountId, priority, ...delivery }: PlacedDelivery, request?: DeliveryRequested): NewJob {

@@ -15,7 +15,7 @@ import type { QueueConnection } from './queue-connection';
 export interface FormerDeliveriesOptions {
   readonly connection: QueueConnection;
   readonly storeRedis: RedisClient;
-  readonly deliveryQueue: Pick<BullmqDeliveryQueue, 'place' | 'addAll' | 'isRunning'>;
+  readonly deliveryQueue: Pick<BullmqDeliveryQueue, 'addAll' | 'isRunning'>;
   readonly endpointStore: Pick<EndpointStore, 'listSubscribers'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly emit: Emit;
@@ -88,7 +88,7 @@ export class FormerDeliveries {
   async #ensureJob(accountId: AccountId, delivery: DeliveryParts): Promise<boolean> {
     const { deliveryQueue } = this.options;
     if (await deliveryQueue.isRunning(delivery)) return false;
-    await deliveryQueue.addAll(await deliveryQueue.place([{ accountId, ...delivery }]));
+    await deliveryQueue.addAll([{ accountId, ...delivery }]);
     return true;
   }
 
@@ -129,9 +129,7 @@ export class FormerDeliveries {
         parked.map(({ eventId }) => deliveryQueue.isRunning({ eventId, endpointId })),
       );
       const idle = parked.filter((_, i) => !isRunning[i]);
-      await deliveryQueue.addAll(
-        await deliveryQueue.place(idle.map(({ eventId }) => ({ accountId, eventId, endpointId }))),
-      );
+      await deliveryQueue.addAll(idle.map(({ eventId }) => ({ accountId, eventId, endpointId })));
       if (idle.length > 0) await storeRedis.zrem(key, ...idle.map(({ member }) => member));
       skipped += parked.length - idle.length;
     }
