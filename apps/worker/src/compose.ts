@@ -37,7 +37,7 @@ export async function composeWorker(
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
-  const storeRedis = connectRedis({ ...connection, name: 'worker-store', batched: true });
+  const storeRedis = connectRedis({ ...connection, name: 'worker-store' });
   const queueRedis = connectRedis({ ...connection, name: 'worker-queue' });
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
   const queueDepth = new BullmqQueueDepth(queues);
