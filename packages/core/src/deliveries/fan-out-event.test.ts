@@ -17,6 +17,7 @@ import { uniqueAccountId } from '../testing/unique-ids';
 import { deliveryIdOf } from './delivery-id';
 import { createFanOutEvent, type FanOutEventDeps, routeEvent } from './fan-out-event';
 import { createRedisDeliveryStore } from './redis-delivery-store';
+import { WAITING } from '../testing/waiting-jobs';
 
 const NOW = 1_700_000_000_500;
 
@@ -73,7 +74,7 @@ const idsFor = (event: AcceptedEvent, endpointIds: readonly (string | undefined)
   endpointIds.map((endpointId) => `${event.id}.${endpointId}`).toSorted();
 
 async function waitingIds(): Promise<(string | undefined)[]> {
-  return (await jobs.getWaiting()).map(({ id }) => id).toSorted();
+  return (await jobs.getJobs([...WAITING])).map(({ id }) => id).toSorted();
 }
 
 describe('fanOutEvent', () => {
@@ -107,7 +108,7 @@ describe('fanOutEvent', () => {
   it('puts neither the payload nor a secret into the jobs', async () => {
     const { event } = await arrange(['*']);
     await build().fanOutEvent(event);
-    const [job] = await jobs.getWaiting();
+    const [job] = await jobs.getJobs([...WAITING]);
     expect(job?.data).toEqual({ account_id: event.accountId });
   });
 

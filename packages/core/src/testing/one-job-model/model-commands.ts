@@ -57,7 +57,9 @@ function commandsForDelivery(scene: ModelScene, delivery: ModelDelivery, index: 
 }
 
 function commandsForWorkers(scene: ModelScene): Command[] {
-  const isWaiting = scene.snapshot.deliveries.some(({ places }) => places.includes('wait'));
+  const isWaiting = scene.snapshot.deliveries.some(
+    ({ places }) => places.includes('wait') || places.includes('prioritized'),
+  );
   const hasStalled = scene.snapshot.deliveries.some(
     ({ places, lock }) => places.includes('active') && lock === '',
   );
