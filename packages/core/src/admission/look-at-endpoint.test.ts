@@ -10,6 +10,7 @@ import { readHeld } from '../testing/read-held';
 import { takeFromWaiting } from '../testing/waiting-jobs';
 
 const NOW = 1_700_000_000_000;
+const jobs = { toKey: (name: string) => `bull:deliveries:${name}` };
 
 let redis: TestRedis;
 const opened: { close(): Promise<void> }[] = [];

@@ -93,16 +93,18 @@ describe('a job that is released', () => {
     return { jobId: jobIds[0] ?? '', eventId: eventIds[0], release };
   }
 
+  // It has a place of its own, whichever it had before: the first, where nothing waits in front of it.
   it.each([
-    ['without a priority', 0],
-    ['with a priority', 7],
-  ])('%s is just as after BullMQ’s own promote', async (_what, priority) => {
+    ['without a priority', 0, 1],
+    ['with a priority', 7, 7],
+  ])('%s is just as after BullMQ’s own promote of one that has its place', async (_what, priority, place) => {
     const ours = await prepare(priority);
     await ours.release(1);
     const released = await seen(ours.jobId);
     await queue.obliterate({ force: true });
 
     const theirs = await prepare(priority);
+    await (await queue.getJob(theirs.jobId))?.changePriority({ priority: place });
     const job = await queue.getJob(theirs.jobId);
     await job?.promote();
     expect(released).toEqual(await seen(theirs.jobId));
@@ -187,7 +189,7 @@ describe('release', () => {
     await (await queue.getJob(jobIds[1] ?? ''))?.promote();
     expect(await release(1)).toEqual({ released: 1, left: 0, isMissing: true });
     expect(await stillHeld()).toEqual([]);
-    expect(await queue.getJobCountByTypes('wait')).toBe(2);
+    expect(await queue.getJobCountByTypes('wait', 'prioritized')).toBe(2);
     expect(eventIds).toHaveLength(3);
   });
 
@@ -212,7 +214,7 @@ describe('release', () => {
     const released = await Promise.all([1, 2, 3, 4].map(() => release(2, LOOK_AT)));
     expect(released.reduce((sum, each) => sum + each.released, 0)).toBe(6);
     expect(await stillHeld()).toEqual([]);
-    expect(await queue.getJobCountByTypes('wait')).toBe(6);
+    expect(await queue.getJobCountByTypes('wait', 'prioritized')).toBe(6);
   });
 });
 

@@ -4,7 +4,7 @@ import type { RedisClient } from '../redis/redis-connect';
 export const WAITING = ['wait', 'prioritized'] as const;
 
 /** What a job's state is while it waits, be it in the fair order or not. */
-export const isWaiting = expect.stringMatching(/^(waiting|prioritized)$/);
+export const WAITS = /^(waiting|prioritized)$/;
 
 /** What is needed to know of a queue where its keys are. */
 interface KeyedQueue {
