@@ -243,7 +243,7 @@ describe('fanOutEvent', () => {
       }));
       await expect(fanOutEvent(event)).rejects.toThrow('killed');
       const withJobs = new Set(await waitingIds());
-      expect(withJobs.size).toBe(250);
+      expect(withJobs.size).toBe(100);
       for (const endpointId of endpointIds) {
         const isListed = await deliveryStore.isListed({ endpointId, eventId: event.id });
         expect(isListed).toBe(withJobs.has(deliveryIdOf({ endpointId, eventId: event.id })));

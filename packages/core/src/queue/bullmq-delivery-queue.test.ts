@@ -29,7 +29,11 @@ async function arrange() {
     deliveryQueue,
     jobs,
     async readWaiting() {
-      return (await jobs.getJobs([...WAITING])).map(({ id, data, opts }) => ({ id, data, attempts: opts.attempts }));
+      return (await jobs.getJobs([...WAITING])).map(({ id, data, opts }) => ({
+        id,
+        data,
+        attempts: opts.attempts,
+      }));
     },
     stateOf: (delivery: NewDelivery) => jobs.getJobState(deliveryIdOf(delivery)),
     // As BullMQ leaves it that has failed for good.

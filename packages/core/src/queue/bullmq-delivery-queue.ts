@@ -80,13 +80,19 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
   }
 
   async promote(delivery: DeliveryParts): Promise<void> {
-    await this.#queue.promote(deliveryIdOf(delivery));
+    const jobId = deliveryIdOf(delivery);
+    const dueAt = await this.#ask((redis) => redis.zscore(this.#keys.delayed, jobId));
+    if (dueAt === null) return;
+    await this.#placeAnew(delivery);
+    await this.#queue.promote(jobId);
   }
 
   async putBackFailed(delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     const failedAt = await this.#ask((redis) => redis.zscore(this.#keys.failed, jobId));
-    if (failedAt !== null) await this.#queue.retryFailed(jobId);
+    if (failedAt === null) return;
+    await this.#placeAnew(delivery);
+    await this.#queue.retryFailed(jobId);
   }
 
   async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
@@ -103,6 +109,16 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
     const flows = deliveries.map(({ accountId, endpointId }) => ({ accountId, flow: endpointId }));
     const priorities = await this.#fairOrder.prioritiesOf(flows, step);
     return deliveries.map((delivery, i) => ({ ...delivery, priority: priorities[i] ?? 1 }));
+  }
+
+  // BullMQ would put it where it was when it came: behind all of today's, or before them.
+  async #placeAnew(delivery: DeliveryParts): Promise<void> {
+    const jobId = deliveryIdOf(delivery);
+    const stored = await this.#ask((redis) => redis.hget(this.#keys.job(jobId), 'data'));
+    const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
+    if (accountId === undefined) return;
+    const [placed] = await this.#place([{ accountId, ...delivery }], ONE_STEP);
+    if (placed) await this.#queue.changePriority(jobId, placed.priority);
   }
 
   // Most have none at all, which one command tells. One that is to be taken next is left alone: it ends by itself.

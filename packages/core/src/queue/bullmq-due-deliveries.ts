@@ -27,25 +27,26 @@ const LOOK_EVERY_MS = 1_000;
 const GATHERED_MS = 10;
 
 // BullMQ's score of a delayed job is its time with 12 bits behind it. KEYS: delayed, prioritized, priority counter, meta,
-// marker, events, the fair order's state, weights. ARGV: what the keys of jobs begin with, until when, how many. Gives how
-// many there were, and when the next one is due.
+// active, marker, events, the fair order's state, weights. ARGV: what the keys of jobs begin with, until when, how many.
+// Gives how many there were, and when the next one is due.
 const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}
-  local delayed, prioritized, counter, meta, marker, events = unpack(KEYS)
+  local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local until_score = (tonumber(ARGV[2]) + 1) * 0x1000 - 1
   local jobs = redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, ARGV[3])
   if #jobs > 0 then
-    local priority_of, finish = fair_order(prioritized, KEYS[7], KEYS[8])
+    local priority_of, finish = fair_order(prioritized, KEYS[8], KEYS[9])
     redis.call('ZREM', delayed, unpack(jobs))
     for _, job in ipairs(jobs) do
       local account = string.match(redis.call('HGET', ARGV[1] .. job, 'data') or '', '"account_id":"([%w_-]+)"') or ''
-      local priority, count = priority_of(account, string.match(job, '[^.]+$'), 1), redis.call('INCR', counter)
+      local priority, count = priority_of(account, string.match(job, '[^.]*$'), 1), redis.call('INCR', counter)
       redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
       redis.call('HSET', ARGV[1] .. job, 'delay', 0, 'priority', priority)
       redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
     end
     finish()
     local is_held_up = redis.call('HMGET', meta, 'paused', 'concurrency')
-    if not is_held_up[1] and not is_held_up[2] then redis.call('ZADD', marker, 0, '0') end
+    local has_room = not is_held_up[2] or redis.call('LLEN', active) < tonumber(is_held_up[2])
+    if not is_held_up[1] and has_room then redis.call('ZADD', marker, 0, '0') end
   end
   local next = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
   return {#jobs, next[2] and math.floor(tonumber(next[2]) / 0x1000) or -1}`);
@@ -63,9 +64,9 @@ export class DueDeliveries {
 
   constructor(private readonly options: DueDeliveriesOptions) {
     const jobKeys = createJobKeys(options.connection.prefix, DELIVERIES_QUEUE);
-    const { base, delayed, prioritized, priorityCounter, meta, marker, events } = jobKeys;
+    const { base, delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
     this.#base = base;
-    const queue = [delayed, prioritized, priorityCounter, meta, marker, events];
+    const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
     this.#keys = [...queue, keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
   }
 
@@ -77,6 +78,7 @@ export class DueDeliveries {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     await this.#look;
   }
 

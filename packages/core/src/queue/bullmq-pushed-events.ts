@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { keys } from '../redis/keys';
 import { defineScript } from '../redis/redis-script';
 import { createJobKeys } from './bullmq-job-keys';
@@ -14,13 +15,15 @@ const LOOK_EVERY_MS = 10;
 /** The flow that all events of an account belong to. */
 export const EVENTS_FLOW = '*';
 
-// The longest waiting are at the right. A few that wait need no order. KEYS: wait, prioritized, priority counter, meta,
-// marker, the fair order's state, weights. ARGV: what the keys of jobs begin with, how many, how many need none, the flow.
+// The longest waiting are at the right. A few that wait need no order, unless others have got one: BullMQ would take those
+// that came later before them. KEYS: wait, prioritized, priority counter, the fair order's state, weights. ARGV: what the
+// keys of jobs begin with, how many, how many need none, the flow. Gives how many it was, and whether some are in order.
 const SORT = defineScript(`${FAIR_ORDER}
   local wait, prioritized, counter = KEYS[1], KEYS[2], KEYS[3]
-  if redis.call('LLEN', wait) <= tonumber(ARGV[3]) then return 0 end
+  local is_in_order = redis.call('EXISTS', prioritized)
+  if is_in_order == 0 and redis.call('LLEN', wait) <= tonumber(ARGV[3]) then return {0, 0} end
   local jobs = redis.call('RPOP', wait, ARGV[2]) or {}
-  local priority_of, finish = fair_order(prioritized, KEYS[6], KEYS[7])
+  local priority_of, finish = fair_order(prioritized, KEYS[4], KEYS[5])
   for _, job in ipairs(jobs) do
     local data = string.sub(redis.call('HGET', ARGV[1] .. job, 'data') or '', 1, ${HEAD_BYTES})
     local account = string.match(data, '"account_id"%s*:%s*"([%w_-]+)"') or ''
@@ -29,7 +32,9 @@ const SORT = defineScript(`${FAIR_ORDER}
     redis.call('HSET', ARGV[1] .. job, 'priority', priority)
   end
   finish()
-  return #jobs`);
+  return {#jobs, 1}`);
+
+const sortedSchema = z.tuple([z.number(), z.number()]);
 
 /**
  * Puts events that producers have pushed into the fair order, account by account: BullMQ takes jobs without a priority
@@ -39,6 +44,7 @@ export class PushedEvents {
   readonly #keys: readonly string[];
   readonly #base: string;
   #lastLook = Number.NEGATIVE_INFINITY;
+  #isInOrder = false;
 
   /** @param fewWaiting so many may wait without an order: workers take them at once. */
   constructor(
@@ -46,18 +52,21 @@ export class PushedEvents {
     private readonly fewWaiting: number,
   ) {
     const jobKeys = createJobKeys(connection.prefix, EVENTS_QUEUE);
-    const { base, wait, prioritized, priorityCounter, meta, marker } = jobKeys;
+    const { base, wait, prioritized, priorityCounter } = jobKeys;
     this.#base = base;
-    const queue = [wait, prioritized, priorityCounter, meta, marker];
-    this.#keys = [...queue, keys.fairOrder(EVENTS_QUEUE), keys.accountWeights];
+    this.#keys = [wait, prioritized, priorityCounter, keys.fairOrder(EVENTS_QUEUE), keys.accountWeights];
   }
 
-  /** Sorts what waits, if it has not just been done. */
+  /** Sorts what waits, if it has not just been done or others are in order that those would overtake. */
   async sort(): Promise<void> {
     const now = performance.now();
-    if (now - this.#lastLook < LOOK_EVERY_MS) return;
+    if (!this.#isInOrder && now - this.#lastLook < LOOK_EVERY_MS) return;
     this.#lastLook = now;
     const args = [this.#base, AT_ONCE, this.fewWaiting, EVENTS_FLOW];
-    while ((await SORT(this.connection.redis, this.#keys, args)) === AT_ONCE);
+    for (;;) {
+      const [count, inOrder] = sortedSchema.parse(await SORT(this.connection.redis, this.#keys, args));
+      this.#isInOrder = inOrder === 1;
+      if (count < AT_ONCE) return;
+    }
   }
 }

@@ -14,7 +14,7 @@ interface KeyedQueue {
 /** Ids of the jobs that wait, in the order in which workers take them. */
 export async function readWaitingIds(redis: RedisClient, queue: KeyedQueue): Promise<readonly string[]> {
   const asTheyCame = await redis.lrange(queue.toKey('wait'), 0, -1);
-  return [...asTheyCame.toReversed(), ...(await redis.zrange(queue.toKey('prioritized'), 0, -1))];
+  return [...asTheyCame.toReversed(), ...(await redis.zrange(queue.toKey('prioritized'), '0', '-1'))];
 }
 
 /** Takes a job from where it waits. The test puts it where it is to be. */
