@@ -6,7 +6,9 @@ import { FAIR_ORDER } from './fair-order';
 import type { QueueConnection } from './queue-connection';
 import { EVENTS_QUEUE } from './queue-names';
 
-// A producer's job may have a megabyte; its account is near the beginning, or it goes with those that have none.
+// A producer's job may have a megabyte: only small ones are parsed. Of a larger one, the account is near the beginning, or
+// it goes with those that have none.
+const PARSED_BYTES = 4_096;
 const HEAD_BYTES = 512;
 const AT_ONCE = 200;
 // Events come by the hundred within a moment: one look serves them all.
@@ -19,14 +21,23 @@ export const EVENTS_FLOW = '*';
 // that came later before them. KEYS: wait, prioritized, priority counter, the fair order's state, weights. ARGV: what the
 // keys of jobs begin with, how many, how many need none, the flow. Gives how many it was, and whether some are in order.
 const SORT = defineScript(`${FAIR_ORDER}
+  local function account_of(data)
+    local first = string.match(data, '^{"account_id":"([%w_-]+)"')
+    if first then return first end
+    if #data > ${PARSED_BYTES} then
+      return string.match(string.sub(data, 1, ${HEAD_BYTES}), '"account_id"%s*:%s*"([%w_-]+)"') or ''
+    end
+    local is_json, event = pcall(cjson.decode, data)
+    return is_json and type(event) == 'table' and string.match(tostring(event.account_id), '^[%w_-]+$') or ''
+  end
+
   local wait, prioritized, counter = KEYS[1], KEYS[2], KEYS[3]
   local is_in_order = redis.call('EXISTS', prioritized)
   if is_in_order == 0 and redis.call('LLEN', wait) <= tonumber(ARGV[3]) then return {0, 0} end
   local jobs = redis.call('RPOP', wait, ARGV[2]) or {}
   local priority_of, finish = fair_order(prioritized, KEYS[4], KEYS[5])
   for _, job in ipairs(jobs) do
-    local data = string.sub(redis.call('HGET', ARGV[1] .. job, 'data') or '', 1, ${HEAD_BYTES})
-    local account = string.match(data, '"account_id"%s*:%s*"([%w_-]+)"') or ''
+    local account = account_of(redis.call('HGET', ARGV[1] .. job, 'data') or '')
     local priority, count = priority_of(account, ARGV[4], 1), redis.call('INCR', counter)
     redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
     redis.call('HSET', ARGV[1] .. job, 'priority', priority)
