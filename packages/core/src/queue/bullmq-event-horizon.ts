@@ -19,15 +19,15 @@ const PUT_BACK_KEPT_MS = 86_400_000;
  * over. So what is old is at the right, except for a job that we have put back with a delay, which we note ourselves.
  * One that has failed for good does not come back by itself: nobody waits for it.
  * A queue that is paused keeps its jobs in `wait`. Those that were put into the fair order, and those that producers add
- * with a priority, are in `prioritized`: an account's own go in the order in which they came, and if there are more than are
- * looked at, the fair order knows whether some of them are the account's. A job
- * that a producer has delayed comes when it comes: it has not been published before its time.
+ * with a priority, are in `prioritized`: an account's own go in the order in which they came, so the first of them tells of all,
+ * and if none is among those that are looked at, the fair order knows whether there are some. A job that a producer has
+ * delayed comes when it comes: it has not been published before its time.
  *
  * Our own job ids tell account and order; of any other job, whichever account's it is, the time of its adding counts,
  * and the same millisecond counts as older.
  */
-// KEYS: active, wait, prioritized, put back, failed, the fair order's state. ARGV: prefix of the jobs' keys, account, event, time of acceptance,
-// the event's job, how many to look at.
+// KEYS: active, wait, prioritized, put back, failed, the fair order's state. ARGV: prefix of the jobs' keys, account, event,
+// time of acceptance, the event's job, how many to look at.
 const HAS_OLDER = defineScript(`
   local prefix, account, event, accepted_at, own_job = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
@@ -48,6 +48,13 @@ const HAS_OLDER = defineScript(`
     return false
   end
 
+  local function has_own(jobs)
+    for _, job in ipairs(jobs) do
+      if string.match(job, '^(.+)%.' .. event_form) == account then return true end
+    end
+    return false
+  end
+
   if has_older(redis.call('LRANGE', KEYS[1], 0, -1)) then return 1 end
   local limit = tonumber(ARGV[6])
   local waiting = redis.call('LRANGE', KEYS[2], -limit, -1)
@@ -55,7 +62,7 @@ const HAS_OLDER = defineScript(`
   if #waiting == limit and is_older(waiting[1], true) then return 1 end
   local sorted = redis.call('ZRANGE', KEYS[3], 0, limit - 1)
   if has_older(sorted) then return 1 end
-  if #sorted == limit then
+  if #sorted == limit and not has_own(sorted) then
     local last = redis.call('ZSCORE', KEYS[6] .. ':' .. account, '*')
     local head = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
     local now = tonumber(redis.call('HGET', KEYS[6], 'base') or '0') + math.floor(tonumber(head[2]) / 0x100000000) - 1

@@ -5,6 +5,7 @@ import { keys, QUEUE_PREFIX } from '../redis/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
+import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { createJobKeys } from './bullmq-job-keys';
 import { DELIVERIES_QUEUE } from './queue-names';
 import { readHeld } from '../testing/read-held';
@@ -148,6 +149,24 @@ describe('a job that is released', () => {
     await job?.moveToDelayed(Date.now() + HOUR_MS, token);
     expect(await queue.getJobState(jobIds[0] ?? '')).toBe('delayed');
   });
+});
+
+it('what is released has a place of today, and thousands at once go before nobody else', async () => {
+  const { release, jobIds } = await arrange(300, { priority: 2_000 });
+  const other = Array.from({ length: 100 }, () => ({
+    accountId: uniqueAccountId(),
+    eventId: uniqueEventId(),
+    endpointId: uniqueEndpointId(),
+  }));
+  const deliveryQueue = new BullmqDeliveryQueue({ redis: redis.client, prefix: QUEUE_PREFIX });
+  const [first] = other;
+  await deliveryQueue.addAll(other.map((delivery) => ({ ...delivery, ...first, eventId: delivery.eventId })));
+  await release(300);
+  const released: readonly string[] = jobIds;
+  const taken: string[] = [];
+  while (taken.length < 100) taken.push((await take()).id);
+  expect(Math.abs(taken.filter((id) => released.includes(id)).length - 50)).toBeLessThanOrEqual(1);
+  await deliveryQueue.close();
 });
 
 describe('release', () => {
