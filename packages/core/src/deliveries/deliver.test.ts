@@ -19,6 +19,7 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
+import { readHeld } from '../testing/read-held';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -33,7 +34,6 @@ import type { DeliveryRun } from './delivery-run';
 import { judgeResult } from './judge-result';
 import { createRedisDeliveryStore, type DeliveryStore } from './redis-delivery-store';
 import type { DeliveryRequest, SendResult, SentResult } from './transport';
-import { readHeld } from '../testing/read-held';
 
 const NOW = 1_700_000_060_000;
 const SEND_MS = 40;

@@ -16,11 +16,11 @@ import { openTestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
+import { readWaitingIds } from '../testing/waiting-jobs';
 import { deliveryIdOf } from './delivery-id';
 import { createDispatchEvents } from './dispatch-events';
 import { createFanOutEvent, type FanOutEventDeps } from './fan-out-event';
 import { createRedisDeliveryStore } from './redis-delivery-store';
-import { readWaitingIds } from '../testing/waiting-jobs';
 
 const FEW = 32;
 

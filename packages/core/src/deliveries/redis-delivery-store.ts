@@ -1,6 +1,6 @@
-import type { EventId } from '../events/event';
 import { type BreakerState, decodeBreaker } from '../admission/breaker';
 import type { EndpointId } from '../endpoints/endpoint';
+import type { EventId } from '../events/event';
 import { addToIndex, type EventMark, type Retention, readIndex } from '../events/redis-event-index';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';

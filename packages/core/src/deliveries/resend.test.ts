@@ -8,12 +8,12 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId } from '../testing/unique-ids';
+import { takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 import type { DeliveryFact } from './delivery-fact';
 import { deliveryIdOf } from './delivery-id';
 import { FULL_LOG_BYTES } from './delivery-log';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 import { createResend, type ResendDeps } from './resend';
-import { takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 
 let redis: TestRedis;
 let deliveryQueue: BullmqDeliveryQueue;
