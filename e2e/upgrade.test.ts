@@ -81,10 +81,10 @@ it('loses nothing when the former version is replaced under load, one process af
 /** Publishes on and on, each event under an id of its own until one of the APIs has accepted it. */
 function publishWithoutEnd(apis: readonly ApiClient[]) {
   const accepted: string[] = [];
-  let isStopped = false;
+  const stopping = new AbortController();
   let count = 0;
   const publishers = Array.from({ length: AT_ONCE }, async () => {
-    while (!isStopped) {
+    while (!stopping.signal.aborted) {
       const id = `upgrade-${count++}`;
       await until(async () => await publish(apis[count % apis.length], id));
       accepted.push(id);
@@ -95,7 +95,7 @@ function publishWithoutEnd(apis: readonly ApiClient[]) {
       await until(async () => (accepted.length >= wanted ? true : undefined));
     },
     stop: async () => {
-      isStopped = true;
+      stopping.abort();
       await Promise.all(publishers);
       return accepted;
     },

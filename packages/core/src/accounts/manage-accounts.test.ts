@@ -1,6 +1,6 @@
-import { keys } from '../redis/keys';
 import { createRedisRemainsStore } from '../erasure/redis-remains-store';
 import type { AccountId } from '../events/event';
+import { keys } from '../redis/keys';
 import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { ensureDefaultAccount } from './ensure-default-account';

@@ -6,9 +6,9 @@ import type { NewDelivery } from '../deliveries/fan-out-event';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { readWaitingIds, takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { DELIVERIES_QUEUE } from './queue-names';
-import { readWaitingIds, takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Clock } from '../runtime/clock';
 import { keys } from '../redis/keys';
 import { defineScript } from '../redis/redis-script';
+import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { createJobKeys } from './bullmq-job-keys';
 import { FAIR_ORDER } from './fair-order';

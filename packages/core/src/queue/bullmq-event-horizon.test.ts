@@ -5,8 +5,8 @@ import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { BullmqEventHorizon } from './bullmq-event-horizon';
-import { eventJobId } from './event-job';
 import { PushedEvents } from './bullmq-pushed-events';
+import { eventJobId } from './event-job';
 import { EVENTS_QUEUE } from './queue-names';
 
 const NOW = 1_700_000_000_000;

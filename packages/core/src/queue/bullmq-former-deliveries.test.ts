@@ -12,10 +12,10 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEventId } from '../testing/unique-ids';
+import { readWaitingIds, WAITING } from '../testing/waiting-jobs';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { FormerDeliveries } from './bullmq-former-deliveries';
 import { DELIVERIES_QUEUE } from './queue-names';
-import { readWaitingIds, WAITING } from '../testing/waiting-jobs';
 
 const ACCEPTED_AT = 1_700_000_000_000;
 const SLOW_QUEUE = 'deliveries-slow';

@@ -2,13 +2,13 @@ import { Queue, Worker } from 'bullmq';
 import { deliveryIdOf } from '../deliveries/delivery-id';
 import type { EventId } from '../events/event';
 import { keys, QUEUE_PREFIX } from '../redis/keys';
+import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
+import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-job-keys';
 import { DELIVERIES_QUEUE } from './queue-names';
-import { readHeld } from '../testing/read-held';
 
 const NOW = 1_700_000_000_000;
 const LOOK_AT = NOW + 10_000;

@@ -1,10 +1,10 @@
+import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../deliveries/delivery-id';
 import type { EventId } from '../events/event';
 import { CLUSTER_QUEUE_PREFIX } from '../redis/keys';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { Queue } from 'bullmq';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { DueDeliveries } from './bullmq-due-deliveries';
 import { createBullmqHeldDeliveries } from './bullmq-held-deliveries';

@@ -1,20 +1,20 @@
-import { createFanOutEvent } from '../../deliveries/fan-out-event';
-import { deliveryIdOf } from '../../deliveries/delivery-id';
+import { createRedisAccountStore } from '../../accounts/redis-account-store';
 import { createLookAtEndpoint } from '../../admission/look-at-endpoint';
+import { deliveryIdOf } from '../../deliveries/delivery-id';
+import { createFanOutEvent } from '../../deliveries/fan-out-event';
 import { createRestoreDelivery } from '../../deliveries/restore-delivery';
 import { createDisable } from '../../endpoints/disable';
 import type { Endpoint } from '../../endpoints/endpoint';
 import { createManageEndpoints } from '../../endpoints/manage-endpoints';
-import { createRedisAccountStore } from '../../accounts/redis-account-store';
 import type { AcceptedEvent } from '../../events/event';
 import { keys } from '../../redis/keys';
 import { buildEndpoint } from '../build-endpoint';
 import { buildEvent } from '../build-event';
+import { readHeld } from '../read-held';
 import { Stepwise } from '../stepwise';
 import type { ModelLane } from './model-lane';
 import { dropRun, type ModelProcess, type ModelRun, type PutOff, SENDING, startRun } from './model-run';
 import { type Snapshot, takeSnapshot } from './model-snapshot';
-import { readHeld } from '../read-held';
 
 export interface ModelDelivery {
   readonly event: AcceptedEvent;
@@ -230,6 +230,16 @@ export class ModelScene {
   async expire(delivery: ModelDelivery): Promise<void> {
     delivery.isExpired = true;
     await this.lane.redis.del(keys.event(delivery.event.accountId, delivery.event.id));
+  }
+
+  /** All that was put off comes back, as when its time has come: retries, and what is held as well. */
+  async putBackDue(): Promise<void> {
+    for (const [index, { places }] of this.snapshot.deliveries.entries()) {
+      const isHeld = this.deliveries[index]?.putOff === 'held';
+      if (places.includes('delayed'))
+        this.count(isHeld ? 'a held delivery that is due' : 'a retry that is due');
+    }
+    await this.lane.dueDeliveries.runOnce();
   }
 
   async promote(delivery: ModelDelivery): Promise<void> {
