@@ -1,8 +1,8 @@
 import { buildAdmission } from '../testing/build-admission';
+import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createHold, type HoldInput } from './hold';
-import { readHeld } from '../testing/read-held';
 
 const NOW = 1_700_000_000_000;
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import type { AttemptEffect } from '../deliveries/redis-attempt-store';
+import { tallyOf } from '../endpoints/attempt-tally';
 import { createDisable } from '../endpoints/disable';
 import { createDisableFailing } from '../endpoints/disable-failing';
-import { tallyOf } from '../endpoints/attempt-tally';
 import type { Endpoint } from '../endpoints/endpoint';
 import { keys } from '../redis/keys';
 import { buildAdmission } from '../testing/build-admission';

@@ -2,8 +2,8 @@ import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../redis/redis-newest-first';
+import { defineScript } from '../redis/redis-script';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type ApiKey, apiKeySchema } from './api-key';
 

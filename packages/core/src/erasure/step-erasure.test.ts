@@ -1,6 +1,6 @@
 import { createRedisAccountStore } from '../accounts/redis-account-store';
-import { createRedisApiKeyStore } from '../api-keys/redis-api-key-store';
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
+import { createRedisApiKeyStore } from '../api-keys/redis-api-key-store';
 import type { DeliveryParts } from '../deliveries/delivery-id';
 import { createRedisDeliveryStore } from '../deliveries/redis-delivery-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';

@@ -1,4 +1,4 @@
-import { deliveryJobSchema, decodeRequest, encodeRequest } from './delivery-job';
+import { decodeRequest, deliveryJobSchema, encodeRequest } from './delivery-job';
 
 const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: 1_700_000_000_000 } as const;
 

@@ -2,8 +2,8 @@ import type { EndpointId } from '../endpoints/endpoint';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
 import { idOfMember, readNewestFirst, timedMember } from '../redis/redis-newest-first';
+import { defineScript } from '../redis/redis-script';
 import {
   NOT_BEGUN,
   type Replay,
