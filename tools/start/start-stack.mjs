@@ -43,7 +43,8 @@ export async function startStack(options) {
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
       // To the programs our pipe is not a terminal, even if it ends in one.
-      ...(process.stdout.isTTY ? { LOG_FORMAT: 'pretty' } : {}),
+      // Whoever tries it out wants to see each attempt.
+      ...(process.stdout.isTTY ? { LOG_FORMAT: 'pretty', LOG_LEVEL: 'debug' } : {}),
     }),
     ...addresses,
   };

@@ -24,9 +24,11 @@ import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { DueDeliveries } from '@webhooks/core/queue/bullmq-due-deliveries';
 import { FormerDeliveries } from '@webhooks/core/queue/bullmq-former-deliveries';
 import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
 import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
+import { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
 import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import type { ConnectOptions, RedisClient } from '@webhooks/core/redis/redis-connect';
 import { createChooseEvents } from '@webhooks/core/replays/choose-events';
@@ -116,6 +118,7 @@ export function composeConsumers({
     random: Math.random,
     emit,
   });
+  const dueDeliveries = new DueDeliveries({ connection: { ...queues, redis: storeRedis }, clock, emit });
   const formerDeliveries = new FormerDeliveries({
     connection: queues,
     storeRedis,
@@ -148,6 +151,7 @@ export function composeConsumers({
     eventHorizon,
     takesEvents: createTakesEvents(accountStore, steadyClock),
     subscriptions,
+    pushedEvents: new PushedEvents({ ...queues, redis: storeRedis }, FAN_OUT_CONCURRENCY),
     fanOutEvent: createFanOutEvent({
       eventStore,
       deliveryStore,
@@ -182,6 +186,7 @@ export function composeConsumers({
     ...consumer,
     deliver,
     formerDeliveries,
+    dueDeliveries,
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
     concurrency: config.WORKER_CONCURRENCY,
   });
@@ -215,7 +220,7 @@ export function composeConsumers({
   return {
     consumers: [fanOut, deliveries, replays, erasures, ...(archive ? [archive.archiver] : [])],
     // These let go what consumers take, or bring it to where they take it from.
-    releasers: [admission.releaser, formerDeliveries],
+    releasers: [admission.releaser, dueDeliveries, formerDeliveries],
     archiveParts: archive?.parts ?? [],
     operationalEvents,
     healthRecorder,

@@ -25,19 +25,22 @@ export interface WorkerProcess {
 // Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
+// Its default, 10 ms, is half of what an idle process costs.
+const EVENT_LOOP_LOOK_MS = 100;
+
 /** Builds and starts the worker. Its parts are made and wired here and in the other `compose-*.ts`, nowhere else. */
 export async function composeWorker(
   config: WorkerConfig,
   listeners: readonly SignalListener[],
 ): Promise<WorkerProcess> {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
   const emit = createEmit([...listeners, createPromWorkerMetrics(registry)]);
   const clock = systemClock;
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
-  const storeRedis = connectRedis({ ...connection, name: 'worker-store', batched: true });
+  const storeRedis = connectRedis({ ...connection, name: 'worker-store' });
   const queueRedis = connectRedis({ ...connection, name: 'worker-queue' });
   const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
   const queueDepth = new BullmqQueueDepth(queues);

@@ -24,7 +24,6 @@ export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOpti
     url: redisUrl,
     role: 'working',
     name: 'bench',
-    batched: true,
     emit: () => {},
   });
   await redis.flushdb();

@@ -8,6 +8,7 @@ import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
+import { readWaitingIds } from '@webhooks/core/testing/waiting-jobs';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import request, { type Response } from 'supertest';
@@ -218,7 +219,7 @@ describe('an Idempotency-Key', () => {
     expect(answerOf(again)).toEqual(answerOf(first));
     expect(await readAcceptedEvents(api, accountId)).toHaveLength(1);
     const jobs = willClose(openQueue(DELIVERIES_QUEUE, { redis: api.redis.client, prefix: 'bull' }));
-    const ids = (await jobs.getWaiting()).map(({ id = '' }) => id);
+    const ids = await readWaitingIds(api.redis.client, jobs);
     expect(ids.filter((id) => id.endsWith(endpoint.id))).toEqual([`${first.body.id}.${endpoint.id}`]);
   });
 });

@@ -184,6 +184,35 @@ describe('accounts', () => {
     expect((await call('get', path, operatorKey)).body).toEqual(changed.body);
   });
 
+  it('have a weight that only an operator changes, between 1 and 100', async () => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const id = uniqueAccountId();
+    const created = await call('post', '/v1/accounts', operatorKey).send({ id });
+    const path = `/v1/accounts/${id}`;
+    const { key: ownKey } = await api.issueKey({ accountId: id });
+    expect((await call('patch', path, ownKey).send({ weight: 5 })).status).toBe(403);
+    for (const weight of [0, 101, 1.5, '5', null]) {
+      expect(readProblem(await call('patch', path, operatorKey).send({ weight }))).toEqual({
+        status: 422,
+        code: 'invalid_request',
+        pointers: ['/weight'],
+      });
+    }
+    expect((await call('get', path, operatorKey)).body).toEqual(created.body);
+    const unknown = `/v1/accounts/${uniqueAccountId()}`;
+    expect((await call('patch', unknown, operatorKey).send({ weight: 5 })).status).toBe(404);
+  });
+
+  it('keep their weight while they are being erased', async () => {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const id = uniqueAccountId();
+    await call('post', '/v1/accounts', operatorKey).send({ id, weight: 3 });
+    const path = `/v1/accounts/${id}`;
+    await call('delete', path, operatorKey);
+    expect((await call('patch', path, operatorKey).send({ weight: 5 })).status).toBe(404);
+    expect((await call('get', path, operatorKey)).body).toMatchObject({ weight: 3, status: 'erasing' });
+  });
+
   it('have the default one from the start', async () => {
     const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
     const { body } = await call('get', '/v1/accounts/default', operatorKey);

@@ -1,6 +1,7 @@
 import type { Deliver, DeliverResult } from '@webhooks/core/deliveries/deliver';
 import { parseDeliveryId } from '@webhooks/core/deliveries/delivery-id';
 import type { DeliveryRun } from '@webhooks/core/deliveries/delivery-run';
+import { DUE_GRACE_MS, type DueDeliveries } from '@webhooks/core/queue/bullmq-due-deliveries';
 import type { FormerDeliveries } from '@webhooks/core/queue/bullmq-former-deliveries';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
@@ -15,6 +16,7 @@ import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 export interface DeliverConsumerOptions extends ConsumerOptions {
   readonly deliver: Deliver;
   readonly formerDeliveries: Pick<FormerDeliveries, 'isFormer' | 'replace'>;
+  readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
   /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
   readonly stopDeadlineMs: number;
 }
@@ -29,7 +31,7 @@ const LOCK_MARGIN_MS = 500;
 
 /** Takes deliveries off their queue, one attempt a job run, and tells BullMQ when to run the job again. */
 export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverConsumer {
-  const { deliver, formerDeliveries, stopDeadlineMs, lockDurationMs, emit } = options;
+  const { deliver, formerDeliveries, dueDeliveries, stopDeadlineMs, lockDurationMs, emit } = options;
   const worker = openWorker<DeliveryJob>(DELIVERIES_QUEUE, processAttempt, options);
 
   return {
@@ -56,9 +58,11 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverC
       case 'done':
         return;
       case 'retry':
-        throw new RetryLater(result.delayMs, result.reason);
+        dueDeliveries.expect(Date.now() + result.delayMs);
+        throw new RetryLater(result.delayMs + DUE_GRACE_MS, result.reason);
       case 'later':
-        return await delayJob(job, token, result.delayMs);
+        dueDeliveries.expect(Date.now() + result.delayMs);
+        return await delayJob(job, token, result.delayMs + DUE_GRACE_MS);
       case 'interrupted':
         return await giveJobBack(job, token);
     }

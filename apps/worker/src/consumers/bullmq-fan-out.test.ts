@@ -1,3 +1,4 @@
+import { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
 import { EventEmitter, once } from 'node:events';
 import { deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
 import { AppError } from '@webhooks/core/errors/app-error';
@@ -28,6 +29,7 @@ it('drops what comes for an account that is erased, be it an event or not, and s
     throw new Error('Nothing is to become of it.');
   };
   const consumer = createFanOutConsumer({
+    pushedEvents: new PushedEvents(options, 32),
     ...options,
     subscriptions,
     eventHorizon: new BullmqEventHorizon(options),
@@ -66,6 +68,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const test = new EventEmitter();
   const hasLooked = once(test, 'looked');
   const consumer = createFanOutConsumer({
+    pushedEvents: new PushedEvents(options, 32),
     ...options,
     subscriptions,
     eventHorizon,
@@ -93,6 +96,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const { client, options, signals } = willClose(await openTestQueues());
   const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
   const consumer = createFanOutConsumer({
+    pushedEvents: new PushedEvents(options, 32),
     ...options,
     subscriptions,
     takesEvents: async () => true,

@@ -5,6 +5,7 @@ import { AppError } from '@webhooks/core/errors/app-error';
 import { accountOfJob } from '@webhooks/core/queue/account-of-job';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import type { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
+import type { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import type { EventJob, ReadEvent, ReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { describeRefusal } from '@webhooks/core/queue/rejected-job';
@@ -16,6 +17,7 @@ import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>;
   readonly fanOutEvent: FanOutEvent;
+  readonly pushedEvents: Pick<PushedEvents, 'sort'>;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
   readonly eventHorizon: Pick<BullmqEventHorizon, 'notePutBack' | 'forgetPutBack'>;
   readonly readEventJob: ReadEventJob;
@@ -27,7 +29,16 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
  * that is erased are dropped, whatever they are: nothing of it is to be stored again.
  */
 export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
-  const { subscriptions, fanOutEvent, deadLetters, eventHorizon, readEventJob, takesEvents, emit } = options;
+  const {
+    subscriptions,
+    fanOutEvent,
+    pushedEvents,
+    deadLetters,
+    eventHorizon,
+    readEventJob,
+    takesEvents,
+    emit,
+  } = options;
 
   return createConsumer(EVENTS_QUEUE, processEvent, options);
 
@@ -35,6 +46,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
     const { id = '', name, timestamp, opts, data } = job;
     const eventJob = { id, name, timestamp, delay: opts.delay, data };
     const work = async () => {
+      await pushedEvents.sort();
       if (await isDropped(eventJob)) return;
       const read = await readOrFault(eventJob);
       await (read instanceof AppError ? reject(eventJob, read) : fanOut(read));

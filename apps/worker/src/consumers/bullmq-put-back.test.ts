@@ -45,6 +45,17 @@ it('gives a job back that is ours, to be taken next', async () => {
   expect((await client.lrange(queue.toKey('wait'), 0, -1)).at(-1)).toBe('one');
 });
 
+it('gives a job back that has a place in the fair order, to be taken next, whichever place that was', async () => {
+  const { client, queue } = await arrange();
+  await queue.add('d', {}, { jobId: 'far', priority: 5_000 });
+  const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client.duplicate() }));
+  const job: Job | undefined = await worker.getNextJob(TOKEN);
+  if (!job) throw new Error('arranged otherwise');
+  await queue.add('d', {}, { jobId: 'two', priority: 1 });
+  await expect(giveJobBack(job, TOKEN)).rejects.toThrow(WaitingError);
+  expect(await client.zrange(queue.toKey('prioritized'), '0', '-1')).toEqual(['far', 'two']);
+});
+
 describe.each([
   ['delayJob', (job: Job) => delayJob(job, TOKEN, 60_000), DelayedError],
   ['giveJobBack', (job: Job) => giveJobBack(job, TOKEN), WaitingError],

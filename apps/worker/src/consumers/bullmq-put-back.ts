@@ -1,5 +1,7 @@
 import { DelayedError, ErrorCode, type Job, WaitingError } from 'bullmq';
 
+const FIRST = 1;
+
 // What BullMQ says of a job that is not ours any more.
 const NOT_OURS: readonly unknown[] = [
   ErrorCode.JobLockMismatch,
@@ -24,6 +26,8 @@ export async function delayJob(job: Job, token: string | undefined, delayMs: num
  * @throws WaitingError always, which tells BullMQ that the job is not at its end.
  */
 export async function giveJobBack(job: Job, token: string | undefined): Promise<never> {
+  // With a place of its own it would be where it was when it came, and that may be far behind by now.
+  if (job.priority > 0) await unlessLost(job.changePriority({ priority: FIRST }));
   await unlessLost(job.moveToWait(token));
   throw new WaitingError();
 }

@@ -1,5 +1,6 @@
 import { createRedisRemainsStore } from '../erasure/redis-remains-store';
 import type { AccountId } from '../events/event';
+import { keys } from '../redis/keys';
 import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { ensureDefaultAccount } from './ensure-default-account';
@@ -55,6 +56,62 @@ describe('repeating a creation', () => {
       expect(await accounts.create(input, creation)).toEqual(account);
     }
     expect((await accounts.list(10)).accounts).toHaveLength(2);
+  });
+});
+
+describe('update', () => {
+  const weightOf = (id: AccountId) => redis.client.hget(keys.accountWeights, id);
+
+  it('changes the weight, where it is read and where jobs are put in order, and nothing else', async () => {
+    const { accounts } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId, name: 'Acme Ltd' });
+    expect(await weightOf(acme.id)).toBeNull();
+    expect(await accounts.update(acme.id, { weight: 10 })).toEqual({ ...acme, weight: 10 });
+    expect(await accounts.read(acme.id)).toEqual({ ...acme, weight: 10 });
+    expect(await weightOf(acme.id)).toBe('10');
+    expect(await accounts.update(acme.id, { weight: 1 })).toMatchObject({ weight: 1 });
+    expect(await weightOf(acme.id)).toBe('1');
+  });
+
+  it('without a weight gives the account as it is', async () => {
+    const { accounts } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId, weight: 3 });
+    expect(await weightOf(acme.id)).toBe('3');
+    expect(await accounts.update(acme.id, {})).toEqual(acme);
+  });
+
+  it('refuses what there is not, and writes nothing of it', async () => {
+    const { accounts } = create();
+    const nobody = 'nobody' as AccountId;
+    await expect(accounts.update(nobody, { weight: 10 })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(accounts.update(nobody, {})).rejects.toMatchObject({ code: 'not_found' });
+    expect(await weightOf(nobody)).toBeNull();
+  });
+
+  it('changes nothing of an account that is being erased', async () => {
+    const { accounts, accountStore } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId, weight: 3 });
+    const erasing = await accountStore.markErasing(acme.id, 5);
+    for (const patch of [{ weight: 10 }, {}]) {
+      await expect(accounts.update(acme.id, patch)).rejects.toMatchObject({ code: 'not_found' });
+    }
+    expect(await accounts.read(acme.id)).toEqual(erasing);
+    expect(await weightOf(acme.id)).toBe('3');
+  });
+
+  it('leaves no weight behind when the account is erased, nor when the erasure breaks off at its end', async () => {
+    const { accounts, accountStore, clock } = create();
+    const acme = await accounts.create({ id: 'acme' as AccountId, weight: 3 });
+    const breaksOff = jest.spyOn(redis.client, 'evalsha').mockRejectedValueOnce(new Error('killed'));
+    await expect(accountStore.remove(acme, clock(), clock())).rejects.toMatchObject({
+      cause: { message: 'killed' },
+    });
+    breaksOff.mockRestore();
+    expect(await accounts.read(acme.id)).toEqual(acme);
+    expect(await weightOf(acme.id)).toBeNull();
+    await accountStore.remove(acme, clock(), clock());
+    await expect(accounts.read(acme.id)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await weightOf(acme.id)).toBeNull();
   });
 });
 

@@ -53,12 +53,14 @@ export function createRedisAccountStore(redis: RedisClient) {
       return isNew;
     },
 
-    /** The account as it is now; `undefined` when there is none. */
+    /** The account as it is now; `undefined` when there is none. One that is being erased stays as it is. */
     async changeWeight(id: AccountId, weight: number): Promise<Account | undefined> {
       for (;;) {
         const raw = await redis.hget(keys.accounts, id);
         if (raw === null) return undefined;
-        const changed = { ...parse(raw), weight };
+        const account = parse(raw);
+        if (account.erasingSince !== undefined) return account;
+        const changed = { ...account, weight };
         const args = [id, raw, JSON.stringify(changed)];
         if ((await REPLACE_IF_UNCHANGED(redis, [keys.accounts], args)) === 0) continue;
         // Where whoever puts jobs in order finds it: with the queues, which in a Cluster are elsewhere.
@@ -82,8 +84,9 @@ export function createRedisAccountStore(redis: RedisClient) {
 
     /** Forgets an account, but for its id, which is taken until then. */
     async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
-      await run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
+      // Before the record: whoever breaks off in between comes here again.
       await redis.hdel(keys.accountWeights, id);
+      await run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
     },
 
     /** Whether it is being erased, or was and its id is still taken. */

@@ -6,9 +6,11 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
+import { takeFromWaiting } from '../testing/waiting-jobs';
 import { FAILURES_TO_OPEN } from './breaker';
 
 const NOW = 1_700_000_000_000;
+const jobs = { toKey: (name: string) => `bull:deliveries:${name}` };
 
 let redis: TestRedis;
 const opened: { close(): Promise<void> }[] = [];
@@ -78,7 +80,7 @@ it('finds nothing to do where nothing is held', async () => {
 it('keeps the one that is held until its job is put off: a worker is at it', async () => {
   const { look, eventIds, stillHeld, lookDueAt, address } = await arrange({ held: 1 });
   const jobId = `${eventIds[0]}.${address.endpointId}`;
-  await redis.client.lrem('bull:deliveries:wait', 1, jobId);
+  await takeFromWaiting(redis.client, jobs, jobId);
   await redis.client.lpush('bull:deliveries:active', jobId);
   await look(2);
   expect(await stillHeld()).toEqual(eventIds);
@@ -139,7 +141,7 @@ describe('with jobs that are put off', () => {
     for (const eventId of eventIds) {
       const { endpointId } = partsOf(eventId);
       const jobId = `${eventId}.${endpointId}`;
-      await redis.client.lrem('bull:deliveries:wait', 1, jobId);
+      await takeFromWaiting(redis.client, jobs, jobId);
       await redis.client.zadd('bull:deliveries:delayed', (Date.now() + 3_600_000) * 0x1000, jobId);
     }
     expect(await deliveryQueue.hasJob(partsOf(eventIds[0] ?? uniqueEventId()))).toBe(true);

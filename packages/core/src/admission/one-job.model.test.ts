@@ -81,6 +81,8 @@ it(
         'a delivery that is released',
         'a delivery that is put off for a retry',
         'two requests in flight',
+        'a retry that is due',
+        'a held delivery that is due',
       ]),
     );
   },

@@ -716,7 +716,7 @@ async function holdNext({ admission, input, event }: Awaited<ReturnType<typeof a
   return {
     entry,
     async untilReleased(): Promise<void> {
-      while ((await queue.getJobState(jobId)) !== 'waiting');
+      while (!['waiting', 'prioritized'].includes(await queue.getJobState(jobId)));
     },
     /** Whether it stays, also when somebody looks whether it may go. */
     async stays(): Promise<boolean> {

@@ -16,6 +16,7 @@ import { openTestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
+import { readWaitingIds } from '../testing/waiting-jobs';
 import { deliveryIdOf } from './delivery-id';
 import { createDispatchEvents } from './dispatch-events';
 import { createFanOutEvent, type FanOutEventDeps } from './fan-out-event';
@@ -65,9 +66,8 @@ async function arrange(endpointCount: number) {
     dispatch: dispatchWith({}),
     dispatchWith,
     publish: (change: Partial<AcceptedEvent> = {}) => buildEvent({ accountId, ...change }),
-    // The next one to be taken is at the right.
-    deliveryJobs: async () => (await client.lrange(deliveries.toKey('wait'), 0, -1)).toReversed(),
-    eventJobs: async () => (await client.lrange(events.toKey('wait'), 0, -1)).toReversed(),
+    deliveryJobs: () => readWaitingIds(client, deliveries),
+    eventJobs: () => readWaitingIds(client, events),
     eventData: async ({ id }: AcceptedEvent) => (await events.getJob(eventJobId(accountId, id)))?.data,
     jobIdsOf: ({ id: eventId }: AcceptedEvent) =>
       endpointIds.map((endpointId) => deliveryIdOf({ eventId, endpointId })),

@@ -4,6 +4,7 @@ import type { Subscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent, AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../runtime/clock';
+import { createTurns } from '../runtime/turns';
 import type { Emit } from '../signals/signals';
 import type { DeliveryParts } from './delivery-id';
 import type { DeliveryStore } from './redis-delivery-store';
@@ -14,14 +15,23 @@ export interface NewDelivery extends DeliveryParts {
 
 /** The queue of deliveries. Adding the same delivery again is harmless. */
 export interface DeliveryQueue {
-  /** Not all or nothing: when it throws, some of them may be on the queue. */
-  addAll(deliveries: readonly NewDelivery[]): Promise<void>;
+  /**
+   * Not all or nothing: when it throws, some of them may be on the queue.
+   *
+   * @param stored what their attempts need; they are added once it is there.
+   */
+  addAll(deliveries: readonly NewDelivery[], stored?: Promise<unknown>): Promise<void>;
 }
 
 /** An event, with those that it goes to. */
 export interface RoutedEvent {
   readonly event: AcceptedEvent;
   readonly receivers: readonly Subscriber[];
+}
+
+interface AddressedEvent {
+  readonly event: AcceptedEvent;
+  readonly to: Subscriber;
 }
 
 export interface FanOutEventDeps {
@@ -33,8 +43,10 @@ export interface FanOutEventDeps {
   readonly emit: Emit;
 }
 
-// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop.
-const CHUNK = 250;
+// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few milliseconds.
+const CHUNK = 50;
+// What is more than this takes turns with others like it, chunk by chunk, so that a single event never waits for several.
+const FEW = 10;
 
 /** Who an event goes to: those of its account that asked for its type, or that it is aimed at. */
 export async function routeEvent(
@@ -57,21 +69,28 @@ export async function routeEvent(
  * delivery: what breaks off in the middle leaves no delivery that looks as if it were to be sent and never is.
  */
 export function createFanOutEvent(deps: FanOutEventDeps) {
+  const takeTurn = createTurns();
+
   return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
     const startedAt = deps.clock();
-    await Promise.all(routed.map(({ event }) => deps.eventStore.save(event)));
     const deliveries = routed.flatMap(({ event, receivers }) => receivers.map((to) => ({ event, to })));
-    for (let start = 0; start < deliveries.length; start += CHUNK) {
-      const chunk = deliveries.slice(start, start + CHUNK);
-      await deps.deliveryQueue.addAll(chunk.map(toDelivery));
-      await Promise.all(chunk.map(list));
-    }
-    await Promise.all(routed.map(listEvent));
+    const stored = Promise.all(routed.map(({ event }) => deps.eventStore.save(event)));
+    // Whoever adds the jobs gets to know of a failure; until it is their turn nobody asks.
+    stored.catch(() => {});
+    const inTurn = deliveries.length > FEW ? takeTurn : atOnce;
+    for (const chunk of chunksOf(deliveries)) await inTurn(() => add(chunk, stored));
+    await stored;
+    for (const chunk of chunksOf(routed)) await inTurn(() => listAll(chunk));
     const durationMs = deps.clock() - startedAt;
     for (const one of routed) announce(one, durationMs);
   };
 
-  async function list({ event, to }: { readonly event: AcceptedEvent; readonly to: Subscriber }) {
+  async function add(chunk: readonly AddressedEvent[], stored: Promise<unknown>): Promise<void> {
+    await deps.deliveryQueue.addAll(chunk.map(toDelivery), stored);
+    await Promise.all(chunk.map(list));
+  }
+
+  async function list({ event, to }: AddressedEvent) {
     await Promise.all([
       deps.deliveryStore.enlist(event.id, [to.id], event.acceptedAt),
       to.ordering === 'strict'
@@ -80,15 +99,19 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
     ]);
   }
 
+  async function listAll(routed: readonly RoutedEvent[]): Promise<void> {
+    await Promise.all(routed.map(listEvent));
+  }
+
   async function listEvent({ event, receivers }: RoutedEvent): Promise<void> {
-    await Promise.all([
-      deps.eventStore.enlist(event),
-      deps.eventStore.addReceivers(
-        event.accountId,
-        event.id,
-        receivers.map(({ id }) => id),
-      ),
-    ]);
+    await Promise.all([deps.eventStore.enlist(event), addReceivers(event, receivers)]);
+  }
+
+  async function addReceivers({ accountId, id }: AcceptedEvent, receivers: readonly Subscriber[]) {
+    for (const chunk of chunksOf(receivers)) {
+      const endpointIds = chunk.map((receiver) => receiver.id);
+      await deps.eventStore.addReceivers(accountId, id, endpointIds);
+    }
   }
 
   function announce({ event, receivers }: RoutedEvent, durationMs: number): void {
@@ -105,6 +128,16 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
 export type FanOutEvent = ReturnType<typeof createFanOutEvent>;
 
-function toDelivery({ event, to }: { readonly event: AcceptedEvent; readonly to: Subscriber }): NewDelivery {
+function atOnce<Result>(work: () => Promise<Result>): Promise<Result> {
+  return work();
+}
+
+function chunksOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, i) =>
+    items.slice(i * CHUNK, (i + 1) * CHUNK),
+  );
+}
+
+function toDelivery({ event, to }: AddressedEvent): NewDelivery {
   return { accountId: event.accountId, eventId: event.id, endpointId: to.id };
 }

@@ -1,7 +1,9 @@
+import { Worker } from 'bullmq';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { keys } from '../redis/keys';
 import { createNewId } from '../runtime/ids';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
@@ -25,6 +27,11 @@ afterAll(closeAll);
 
 async function bytesOf(key: string): Promise<number> {
   return Number(await redis.client.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'));
+}
+
+/** What one member of a sorted set takes up. */
+async function shareOf(key: string): Promise<number> {
+  return (await bytesOf(key)) / (await redis.client.zcard(key));
 }
 
 /** Events to one endpoint, one after the other. Gives what each has of its own and its part of what all share. */
@@ -61,13 +68,37 @@ it('the history of a delivery that succeeds at once takes up at most 600 bytes',
 });
 
 it.each([10, 100_000])(
-  'a pending delivery of %d bytes takes up at most 1 KiB, its job included',
+  'a pending delivery of %d bytes takes up at most 1.2 KiB, its job and its place included',
   async (dataLength) => {
     const { accountId, endpointId, eventId, ids, bytes } = await fanOut(dataLength);
     const queue = willClose(new BullmqDeliveryQueue({ redis: redis.client, prefix: 'bull' }));
     for (const id of ids) await queue.addAll([{ accountId, eventId: id, endpointId }]);
     const job = await bytesOf(`bull:deliveries:${deliveryIdOf({ eventId, endpointId })}`);
-    const line = (await bytesOf('bull:deliveries:wait')) / (await redis.client.llen('bull:deliveries:wait'));
-    expect(bytes + job + line).toBeLessThanOrEqual(1_024);
+    const line = await shareOf('bull:deliveries:prioritized');
+    expect(bytes + job + line).toBeLessThanOrEqual(1_228);
+  },
+);
+
+it.each([10, 100_000])(
+  'a held delivery of %d bytes takes up at most 1.4 KiB, its job and its entry included',
+  async (dataLength) => {
+    const { accountId, endpointId, eventId, ids, bytes } = await fanOut(dataLength);
+    const queues = { redis: redis.client, prefix: 'bull' };
+    const queue = willClose(new BullmqDeliveryQueue(queues));
+    const held = createBullmqHeldDeliveries(queues);
+    const worker = willClose(new Worker('deliveries', null, { connection: redis.client }));
+    await queue.addAll(ids.map((id) => ({ accountId, eventId: id, endpointId })));
+    for (;;) {
+      const job = await worker.getNextJob('token', { block: false });
+      if (!job) break;
+      await job.moveToDelayed(Date.now() + DAY, 'token');
+    }
+    for (const [i, id] of ids.entries()) {
+      await held.enter({ accountId, endpointId }, { eventId: id, acceptedAt: NOW + i }, NOW + DAY);
+    }
+    const job = await bytesOf(`bull:deliveries:${deliveryIdOf({ eventId, endpointId })}`);
+    const line = await shareOf('bull:deliveries:delayed');
+    const entry = await shareOf(keys.held(endpointId));
+    expect(bytes + job + line + entry).toBeLessThanOrEqual(1_434);
   },
 );

@@ -34,7 +34,6 @@ function arrange({ isArchived = true } = {}) {
     url: redis.url,
     role: 'working',
     name: 'test',
-    batched: true,
     emit: () => {},
   } as const;
   const client = connectRedis(connection);

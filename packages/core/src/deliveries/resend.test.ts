@@ -8,6 +8,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId } from '../testing/unique-ids';
+import { takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 import type { DeliveryFact } from './delivery-fact';
 import { deliveryIdOf } from './delivery-id';
 import { FULL_LOG_BYTES } from './delivery-log';
@@ -67,7 +68,7 @@ function arrange(change: Partial<Pick<ResendDeps, 'deliveryStore'>> = {}) {
     delayJob: () => jobs.add('d', { account_id: accountId }, { jobId, delay: 60_000 }),
     endJob: () => jobs.remove(jobId),
     async failJob() {
-      await redis.client.lrem(jobs.toKey('wait'), 1, jobId);
+      await takeFromWaiting(redis.client, jobs, jobId);
       await redis.client.zadd(jobs.toKey('failed'), 1, jobId);
     },
     jobState: () => jobs.getJobState(jobId),
@@ -96,7 +97,7 @@ it('opens a delivery that has ended, and puts it on the queue', async () => {
   await append(exhausted);
   expect(await resend('a')).toBe('resent');
   expect(await read()).toMatchObject({ status: 'pending', isOpen: true, requestIds: ['a'] });
-  expect(await jobState()).toBe('waiting');
+  expect(await jobState()).toMatch(WAITS);
   expect(signals.named('delivery.requested')).toMatchObject([{ trigger: 'manual' }]);
 });
 
@@ -104,7 +105,7 @@ it('makes a delivery of an event that the endpoint has not had', async () => {
   const { resend, read, jobState, isListed, receivers, delivery } = arrange();
   expect(await resend('a')).toBe('resent');
   expect(await read()).toMatchObject({ status: 'pending', attempts: [] });
-  expect(await jobState()).toBe('waiting');
+  expect(await jobState()).toMatch(WAITS);
   expect(await isListed()).toBe(true);
   expect(await receivers()).toEqual([delivery.endpointId]);
 });
@@ -166,7 +167,7 @@ it('sees to it that a job which has failed for good runs again', async () => {
   await addJob();
   await failJob();
   expect(await resend('a')).toBe('on_its_way');
-  expect(await jobState()).toBe('waiting');
+  expect(await jobState()).toMatch(WAITS);
 });
 
 describe('a request that breaks off', () => {
@@ -183,7 +184,7 @@ describe('a request that breaks off', () => {
     });
     await expect(doomed.resend({ ...input, requestId: 'a' })).rejects.toThrow('killed');
     expect(await read()).toMatchObject({ isOpen: false });
-    expect(await jobState()).toBe('waiting');
+    expect(await jobState()).toMatch(WAITS);
   });
 
   it('leaves nothing open without a job when the job could not be added', async () => {
@@ -206,7 +207,7 @@ describe('a request that breaks off', () => {
     expect(await resend('a')).toBe('resent');
     expect(await read()).toMatchObject({ isOpen: true, requestIds: ['a'] });
     expect(batches).toEqual([1, 1]);
-    expect(await jobState()).toBe('waiting');
+    expect(await jobState()).toMatch(WAITS);
   });
 });
 
@@ -246,7 +247,7 @@ it('makes one job for many requests at once, and has one of them on record', asy
   await append(exhausted);
   const results = await Promise.all(Array.from({ length: 20 }, (_, i) => resend(`r${i}`)));
   expect(results.filter((result) => result === 'resent')).toHaveLength(1);
-  expect(await jobs.getWaitingCount()).toBe(1);
+  expect(await jobs.getJobCountByTypes(...WAITING)).toBe(1);
   expect((await read()).requestIds).toHaveLength(1);
 });
 
@@ -256,6 +257,6 @@ it('puts many onto the queue as one batch, where those that are on it already st
   await resend('a');
   expect(await resendWith(3, 'b')).toEqual(['on_its_way', 'resent', 'resent', 'resent']);
   expect(batches).toEqual([1, 4]);
-  expect(await jobs.getWaitingCount()).toBe(4);
+  expect(await jobs.getJobCountByTypes(...WAITING)).toBe(4);
   expect(await read()).toMatchObject({ requestIds: ['a'] });
 });

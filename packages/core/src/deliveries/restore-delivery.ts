@@ -17,7 +17,10 @@ export function createRestoreDelivery({
 }: RestoreDeliveryDeps): RestoreDelivery {
   return async function restoreDelivery({ accountId, endpointId }, eventId) {
     const { isOpen } = await deliveryStore.readSummary(endpointId, eventId);
-    if (isOpen) await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
-    else await admissionStore.leaveOrder(endpointId, eventId);
+    if (isOpen) {
+      await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
+    } else {
+      await admissionStore.leaveOrder(endpointId, eventId);
+    }
   };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { EndpointRef } from '../endpoints/endpoint';
 import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
@@ -51,6 +52,9 @@ export interface Acceptance {
   /** Not so when it had been accepted before, under the same id. */
   readonly isNew: boolean;
 }
+
+// Checking as many takes a millisecond or two.
+const AT_ONCE = 50;
 
 /** An event on its way through the steps below. */
 interface Candidate {
@@ -133,13 +137,22 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
 export type AcceptEvents = ReturnType<typeof createAcceptEvents>;
 
 /** One bad event does not sink the others; a store that is away sinks them all. */
-function eachGood<In, Out>(
+async function eachGood<In, Out>(
   all: readonly (In | AppError)[],
   step: (one: In) => Promise<Out>,
 ): Promise<(Out | AppError)[]> {
-  return Promise.all(
-    all.map(async (one) => (one instanceof AppError ? one : await step(one).catch(refusalOf))),
-  );
+  const done: (Out | AppError)[] = [];
+  for (let start = 0; start < all.length; start += AT_ONCE) {
+    // Others have their turn in between.
+    if (start > 0) await setImmediate();
+    const some = all.slice(start, start + AT_ONCE);
+    done.push(
+      ...(await Promise.all(
+        some.map(async (one) => (one instanceof AppError ? one : await step(one).catch(refusalOf))),
+      )),
+    );
+  }
+  return done;
 }
 
 function refusalOf(error: unknown): AppError {

@@ -50,6 +50,12 @@ const ERASE = defineScript(`
   end
   return 1`);
 
+// By their ids alone: so they are small, and a page can go on where the one before ended. KEYS: receivers. ARGV: how long to
+// keep them, the endpoints.
+const ADD_RECEIVERS = defineScript(`
+  for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 0, ARGV[i]) end
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])`);
+
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
  * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, an ! and the time if its payload was
@@ -129,10 +135,7 @@ export function createRedisEventStore(redis: RedisClient, retention: Retention, 
     /** Adding an endpoint again changes nothing. */
     async addReceivers(accountId: AccountId, id: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
       if (endpointIds.length === 0) return;
-      const key = keys.receivers(accountId, id);
-      // By their ids alone: so they are small, and a page can go on where the one before ended.
-      const members = endpointIds.flatMap((endpointId) => ['0', endpointId]);
-      await Promise.all([redis.zadd(key, ...members), redis.pexpire(key, retention.ageMs)]);
+      await ADD_RECEIVERS(redis, [keys.receivers(accountId, id)], [retention.ageMs, ...endpointIds]);
     },
 
     /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */

@@ -6,6 +6,7 @@ import type { NewDelivery } from '../deliveries/fan-out-event';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { readWaitingIds, takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { DELIVERIES_QUEUE } from './queue-names';
 
@@ -28,12 +29,16 @@ async function arrange() {
     deliveryQueue,
     jobs,
     async readWaiting() {
-      return (await jobs.getWaiting()).map(({ id, data, opts }) => ({ id, data, attempts: opts.attempts }));
+      return (await jobs.getJobs([...WAITING])).map(({ id, data, opts }) => ({
+        id,
+        data,
+        attempts: opts.attempts,
+      }));
     },
     stateOf: (delivery: NewDelivery) => jobs.getJobState(deliveryIdOf(delivery)),
     // As BullMQ leaves it that has failed for good.
     async fail(delivery: NewDelivery) {
-      await client.lrem(jobs.toKey('wait'), 1, deliveryIdOf(delivery));
+      await takeFromWaiting(client, jobs, deliveryIdOf(delivery));
       await client.zadd(jobs.toKey('failed'), 1, deliveryIdOf(delivery));
     },
     /** Lets a worker take the next job. Gives what ends it. */
@@ -67,9 +72,7 @@ describe('addAll', () => {
     const { deliveryQueue, client, jobs } = await arrange();
     const deliveries = Array.from({ length: 50 }, buildDelivery);
     await deliveryQueue.addAll(deliveries);
-    // The next one to be taken is at the right.
-    const waiting = await client.lrange(jobs.toKey('wait'), 0, -1);
-    expect(waiting.toReversed()).toEqual(deliveries.map(deliveryIdOf));
+    expect(await readWaitingIds(client, jobs)).toEqual(deliveries.map(deliveryIdOf));
   });
 
   it('leaves alone what is delayed: it is held, or tried again later', async () => {
@@ -118,7 +121,7 @@ describe('promote', () => {
     const delivery = buildDelivery();
     await jobs.add('d', {}, { jobId: deliveryIdOf(delivery), delay: 60_000 });
     await deliveryQueue.promote(delivery);
-    expect(await stateOf(delivery)).toBe('waiting');
+    expect(await stateOf(delivery)).toMatch(WAITS);
   });
 
   it('leaves alone one that is on the queue already, and what has no job', async () => {
@@ -127,7 +130,7 @@ describe('promote', () => {
     await deliveryQueue.addAll([waiting]);
     await deliveryQueue.promote(waiting);
     await deliveryQueue.promote(none);
-    expect([await stateOf(waiting), await stateOf(none)]).toEqual(['waiting', 'unknown']);
+    expect([await stateOf(waiting), await stateOf(none)]).toEqual([expect.stringMatching(WAITS), 'unknown']);
   });
 });
 
@@ -139,7 +142,7 @@ describe('putBackFailed', () => {
     await fail(delivery);
     expect(await stateOf(delivery)).toBe('failed');
     await deliveryQueue.putBackFailed(delivery);
-    expect(await stateOf(delivery)).toBe('waiting');
+    expect(await stateOf(delivery)).toMatch(WAITS);
   });
 
   it('leaves alone one that has not', async () => {
@@ -147,7 +150,7 @@ describe('putBackFailed', () => {
     const delivery = buildDelivery();
     await deliveryQueue.addAll([delivery]);
     await deliveryQueue.putBackFailed(delivery);
-    expect(await stateOf(delivery)).toBe('waiting');
+    expect(await stateOf(delivery)).toMatch(WAITS);
   });
 });
 
@@ -166,7 +169,7 @@ it('says what a worker is at, and what has a job', async () => {
 
 describe('removeIdle', () => {
   it('takes away what waits for its time, leaves what waits for a worker, and says what a worker is at', async () => {
-    const { deliveryQueue, jobs, stateOf, take } = await arrange();
+    const { client, deliveryQueue, jobs, stateOf, take } = await arrange();
     const [none, waiting, delayed, active] = [
       buildDelivery(),
       buildDelivery(),
@@ -179,7 +182,8 @@ describe('removeIdle', () => {
     await jobs.add('d', {}, { jobId: deliveryIdOf(delayed), delay: 60_000 });
 
     expect(await deliveryQueue.removeIdle([none, waiting, delayed, active])).toEqual([active]);
-    expect(await jobs.getJobCounts('delayed', 'wait')).toEqual({ delayed: 0, wait: 1 });
+    expect(await jobs.getJobCountByTypes('delayed')).toBe(0);
+    expect(await readWaitingIds(client, jobs)).toEqual([deliveryIdOf(waiting)]);
     expect(await stateOf(delayed)).toBe('unknown');
     finish();
   });

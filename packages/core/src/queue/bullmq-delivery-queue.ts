@@ -9,6 +9,7 @@ import type { RedisClient } from '../redis/redis-connect';
 import { storageUnavailable } from '../redis/redis-errors';
 import { parsedOrUndefined } from '../runtime/parse-json';
 import type { NewJob } from './bullmq-add-jobs';
+import { BullmqFairOrder } from './bullmq-fair-order';
 import { createJobKeys, type JobKeys } from './bullmq-job-keys';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import { type DeliveryJob, deliveryJobSchema, encodeRequest } from './delivery-job';
@@ -22,6 +23,10 @@ const MORE_ATTEMPTS_THAN_ANY_SCHEDULE = 10_000;
 // backoff) is the worker's setting.
 const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE };
 
+const ONE_STEP = 1;
+// What is sent once more can wait longer than what is new.
+const STEP_OF_REPLAYS = 4;
+
 /** Shortest names for what each pending delivery repeats: the job's id says the rest. */
 const JOB_NAME = 'd';
 
@@ -32,20 +37,29 @@ const JOB_NAME = 'd';
 export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJobs, DeliveryJobs {
   readonly #queue: BullmqOnDemandQueue;
   readonly #keys: JobKeys;
+  readonly #fairOrder: BullmqFairOrder;
 
   constructor(private readonly connection: QueueConnection) {
     this.#queue = new BullmqOnDemandQueue(DELIVERIES_QUEUE, connection);
     this.#keys = createJobKeys(connection.prefix, DELIVERIES_QUEUE);
+    this.#fairOrder = new BullmqFairOrder(connection, DELIVERIES_QUEUE);
   }
 
-  async addAll(deliveries: readonly NewDelivery[]): Promise<void> {
-    await this.#queue.addAll(deliveries.map((delivery) => jobOf(delivery)));
+  async addAll(deliveries: readonly NewDelivery[], stored?: Promise<unknown>): Promise<void> {
+    const [placed] = await Promise.all([this.#place(deliveries, ONE_STEP), stored]);
+    await this.#queue.addAll(placed.map((delivery) => jobOf(delivery)));
   }
 
   async addRequested(
     deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[],
   ): Promise<void> {
-    await this.#queue.addAll(deliveries.map(({ request, ...delivery }) => jobOf(delivery, request)));
+    const ofReplays = deliveries.filter(({ request }) => request.trigger === 'replay');
+    const others = deliveries.filter(({ request }) => request.trigger !== 'replay');
+    const placed = await Promise.all([
+      this.#place(ofReplays, STEP_OF_REPLAYS),
+      this.#place(others, ONE_STEP),
+    ]);
+    await this.#queue.addAll(placed.flat().map(({ request, ...delivery }) => jobOf(delivery, request)));
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
@@ -66,13 +80,19 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
   }
 
   async promote(delivery: DeliveryParts): Promise<void> {
-    await this.#queue.promote(deliveryIdOf(delivery));
+    const jobId = deliveryIdOf(delivery);
+    const dueAt = await this.#ask((redis) => redis.zscore(this.#keys.delayed, jobId));
+    if (dueAt === null) return;
+    await this.#placeAnew(delivery);
+    await this.#queue.promote(jobId);
   }
 
   async putBackFailed(delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     const failedAt = await this.#ask((redis) => redis.zscore(this.#keys.failed, jobId));
-    if (failedAt !== null) await this.#queue.retryFailed(jobId);
+    if (failedAt === null) return;
+    await this.#placeAnew(delivery);
+    await this.#queue.retryFailed(jobId);
   }
 
   async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
@@ -82,6 +102,23 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
 
   async close(): Promise<void> {
     await this.#queue.close();
+  }
+
+  async #place<Delivery extends NewDelivery>(deliveries: readonly Delivery[], step: number) {
+    if (deliveries.length === 0) return [];
+    const flows = deliveries.map(({ accountId, endpointId }) => ({ accountId, flow: endpointId }));
+    const priorities = await this.#fairOrder.prioritiesOf(flows, step);
+    return deliveries.map((delivery, i) => ({ ...delivery, priority: priorities[i] ?? 1 }));
+  }
+
+  // BullMQ would put it where it was when it came: behind all of today's, or before them.
+  async #placeAnew(delivery: DeliveryParts): Promise<void> {
+    const jobId = deliveryIdOf(delivery);
+    const stored = await this.#ask((redis) => redis.hget(this.#keys.job(jobId), 'data'));
+    const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
+    if (accountId === undefined) return;
+    const [placed] = await this.#place([{ accountId, ...delivery }], ONE_STEP);
+    if (placed) await this.#queue.changePriority(jobId, placed.priority);
   }
 
   // Most have none at all, which one command tells. One that is to be taken next is left alone: it ends by itself.
@@ -106,10 +143,15 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
   }
 }
 
-function jobOf({ accountId, ...delivery }: NewDelivery, request?: DeliveryRequested): NewJob {
+/** A delivery with its place in the fair order. */
+interface PlacedDelivery extends NewDelivery {
+  readonly priority: number;
+}
+
+function jobOf({ accountId, priority, ...delivery }: PlacedDelivery, request?: DeliveryRequested): NewJob {
   const data: DeliveryJob = {
     account_id: accountId,
     ...(request === undefined ? {} : { request: encodeRequest(request) }),
   };
-  return { name: JOB_NAME, data, opts: { ...JOB_OPTIONS, jobId: deliveryIdOf(delivery) } };
+  return { name: JOB_NAME, data, opts: { ...JOB_OPTIONS, priority, jobId: deliveryIdOf(delivery) } };
 }

@@ -5,6 +5,7 @@ import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { BullmqEventHorizon } from './bullmq-event-horizon';
+import { PushedEvents } from './bullmq-pushed-events';
 import { eventJobId } from './event-job';
 import { EVENTS_QUEUE } from './queue-names';
 
@@ -157,6 +158,39 @@ it('does not wait for one that was put back and then failed for good', async () 
   await job?.moveToFailed(new Error('No luck.'), 'a-worker');
   expect(await queue.getFailedCount()).toBe(1);
   expect(await horizon.hasOlder(head)).toBe(false);
+});
+
+describe('where more are in the fair order than it looks at', () => {
+  async function enqueueInOrder(events: readonly Published[]): Promise<void> {
+    const jobs = events.map(({ accountId: account, id, acceptedAt }) => ({
+      name: 'brief.created',
+      data: { account_id: account },
+      opts: { jobId: eventJobId(account, id), timestamp: acceptedAt },
+    }));
+    await queue.addBulk(jobs);
+    await new PushedEvents({ redis: redis.client, prefix: 'bull' }, 0).sort();
+  }
+  const many = (count: number, account?: AccountId) => Array.from({ length: count }, () => accept(account));
+  /** One of each of so many accounts, which go before the next ones of any. */
+  const crowd = (count: number) => Array.from({ length: count }, () => accept(uniqueAccountId()));
+
+  it('does not wait for others’ events', async () => {
+    await enqueueInOrder(many(600, uniqueAccountId()));
+    expect(await horizon.hasOlder(accept())).toBe(false);
+  });
+
+  it('assumes an older one if the account has some behind those', async () => {
+    const [older, head] = [accept(), accept()];
+    await enqueueInOrder([...crowd(600), older]);
+    expect(await horizon.hasOlder(head)).toBe(true);
+  });
+
+  // Or a delivery would be held for as long as its account goes on publishing.
+  it('does not wait for the account’s younger ones, of which it sees the first', async () => {
+    const head = accept();
+    await enqueueInOrder(many(600));
+    expect(await horizon.hasOlder(head)).toBe(false);
+  });
 });
 
 it('assumes an older one where more wait than it looks at, and all of those are older', async () => {

@@ -18,14 +18,16 @@ const PUT_BACK_KEPT_MS = 86_400_000;
  * `wait`, to be taken next, when its worker died or gave it back; at the left end when it is new, or when its delay is
  * over. So what is old is at the right, except for a job that we have put back with a delay, which we note ourselves.
  * One that has failed for good does not come back by itself: nobody waits for it.
- * A queue that is paused keeps its jobs in `wait`. Jobs that producers add with a priority are in `prioritized`. A job
- * that a producer has delayed comes when it comes: it has not been published before its time.
+ * A queue that is paused keeps its jobs in `wait`. Those that were put into the fair order, and those that producers add
+ * with a priority, are in `prioritized`: an account's own go in the order in which they came, so the first of them tells of all,
+ * and if none is among those that are looked at, the fair order knows whether there are some. A job that a producer has
+ * delayed comes when it comes: it has not been published before its time.
  *
  * Our own job ids tell account and order; of any other job, whichever account's it is, the time of its adding counts,
  * and the same millisecond counts as older.
  */
-// KEYS: active, wait, prioritized, put back, failed. ARGV: prefix of the jobs' keys, account, event, time of acceptance,
-// the event's job, how many to look at.
+// KEYS: active, wait, prioritized, put back, failed, the fair order's state. ARGV: prefix of the jobs' keys, account, event,
+// time of acceptance, the event's job, how many to look at.
 const HAS_OLDER = defineScript(`
   local prefix, account, event, accepted_at, own_job = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
@@ -46,12 +48,26 @@ const HAS_OLDER = defineScript(`
     return false
   end
 
+  local function has_own(jobs)
+    for _, job in ipairs(jobs) do
+      if string.match(job, '^(.+)%.' .. event_form) == account then return true end
+    end
+    return false
+  end
+
   if has_older(redis.call('LRANGE', KEYS[1], 0, -1)) then return 1 end
   local limit = tonumber(ARGV[6])
   local waiting = redis.call('LRANGE', KEYS[2], -limit, -1)
   if has_older(waiting) then return 1 end
   if #waiting == limit and is_older(waiting[1], true) then return 1 end
-  if has_older(redis.call('ZRANGE', KEYS[3], 0, limit - 1)) then return 1 end
+  local sorted = redis.call('ZRANGE', KEYS[3], 0, limit - 1)
+  if has_older(sorted) then return 1 end
+  if #sorted == limit and not has_own(sorted) then
+    local last = redis.call('ZSCORE', KEYS[6] .. ':' .. account, '*')
+    local head = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+    local now = tonumber(redis.call('HGET', KEYS[6], 'base') or '0') + math.floor(tonumber(head[2]) / 0x100000000) - 1
+    if last and tonumber(last) >= now then return 1 end
+  end
   for _, job in ipairs(redis.call('ZRANGE', KEYS[4], 0, limit - 1)) do
     local comes_back = redis.call('EXISTS', prefix .. job) == 1 and not redis.call('ZSCORE', KEYS[5], job)
     if comes_back and is_older(job, false) then return 1 end
@@ -76,6 +92,7 @@ export class BullmqEventHorizon implements EventHorizon {
       ...['active', 'wait', 'prioritized'].map(this.#keyOf),
       keys.putBackEvents,
       this.#keyOf('failed'),
+      keys.fairOrder(EVENTS_QUEUE),
     ];
     const args = [this.#keyOf(''), accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
     return (await HAS_OLDER(this.connection.redis, queueKeys, args)) === 1;

@@ -12,6 +12,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEventId } from '../testing/unique-ids';
+import { readWaitingIds, WAITING } from '../testing/waiting-jobs';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { FormerDeliveries } from './bullmq-former-deliveries';
 import { DELIVERIES_QUEUE } from './queue-names';
@@ -61,7 +62,7 @@ async function arrange(change: Partial<Endpoint> = {}) {
       client.zadd(`parked:{${endpointId}}`, acceptedAt, `${parts.eventId} ${side}`),
     countParked: () => client.zcard(`parked:{${endpointId}}`),
     /** Those that are taken next first. */
-    waiting: async () => (await client.lrange(today.toKey('wait'), 0, -1)).toReversed(),
+    waiting: () => readWaitingIds(client, today),
     /** Lets a worker take the next job of a queue; it is at it until it is told to finish. */
     async take(name: string): Promise<() => void> {
       const connected = new Redis(url, { maxRetriesPerRequest: null });
@@ -162,7 +163,7 @@ describe('what the former version has left', () => {
     const jobsThen: (number | undefined)[] = [];
     const { joinOrder } = admissionStore;
     admissionStore.joinOrder = async (...given) => {
-      jobsThen.push(await today.getWaitingCount());
+      jobsThen.push(await today.getJobCountByTypes(...WAITING));
       await joinOrder(...given);
     };
     await former.runOnce();

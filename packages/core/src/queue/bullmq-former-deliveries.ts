@@ -16,7 +16,7 @@ import type { QueueConnection } from './queue-connection';
 export interface FormerDeliveriesOptions {
   readonly connection: QueueConnection;
   readonly storeRedis: RedisClient;
-  readonly deliveryQueue: Pick<BullmqDeliveryQueue, 'addAll' | 'hasJob' | 'isRunning'>;
+  readonly deliveryQueue: Pick<BullmqDeliveryQueue, 'addAll' | 'isRunning'>;
   readonly endpointStore: Pick<EndpointStore, 'listSubscribers'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly emit: Emit;

@@ -5,6 +5,7 @@ import { keys, QUEUE_PREFIX } from '../redis/keys';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-job-keys';
 import { DELIVERIES_QUEUE } from './queue-names';
@@ -93,16 +94,18 @@ describe('a job that is released', () => {
     return { jobId: jobIds[0] ?? '', eventId: eventIds[0], release };
   }
 
+  // It has a place of its own, whichever it had before: the first, where nothing waits in front of it.
   it.each([
-    ['without a priority', 0],
-    ['with a priority', 7],
-  ])('%s is just as after BullMQ’s own promote', async (_what, priority) => {
+    ['without a priority', 0, 1],
+    ['with a priority', 7, 7],
+  ])('%s is just as after BullMQ’s own promote of one that has its place', async (_what, priority, place) => {
     const ours = await prepare(priority);
     await ours.release(1);
     const released = await seen(ours.jobId);
     await queue.obliterate({ force: true });
 
     const theirs = await prepare(priority);
+    await (await queue.getJob(theirs.jobId))?.changePriority({ priority: place });
     const job = await queue.getJob(theirs.jobId);
     await job?.promote();
     expect(released).toEqual(await seen(theirs.jobId));
@@ -148,6 +151,24 @@ describe('a job that is released', () => {
   });
 });
 
+it('what is released has a place of today, and thousands at once go before nobody else', async () => {
+  const { release, jobIds } = await arrange(300, { priority: 2_000 });
+  const other = Array.from({ length: 100 }, () => ({
+    accountId: uniqueAccountId(),
+    eventId: uniqueEventId(),
+    endpointId: uniqueEndpointId(),
+  }));
+  const deliveryQueue = new BullmqDeliveryQueue({ redis: redis.client, prefix: QUEUE_PREFIX });
+  const [first] = other;
+  await deliveryQueue.addAll(other.map((delivery) => ({ ...delivery, ...first, eventId: delivery.eventId })));
+  await release(300);
+  const released: readonly string[] = jobIds;
+  const taken: string[] = [];
+  while (taken.length < 100) taken.push((await take()).id);
+  expect(Math.abs(taken.filter((id) => released.includes(id)).length - 50)).toBeLessThanOrEqual(1);
+  await deliveryQueue.close();
+});
+
 describe('release', () => {
   it('puts back as many as may go, those that were accepted first, and forgets their entries', async () => {
     const { release, eventIds, stillHeld, jobIds } = await arrange(4);
@@ -187,7 +208,7 @@ describe('release', () => {
     await (await queue.getJob(jobIds[1] ?? ''))?.promote();
     expect(await release(1)).toEqual({ released: 1, left: 0, isMissing: true });
     expect(await stillHeld()).toEqual([]);
-    expect(await queue.getJobCountByTypes('wait')).toBe(2);
+    expect(await queue.getJobCountByTypes('wait', 'prioritized')).toBe(2);
     expect(eventIds).toHaveLength(3);
   });
 
@@ -212,7 +233,7 @@ describe('release', () => {
     const released = await Promise.all([1, 2, 3, 4].map(() => release(2, LOOK_AT)));
     expect(released.reduce((sum, each) => sum + each.released, 0)).toBe(6);
     expect(await stillHeld()).toEqual([]);
-    expect(await queue.getJobCountByTypes('wait')).toBe(6);
+    expect(await queue.getJobCountByTypes('wait', 'prioritized')).toBe(6);
   });
 });
 

@@ -14,6 +14,7 @@ import { withStorageErrors } from '../redis/redis-errors';
 import { defineScript } from '../redis/redis-script';
 import { type Mark, readTimeline } from '../redis/redis-timeline';
 import { createJobKeys } from './bullmq-job-keys';
+import { FAIR_ORDER } from './fair-order';
 import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE } from './queue-names';
 
@@ -29,29 +30,27 @@ const ASK_FOR_LOOK = defineScript(`
   redis.call('ZADD', KEYS[1], string.format('%d', math.min(due - 1, tonumber(ARGV[2]))), ARGV[1])`);
 
 /*
- * An entry goes together with the moving of its job from delayed to waiting, as BullMQ's own `promote` does it, or when
+ * An entry goes together with the moving of its job from delayed to waiting, as BullMQ's own `promote` does it but for its
+ * place, which it has in the fair order as it is now, or when
  * the job is waiting already or is gone. While a worker is at the job it may be about to delay it: then there is another
  * look soon, and the entry stays. So it does for a job whose worker died, which BullMQ puts back.
  *
  * When the next look is due is only changed if nobody has asked for one meanwhile.
  */
-// KEYS: held, looks, delayed, wait, prioritized, priority counter, meta, active, marker, events. ARGV: what the keys of jobs
-// begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted ('' for any), when a look
-// was due ('' for never), when it is due next, when it is soon.
-const RELEASE = defineScript(`
-  local held, looks, delayed, wait, prioritized, counter, meta, active, marker, events = unpack(KEYS)
+// KEYS: held, looks, delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
+// ARGV: what the keys of jobs begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted
+// ('' for any), when a look was due ('' for never), when it is due next, when it is soon.
+const RELEASE = defineScript(`${FAIR_ORDER}
+  local held, looks, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+  local account, flow = string.match(endpoint, '^(.*)/(.*)$')
+  local priority_of, finish = fair_order(prioritized, KEYS[10], KEYS[11])
   local released, is_missing, is_busy = 0, 0, false
 
   local function put_back(job)
-    local priority = tonumber(redis.call('HGET', base .. job, 'priority') or 0)
-    if priority == 0 then
-      redis.call('LPUSH', wait, job)
-    else
-      local count = redis.call('INCR', counter)
-      redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
-    end
-    redis.call('HSET', base .. job, 'delay', 0)
+    local priority, count = priority_of(account, flow, 1), redis.call('INCR', counter)
+    redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
+    redis.call('HSET', base .. job, 'delay', 0, 'priority', priority)
     redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
   end
 
@@ -79,6 +78,7 @@ const RELEASE = defineScript(`
     end
   end
   if released > 0 then
+    finish()
     local is_held_up = redis.call('HMGET', meta, 'paused', 'concurrency')
     local has_room = not is_held_up[2] or redis.call('LLEN', active) < tonumber(is_held_up[2])
     if not is_held_up[1] and has_room then redis.call('ZADD', marker, 0, '0') end
@@ -142,12 +142,13 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
       const { most, only = '', lookWasDueAt = '', lookAgainAt, now } = request;
       const { endpointId } = address;
       const suffix = deliveryIdOf({ eventId: '' as EventId, endpointId });
-      const { delayed, wait, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
-      const queue = [delayed, wait, prioritized, priorityCounter, meta, active, marker, events];
+      const { delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
+      const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
+      const order = [keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
       const args = [jobKeys.base, encodeAddress(address), suffix, most, only, lookWasDueAt, lookAgainAt];
       const reply = await RELEASE(
         redis,
-        [keys.held(endpointId), keys.looks, ...queue],
+        [keys.held(endpointId), keys.looks, ...queue, ...order],
         [...args, now + SOON_MS],
       );
       const [released, left, isMissing] = releasedSchema.parse(reply);

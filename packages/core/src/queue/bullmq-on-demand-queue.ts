@@ -53,6 +53,14 @@ export class BullmqOnDemandQueue {
     return (await this.#reach((queue) => queue.remove(jobId))) === 1;
   }
 
+  /** Where the job is to be once it waits. What has none is left alone. @throws as `add` does. */
+  async changePriority(jobId: string, priority: number): Promise<void> {
+    await this.#reach(async (queue) => {
+      const job = await queue.getJob(jobId);
+      await job?.changePriority({ priority });
+    });
+  }
+
   /** If the job is delayed, it is no longer. @throws as `add` does. */
   async promote(jobId: string): Promise<void> {
     await this.#reach(async (queue) => {

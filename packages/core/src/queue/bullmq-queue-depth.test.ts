@@ -14,6 +14,7 @@ describe('read', () => {
     await events.addBulk([
       { name: 'one', data: {} },
       { name: 'two', data: {} },
+      { name: 'in order', data: {}, opts: { priority: 3 } },
       { name: 'later', data: {}, opts: { delay: 60_000 } },
     ]);
     const depth = willClose(new BullmqQueueDepth({ redis: redis.client, prefix: 'bull' }));
@@ -21,7 +22,7 @@ describe('read', () => {
       (await depth.read()).map(({ queue, state, jobs: count }) => [`${queue} ${state}`, count]),
     );
     expect(jobs).toEqual({
-      'events wait': 2,
+      'events wait': 3,
       'events active': 0,
       'events delayed': 1,
       'events failed': 0,

@@ -25,8 +25,14 @@ export class BullmqQueueDepth {
   async read(): Promise<QueueDepth[]> {
     const depths = await Promise.all(
       this.#queues.map(async (queue) => {
-        const counts = await queue.getJobCounts(...jobStates);
-        return jobStates.map((state) => ({ queue: queue.name, state, jobs: counts[state] ?? 0 }));
+        const counts = await queue.getJobCounts(...jobStates, 'prioritized');
+        // Those that wait do so in the fair order, or as they came.
+        const waiting = (counts.wait ?? 0) + (counts.prioritized ?? 0);
+        return jobStates.map((state) => ({
+          queue: queue.name,
+          state,
+          jobs: state === 'wait' ? waiting : (counts[state] ?? 0),
+        }));
       }),
     );
     return depths.flat();

@@ -12,8 +12,8 @@
  * largest priority that BullMQ has, jobs go as they come.
  */
 
-/** BullMQ's largest: `0` and what is not given mean that a job goes before all that have one. */
-export const MAX_PRIORITY = 2_097_152;
+/** BullMQ's largest, it refuses what is beyond: `0` and what is not given mean that a job goes before all that have one. */
+export const MAX_PRIORITY = 2_097_151;
 /** So many flows of an account may begin to wait at the same moment before they count as its steps. */
 export const FREE_STARTS = 32;
 // Positions are of use while jobs wait; a flow that is forgotten begins anew.

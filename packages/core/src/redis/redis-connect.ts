@@ -18,8 +18,6 @@ export interface ConnectOptions {
   /** For the log and for Redis' `CLIENT LIST`. */
   readonly name: string;
   readonly emit: Emit;
-  /** Sends what is asked for within one turn of the event loop as one batch. Not for BullMQ: slower there. */
-  readonly batched?: boolean;
   /**
    * When a command is answered by nothing for so long, the connection is taken for dead and made anew. For commands that
    * wait on purpose: nobody else would ever notice.
@@ -83,18 +81,16 @@ function createClient(target: RedisTarget, roleOptions: ClientOptions): RedisCli
       return new Cluster([...target.nodes], {
         redisOptions: options,
         enableOfflineQueue: options.enableOfflineQueue ?? true,
-        enableAutoPipelining: options.enableAutoPipelining ?? false,
         clusterRetryStrategy: reconnectDelay,
       });
   }
 }
 
-function optionsFor({ role, name, batched = false, silenceMs }: ConnectOptions): ClientOptions {
+function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
   const common: ClientOptions = {
     connectionName: name,
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-    enableAutoPipelining: batched,
     socketTimeout: silenceMs,
     retryStrategy: reconnectDelay,
     // After a fail-over the old master answers READONLY: connect anew, to the new one, and repeat.

@@ -179,7 +179,8 @@ export type Signal =
         | 'record health'
         | 'raise operational event'
         | 'look at endpoint'
-        | 'take over former deliveries';
+        | 'take over former deliveries'
+        | 'put due deliveries back';
       readonly error: unknown;
     }
   | { readonly name: 'attempts.archived'; readonly count: number }

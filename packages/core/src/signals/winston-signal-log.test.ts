@@ -41,7 +41,7 @@ describe('createWinstonSignalLog', () => {
     const { deliveryId, eventId, endpointId } = signalSamples['delivery.attempted'];
     expect(writtenFields(signalSamples['delivery.attempted'])).toEqual({
       timestamp: expect.any(String),
-      level: 'info',
+      level: 'debug',
       message: 'delivery.attempted',
       service: 'api',
       delivery_id: deliveryId,
@@ -71,9 +71,10 @@ describe('createWinstonSignalLog', () => {
   });
 
   it.each<[LogOptions['level'], Signal]>([
-    ['info', signalSamples['request.completed']],
-    ['info', signalSamples['event.accepted']],
-    ['info', signalSamples['delivery.attempted']],
+    ['debug', signalSamples['request.completed']],
+    ['info', { ...signalSamples['request.completed'], status: 422 }],
+    ['debug', signalSamples['event.accepted']],
+    ['debug', signalSamples['delivery.attempted']],
     ['warn', { ...signalSamples['delivery.attempted'], outcome: 'http_5xx' }],
     ['debug', signalSamples['delivery.ended']],
     ['warn', { ...signalSamples['delivery.ended'], status: 'exhausted' }],

@@ -49,21 +49,23 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'endpoint.disabled':
     case 'secrets.unprotected':
       return 'warn';
+    // What went as it should is counted by a metric; a line for each would cost more than much of the work.
     case 'delivery.attempted':
-      return signal.outcome === 'delivered' ? 'info' : 'warn';
+      return signal.outcome === 'delivered' ? 'debug' : 'warn';
+    case 'request.completed':
+      return signal.status < 400 ? 'debug' : 'info';
     case 'delivery.ended':
       return signal.status === 'delivered' ? 'debug' : 'warn';
     // At a higher level strangers could fill the log; a metric counts them.
     case 'connection.refused':
     case 'attempts.archived':
+    case 'event.accepted':
     case 'event.fanned_out':
     case 'delivery.held':
     case 'delivery.moved':
     case 'delivery.requested':
       return 'debug';
-    case 'request.completed':
     case 'breaker.closed':
-    case 'event.accepted':
     case 'event.payload_erased':
     case 'account.erasing':
     case 'account.erased':

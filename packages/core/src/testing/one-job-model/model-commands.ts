@@ -49,7 +49,7 @@ function commandsForDelivery(scene: ModelScene, delivery: ModelDelivery, index: 
     ),
     when(isDelayed && putOff === 'retry', name('the retry is due'), 6, async () => {
       time.now = Math.max(time.now, seen?.nextAttemptAt ?? 0);
-      await scene.promote(delivery);
+      await scene.putBackDue();
     }),
     when(isDelayed, name('it is brought forward'), 1, () => scene.promote(delivery)),
     when(isAdded && !delivery.isExpired, name('the event expires'), 0.4, () => scene.expire(delivery)),
@@ -57,7 +57,10 @@ function commandsForDelivery(scene: ModelScene, delivery: ModelDelivery, index: 
 }
 
 function commandsForWorkers(scene: ModelScene): Command[] {
-  const isWaiting = scene.snapshot.deliveries.some(({ places }) => places.includes('wait'));
+  const isPutOff = scene.snapshot.deliveries.some(({ places }) => places.includes('delayed'));
+  const isWaiting = scene.snapshot.deliveries.some(
+    ({ places }) => places.includes('wait') || places.includes('prioritized'),
+  );
   const hasStalled = scene.snapshot.deliveries.some(
     ({ places, lock }) => places.includes('active') && lock === '',
   );
@@ -73,6 +76,7 @@ function commandsForWorkers(scene: ModelScene): Command[] {
     ...scene.dead.map((dead, index) =>
       when(true, `the lock of dead run ${index + 1} expires`, 4, () => scene.expireLock(dead)),
     ),
+    when(isPutOff, 'all that was put off is due', 1.5, () => scene.putBackDue()),
     when(hasStalled, 'the stalled check puts jobs back', 9, () => scene.lane.checkForStalled()),
   );
 }

@@ -1,5 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import { createRedisEventStore } from '../../events/redis-event-store';
+import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-job-keys';
 import type { DeliveryJob } from '../../queue/delivery-job';
 import { DELIVERIES_QUEUE } from '../../queue/queue-names';
@@ -27,6 +28,13 @@ export async function openModelLane() {
   const workers = [1, 2].map(() => openWorker());
   await Promise.all([queue.waitUntilReady(), ...workers.map((worker) => worker.waitUntilReady())]);
   const jobKeys = createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE);
+
+  // By its clock, all that was put off is due.
+  const dueDeliveries = new DueDeliveries({
+    connection: { redis: redis.client, prefix: QUEUE_PREFIX },
+    clock: () => Date.now() + 2 * PUT_OFF_MS,
+    emit: () => {},
+  });
 
   // As our workers are: apps/worker/src/consumers/bullmq-open-worker.ts.
   function openWorker(): Worker<DeliveryJob> {
@@ -62,6 +70,7 @@ export async function openModelLane() {
     processes: workers.map((worker) => startProcess(admission, worker)),
     jobKeys,
     checkForStalled,
+    dueDeliveries,
     async close(): Promise<void> {
       await Promise.all([...workers, queue, admission].map((one) => one.close()));
       await redis.close();

@@ -232,6 +232,16 @@ export class ModelScene {
     await this.lane.redis.del(keys.event(delivery.event.accountId, delivery.event.id));
   }
 
+  /** All that was put off comes back, as when its time has come: retries, and what is held as well. */
+  async putBackDue(): Promise<void> {
+    for (const [index, { places }] of this.snapshot.deliveries.entries()) {
+      const isHeld = this.deliveries[index]?.putOff === 'held';
+      if (places.includes('delayed'))
+        this.count(isHeld ? 'a held delivery that is due' : 'a retry that is due');
+    }
+    await this.lane.dueDeliveries.runOnce();
+  }
+
   async promote(delivery: ModelDelivery): Promise<void> {
     await this.lane.admission.deliveryQueue.promote(this.partsOf(delivery));
   }

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { keys } from '../redis/keys';
+import { defineScript } from '../redis/redis-script';
+import type { Clock } from '../runtime/clock';
+import type { Emit } from '../signals/signals';
+import { createJobKeys } from './bullmq-job-keys';
+import { FAIR_ORDER } from './fair-order';
+import type { QueueConnection } from './queue-connection';
+import { DELIVERIES_QUEUE } from './queue-names';
+
+export interface DueDeliveriesOptions {
+  readonly connection: QueueConnection;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/**
+ * So much longer than until they are due are delivery jobs delayed. BullMQ would put them back with the priority that they
+ * had when they came: behind those of today, or before them, thousands at once when a receiver has failed as many. So they
+ * are put back here, in the fair order as it is then, and BullMQ is the net below.
+ */
+export const DUE_GRACE_MS = 250;
+
+const AT_ONCE = 200;
+const LOOK_EVERY_MS = 1_000;
+// Deliveries that fail together come due within a moment of each other: one look serves them all.
+const GATHERED_MS = 10;
+
+// BullMQ's score of a delayed job is its time with 12 bits behind it. KEYS: delayed, prioritized, priority counter, meta,
+// active, marker, events, the fair order's state, weights. ARGV: what the keys of jobs begin with, until when, how many.
+// Gives how many there were, and when the next one is due.
+const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}
+  local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
+  local until_score = (tonumber(ARGV[2]) + 1) * 0x1000 - 1
+  local jobs = redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, ARGV[3])
+  if #jobs > 0 then
+    local priority_of, finish = fair_order(prioritized, KEYS[8], KEYS[9])
+    redis.call('ZREM', delayed, unpack(jobs))
+    for _, job in ipairs(jobs) do
+      local account = string.match(redis.call('HGET', ARGV[1] .. job, 'data') or '', '"account_id":"([%w_-]+)"') or ''
+      local priority, count = priority_of(account, string.match(job, '[^.]*$'), 1), redis.call('INCR', counter)
+      redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
+      redis.call('HSET', ARGV[1] .. job, 'delay', 0, 'priority', priority)
+      redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
+    end
+    finish()
+    local is_held_up = redis.call('HMGET', meta, 'paused', 'concurrency')
+    local has_room = not is_held_up[2] or redis.call('LLEN', active) < tonumber(is_held_up[2])
+    if not is_held_up[1] and has_room then redis.call('ZADD', marker, 0, '0') end
+  end
+  local next = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+  return {#jobs, next[2] and math.floor(tonumber(next[2]) / 0x1000) or -1}`);
+
+const putBackSchema = z.tuple([z.number(), z.number()]);
+
+/** Puts deliveries back onto their queue when their next attempt is due, each to its place in the fair order. */
+export class DueDeliveries {
+  readonly #keys: readonly string[];
+  readonly #base: string;
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #look: Promise<void> = Promise.resolve();
+  #isStopped = true;
+
+  constructor(private readonly options: DueDeliveriesOptions) {
+    const jobKeys = createJobKeys(options.connection.prefix, DELIVERIES_QUEUE);
+    const { base, delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
+    this.#base = base;
+    const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
+    this.#keys = [...queue, keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#lookAt(this.options.clock());
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#look;
+  }
+
+  /** That a delivery is due at a time. Others' are found within a second. */
+  expect(dueAt: number): void {
+    if (!this.#isStopped) this.#lookAt(dueAt);
+  }
+
+  /** Puts back all that are due; gives when the next one is, if there is one. */
+  async runOnce(): Promise<number | undefined> {
+    const { connection, clock } = this.options;
+    for (;;) {
+      const args = [this.#base, clock() + DUE_GRACE_MS, AT_ONCE];
+      const [count, next] = putBackSchema.parse(await PUT_BACK_DUE(connection.redis, this.#keys, args));
+      if (count < AT_ONCE) return next < 0 ? undefined : next - DUE_GRACE_MS;
+    }
+  }
+
+  #lookAt(at: number): void {
+    if (this.#timer !== undefined && this.#timerAt <= at) return;
+    clearTimeout(this.#timer);
+    const delayMs = Math.max(at - this.options.clock(), GATHERED_MS);
+    this.#timerAt = at;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#look = this.#lookNow();
+    }, delayMs);
+  }
+
+  async #lookNow(): Promise<void> {
+    const { clock, emit } = this.options;
+    const latest = clock() + LOOK_EVERY_MS;
+    try {
+      const next = (await this.runOnce()) ?? latest;
+      if (!this.#isStopped) this.#lookAt(Math.min(next, latest));
+    } catch (error) {
+      emit({ name: 'task.failed', task: 'put due deliveries back', error });
+      if (!this.#isStopped) this.#lookAt(latest);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { keys } from '../redis/keys';
+import { defineScript } from '../redis/redis-script';
+import { createJobKeys } from './bullmq-job-keys';
+import { FAIR_ORDER } from './fair-order';
+import type { QueueConnection } from './queue-connection';
+import { EVENTS_QUEUE } from './queue-names';
+
+// A producer's job may have a megabyte: only small ones are parsed. Of a larger one, the account is near the beginning, or
+// it goes with those that have none.
+const PARSED_BYTES = 4_096;
+const HEAD_BYTES = 512;
+const AT_ONCE = 200;
+// Events come by the hundred within a moment: one look serves them all.
+const LOOK_EVERY_MS = 10;
+
+/** The flow that all events of an account belong to. */
+export const EVENTS_FLOW = '*';
+
+// The longest waiting are at the right. A few that wait need no order, unless others have got one: BullMQ would take those
+// that came later before them. KEYS: wait, prioritized, priority counter, the fair order's state, weights. ARGV: what the
+// keys of jobs begin with, how many, how many need none, the flow. Gives how many it was, and whether some are in order.
+const SORT = defineScript(`${FAIR_ORDER}
+  local function account_of(data)
+    local first = string.match(data, '^{"account_id":"([%w_-]+)"')
+    if first then return first end
+    if #data > ${PARSED_BYTES} then
+      return string.match(string.sub(data, 1, ${HEAD_BYTES}), '"account_id"%s*:%s*"([%w_-]+)"') or ''
+    end
+    local is_json, event = pcall(cjson.decode, data)
+    return is_json and type(event) == 'table' and string.match(tostring(event.account_id), '^[%w_-]+$') or ''
+  end
+
+  local wait, prioritized, counter = KEYS[1], KEYS[2], KEYS[3]
+  local is_in_order = redis.call('EXISTS', prioritized)
+  if is_in_order == 0 and redis.call('LLEN', wait) <= tonumber(ARGV[3]) then return {0, 0} end
+  local jobs = redis.call('RPOP', wait, ARGV[2]) or {}
+  local priority_of, finish = fair_order(prioritized, KEYS[4], KEYS[5])
+  for _, job in ipairs(jobs) do
+    local account = account_of(redis.call('HGET', ARGV[1] .. job, 'data') or '')
+    local priority, count = priority_of(account, ARGV[4], 1), redis.call('INCR', counter)
+    redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
+    redis.call('HSET', ARGV[1] .. job, 'priority', priority)
+  end
+  finish()
+  return {#jobs, 1}`);
+
+const sortedSchema = z.tuple([z.number(), z.number()]);
+
+/**
+ * Puts events that producers have pushed into the fair order, account by account: BullMQ takes jobs without a priority
+ * first, as they come, and those of one producer would keep all others waiting.
+ */
+export class PushedEvents {
+  readonly #keys: readonly string[];
+  readonly #base: string;
+  #lastLook = Number.NEGATIVE_INFINITY;
+  #isInOrder = false;
+
+  /** @param fewWaiting so many may wait without an order: workers take them at once. */
+  constructor(
+    private readonly connection: QueueConnection,
+    private readonly fewWaiting: number,
+  ) {
+    const jobKeys = createJobKeys(connection.prefix, EVENTS_QUEUE);
+    const { base, wait, prioritized, priorityCounter } = jobKeys;
+    this.#base = base;
+    this.#keys = [wait, prioritized, priorityCounter, keys.fairOrder(EVENTS_QUEUE), keys.accountWeights];
+  }
+
+  /** Sorts what waits, if it has not just been done or others are in order that those would overtake. */
+  async sort(): Promise<void> {
+    const now = performance.now();
+    if (!this.#isInOrder && now - this.#lastLook < LOOK_EVERY_MS) return;
+    this.#lastLook = now;
+    const args = [this.#base, AT_ONCE, this.fewWaiting, EVENTS_FLOW];
+    for (;;) {
+      const [count, inOrder] = sortedSchema.parse(await SORT(this.connection.redis, this.#keys, args));
+      this.#isInOrder = inOrder === 1;
+      if (count < AT_ONCE) return;
+    }
+  }
+}
