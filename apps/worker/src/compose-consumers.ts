@@ -22,13 +22,13 @@ import { OperationalEvents } from '@webhooks/core/operational-events/operational
 import { BullmqAccountJobs } from '@webhooks/core/queue/bullmq-account-jobs';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { DueDeliveries } from '@webhooks/core/queue/bullmq-due-deliveries';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
-import { DueDeliveries } from '@webhooks/core/queue/bullmq-due-deliveries';
 import { FormerDeliveries } from '@webhooks/core/queue/bullmq-former-deliveries';
 import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
-import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
 import { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
+import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
 import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
 import type { ConnectOptions, RedisClient } from '@webhooks/core/redis/redis-connect';
 import { createChooseEvents } from '@webhooks/core/replays/choose-events';

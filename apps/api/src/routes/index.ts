@@ -81,9 +81,6 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { endpoints, readHealth, deliveries, redeliver, replays, events, acceptEvents, testEndpoint } = deps;
   const { urlRules, apiKeys, accounts, eventTypes, exportAttempts, deadLetters, clock } = deps;
   return [
-    // First, because they are looked for most often, and from the first on.
-    publishEvent(acceptEvents), //           POST   /v1/events
-    publishBatch(acceptEvents), //           POST   /v1/events/batch
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
     readWebhook(endpoints, readHealth), //   GET    /v1/webhooks/:id
@@ -103,6 +100,8 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     readReplay(replays), //                  GET    /v1/replays/:id
     cancelReplay(replays), //                DELETE /v1/replays/:id
     listEvents(events), //                   GET    /v1/events
+    publishEvent(acceptEvents), //           POST   /v1/events
+    publishBatch(acceptEvents), //           POST   /v1/events/batch
     readEvent(events), //                    GET    /v1/events/:id
     erasePayload(deps.erasePayload), //      DELETE /v1/events/:id/payload
     listEventDeliveries(deliveries), //      GET    /v1/events/:id/deliveries

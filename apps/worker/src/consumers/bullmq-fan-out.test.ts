@@ -1,4 +1,3 @@
-import { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
 import { EventEmitter, once } from 'node:events';
 import { deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
 import { AppError } from '@webhooks/core/errors/app-error';
@@ -6,6 +5,7 @@ import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-le
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
 import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { keys } from '@webhooks/core/redis/keys';
 import { buildEvent } from '@webhooks/core/testing/build-event';
