@@ -55,6 +55,9 @@ export interface AttemptEffect {
 /*
  * All that an attempt leaves behind, in one step: whoever finds it on record finds all that follows from it.
  *
+ * Whoever fanned the event out may have died before the delivery was listed, so that is done here as well; but the list of an
+ * endpoint that is gone does not come back.
+ *
  * Nothing at all is written if the log is not as it was when the attempt was prepared: somebody else has gone on with the
  * delivery. Attempts that were under way when the breaker opened say nothing new, or a receiver that fails many at once
  * would be left alone for the longest time at once.
@@ -69,7 +72,7 @@ const RECORD = defineScript(`
   local is_erased = ARGV[1] ~= '0' and redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
   redis.call('APPEND', log, is_erased and ARGV[3] or ARGV[2])
   redis.call('PEXPIRE', log, ARGV[4])
-  if redis.call('ZADD', list, 'NX', ARGV[6], event) == 1 then redis.call('PEXPIRE', list, ARGV[4]) end
+  if redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, 'NX', ARGV[6], event) end
   if ARGV[12] == '1' then
     redis.call('ZREM', order, event)
     if redis.call('GET', turn) == event then redis.call('DEL', turn) end

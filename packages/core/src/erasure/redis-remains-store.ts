@@ -2,6 +2,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { keysOfLimits } from '../admission/redis-admission-store';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../queue/queue-names';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { storageUnavailable, withStorageErrors } from '../redis/redis-errors';
@@ -155,6 +156,7 @@ export function createRedisRemainsStore(redis: RedisClient) {
     /** What is left of an account once its lists are empty, but for the account itself. */
     async removeRest(accountId: AccountId): Promise<void> {
       await redis.unlink(keys.endpointsVersion(accountId));
+      await redis.unlink(keys.flows(DELIVERIES_QUEUE, accountId), keys.flows(EVENTS_QUEUE, accountId));
     },
   });
 }

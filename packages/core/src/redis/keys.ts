@@ -78,6 +78,8 @@ export const keys = {
   held: (endpoint: EndpointId) => `held:{bull}:${endpoint}`,
   looks: 'looks:{bull}',
   fairOrder: (queue: string) => `fair-order:{bull}:${queue}`,
+  /** Scripts make these names themselves, from the one above. */
+  flows: (queue: string, account: AccountId) => `fair-order:{bull}:${queue}:${account}`,
   accountWeights: 'account-weights:{bull}',
   putBackEvents: 'put-back-events:{bull}',
   rejectedJobs: 'rejected-jobs:{bull}',
