@@ -4,7 +4,7 @@ import { defineScript } from '../redis/redis-script';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { createJobKeys } from './bullmq-job-keys';
-import { FAIR_ORDER } from './fair-order';
+import { FAIR_ORDER, PUT_BACK } from './fair-order';
 import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE } from './queue-names';
 
@@ -29,24 +29,21 @@ const GATHERED_MS = 10;
 // BullMQ's score of a delayed job is its time with 12 bits behind it. KEYS: delayed, prioritized, priority counter, meta,
 // active, marker, events, the fair order's state, weights. ARGV: what the keys of jobs begin with, until when, how many.
 // Gives how many there were, and when the next one is due.
-const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}
+const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local until_score = (tonumber(ARGV[2]) + 1) * 0x1000 - 1
   local jobs = redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, ARGV[3])
   if #jobs > 0 then
+    local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
+    queue.marker, queue.events = marker, events
     local priority_of, finish = fair_order(prioritized, KEYS[8], KEYS[9])
     redis.call('ZREM', delayed, unpack(jobs))
     for _, job in ipairs(jobs) do
       local account = string.match(redis.call('HGET', ARGV[1] .. job, 'data') or '', '"account_id":"([%w_-]+)"') or ''
-      local priority, count = priority_of(account, string.match(job, '[^.]*$'), 1), redis.call('INCR', counter)
-      redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
-      redis.call('HSET', ARGV[1] .. job, 'delay', 0, 'priority', priority)
-      redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
+      put_back(queue, job, priority_of(account, string.match(job, '[^.]*$'), 1))
     end
     finish()
-    local is_held_up = redis.call('HMGET', meta, 'paused', 'concurrency')
-    local has_room = not is_held_up[2] or redis.call('LLEN', active) < tonumber(is_held_up[2])
-    if not is_held_up[1] and has_room then redis.call('ZADD', marker, 0, '0') end
+    wake_workers(queue)
   end
   local next = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
   return {#jobs, next[2] and math.floor(tonumber(next[2]) / 0x1000) or -1}`);

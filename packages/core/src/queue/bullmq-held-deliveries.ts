@@ -14,7 +14,7 @@ import { withStorageErrors } from '../redis/redis-errors';
 import { defineScript } from '../redis/redis-script';
 import { type Mark, readTimeline } from '../redis/redis-timeline';
 import { createJobKeys } from './bullmq-job-keys';
-import { FAIR_ORDER } from './fair-order';
+import { FAIR_ORDER, PUT_BACK } from './fair-order';
 import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE } from './queue-names';
 
@@ -40,24 +40,19 @@ const ASK_FOR_LOOK = defineScript(`
 // KEYS: held, looks, delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
 // ARGV: what the keys of jobs begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted
 // ('' for any), when a look was due ('' for never), when it is due next, when it is soon.
-const RELEASE = defineScript(`${FAIR_ORDER}
+const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local held, looks, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local account, flow = string.match(endpoint, '^(.*)/(.*)$')
+  local queue = {base = base, prioritized = prioritized, counter = counter, meta = meta, active = active}
+  queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, KEYS[10], KEYS[11])
   local released, is_missing, is_busy = 0, 0, false
-
-  local function put_back(job)
-    local priority, count = priority_of(account, flow, 1), redis.call('INCR', counter)
-    redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
-    redis.call('HSET', base .. job, 'delay', 0, 'priority', priority)
-    redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
-  end
 
   local function release(event)
     local job = event .. suffix
     if redis.call('ZREM', delayed, job) == 1 then
-      put_back(job)
+      put_back(queue, job, priority_of(account, flow, 1))
       released = released + 1
     elseif redis.call('EXISTS', base .. job) == 0 then
       is_missing = 1
@@ -79,9 +74,7 @@ const RELEASE = defineScript(`${FAIR_ORDER}
   end
   if released > 0 then
     finish()
-    local is_held_up = redis.call('HMGET', meta, 'paused', 'concurrency')
-    local has_room = not is_held_up[2] or redis.call('LLEN', active) < tonumber(is_held_up[2])
-    if not is_held_up[1] and has_room then redis.call('ZADD', marker, 0, '0') end
+    wake_workers(queue)
   end
 
   local left = redis.call('ZCARD', held)

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { keys } from '../redis/keys';
 import { defineScript } from '../redis/redis-script';
 import { createJobKeys } from './bullmq-job-keys';
-import { FAIR_ORDER } from './fair-order';
+import { FAIR_ORDER, PUT_BACK } from './fair-order';
 import type { QueueConnection } from './queue-connection';
 import { EVENTS_QUEUE } from './queue-names';
 
@@ -20,7 +20,7 @@ export const EVENTS_FLOW = '*';
 // The longest waiting are at the right. A few that wait need no order, unless others have got one: BullMQ would take those
 // that came later before them. KEYS: wait, prioritized, priority counter, the fair order's state, weights. ARGV: what the
 // keys of jobs begin with, how many, how many need none, the flow. Gives how many it was, and whether some are in order.
-const SORT = defineScript(`${FAIR_ORDER}
+const SORT = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local function account_of(data)
     local first = string.match(data, '^{"account_id":"([%w_-]+)"')
     if first then return first end
@@ -31,16 +31,15 @@ const SORT = defineScript(`${FAIR_ORDER}
     return is_json and type(event) == 'table' and string.match(tostring(event.account_id), '^[%w_-]+$') or ''
   end
 
-  local wait, prioritized, counter = KEYS[1], KEYS[2], KEYS[3]
+  local wait, prioritized = KEYS[1], KEYS[2]
+  local queue = {base = ARGV[1], prioritized = prioritized, counter = KEYS[3]}
   local is_in_order = redis.call('EXISTS', prioritized)
   if is_in_order == 0 and redis.call('LLEN', wait) <= tonumber(ARGV[3]) then return {0, 0} end
   local jobs = redis.call('RPOP', wait, ARGV[2]) or {}
   local priority_of, finish = fair_order(prioritized, KEYS[4], KEYS[5])
   for _, job in ipairs(jobs) do
     local account = account_of(redis.call('HGET', ARGV[1] .. job, 'data') or '')
-    local priority, count = priority_of(account, ARGV[4], 1), redis.call('INCR', counter)
-    redis.call('ZADD', prioritized, priority * 0x100000000 + count % 0x100000000, job)
-    redis.call('HSET', ARGV[1] .. job, 'priority', priority)
+    put_in_place(queue, job, priority_of(account, ARGV[4], 1))
   end
   finish()
   return {#jobs, 1}`);

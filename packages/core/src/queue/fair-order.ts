@@ -68,3 +68,26 @@ export const FAIR_ORDER = `
     end
     return priority_of, finish
   end`;
+
+/**
+ * For scripts that give jobs their places, as BullMQ's own do it: `put_in_place` for one that is in no list, `put_back` for
+ * one that was delayed, and `wake_workers` when all are there. `queue` has the names of the queue's keys.
+ */
+export const PUT_BACK = `
+  local function put_in_place(queue, job, priority)
+    local count = redis.call('INCR', queue.counter)
+    redis.call('ZADD', queue.prioritized, priority * 0x100000000 + count % 0x100000000, job)
+    redis.call('HSET', queue.base .. job, 'priority', priority)
+  end
+
+  local function put_back(queue, job, priority)
+    put_in_place(queue, job, priority)
+    redis.call('HSET', queue.base .. job, 'delay', 0)
+    redis.call('XADD', queue.events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
+  end
+
+  local function wake_workers(queue)
+    local limits = redis.call('HMGET', queue.meta, 'paused', 'concurrency')
+    local has_room = not limits[2] or redis.call('LLEN', queue.active) < tonumber(limits[2])
+    if not limits[1] and has_room then redis.call('ZADD', queue.marker, 0, '0') end
+  end`;
