@@ -125,6 +125,7 @@ export function composeConsumers({
     deliveryQueue,
     endpointStore,
     admissionStore,
+    clock,
     emit,
   });
 

@@ -6,7 +6,7 @@ import type { FormerDeliveries } from '@webhooks/core/queue/bullmq-former-delive
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@webhooks/core/queue/delivery-job';
 import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { isUnreadableSecret } from '@webhooks/core/secrets/seal';
-import { type Job, UnrecoverableError } from 'bullmq';
+import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Consumer } from './bullmq-consumer';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { delayJob, giveJobBack } from './bullmq-put-back';
@@ -79,9 +79,11 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverC
     }
   }
 
+  // What is replaced is gone: an error of this kind tells BullMQ not to look for it.
   async function replaceFormer(job: Job<DeliveryJob>, token: string | undefined): Promise<void> {
-    const retryInMs = await formerDeliveries.replace(job.id ?? '', job.data);
-    if (retryInMs !== undefined) await delayJob(job, token, retryInMs);
+    const result = await formerDeliveries.replace(job.id ?? '', job.data);
+    if (result === 'replaced') throw new WaitingError();
+    if (result !== 'unreadable') await delayJob(job, token, result);
   }
 }
 

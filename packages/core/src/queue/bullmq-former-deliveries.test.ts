@@ -41,6 +41,7 @@ async function arrange(change: Partial<Endpoint> = {}) {
     deliveryQueue,
     endpointStore,
     admissionStore,
+    clock: Date.now,
     emit: signals.listen,
   });
   willClose({ close: () => former.stop() });
@@ -57,6 +58,14 @@ async function arrange(change: Partial<Endpoint> = {}) {
     data,
     endpointId,
     admissionStore,
+    /** Lets something happen right after a job was added, each time. */
+    afterAdding(then: () => Promise<unknown>): void {
+      const addAll = deliveryQueue.addAll.bind(deliveryQueue);
+      deliveryQueue.addAll = async (...given) => {
+        await addAll(...given);
+        await then();
+      };
+    },
     delivery: (): DeliveryParts => ({ eventId: uniqueEventId(), endpointId }),
     park: (parts: DeliveryParts, side: 'first' | 'second', acceptedAt = ACCEPTED_AT) =>
       client.zadd(`parked:{${endpointId}}`, acceptedAt, `${parts.eventId} ${side}`),
@@ -237,6 +246,68 @@ describe('a delivery that a worker is just at', () => {
   });
 });
 
+// It takes the job that has just been added, cannot send yet, and finds that its delivery waits elsewhere already.
+describe('a worker of the former version that is faster', () => {
+  it('and holds the delivery anew, keeps it held', async () => {
+    const { client, former, today, delivery, endpointId, park, countParked, waiting, afterAdding } =
+      await arrange();
+    const parts = delivery();
+    await park(parts, 'second');
+    let isFirst = true;
+    afterAdding(async () => {
+      if (!isFirst) return;
+      isFirst = false;
+      await client.hdel(`claims:{${endpointId}}`, `${parts.eventId} second`);
+      await park(parts, 'second');
+      await today.remove(deliveryIdOf(parts));
+    });
+    await former.runOnce();
+    expect(await countParked()).toBe(0);
+    expect(await waiting()).toEqual([deliveryIdOf(parts)]);
+  });
+
+  it('and moves it to the second queue, keeps it there', async () => {
+    const { former, slow, today, data, delivery, waiting, afterAdding } = await arrange();
+    const parts = delivery();
+    await slow.add('d', data, { jobId: deliveryIdOf(parts) });
+    let isFirst = true;
+    afterAdding(async () => {
+      if (isFirst) await today.remove(deliveryIdOf(parts));
+      isFirst = false;
+    });
+    await former.runOnce();
+    expect(await slow.getWaitingCount()).toBe(1);
+    await former.runOnce();
+    expect(await slow.getWaitingCount()).toBe(0);
+    expect(await waiting()).toEqual([deliveryIdOf(parts)]);
+  });
+
+  it('and puts it back under its second id, keeps it there', async () => {
+    const { former, today, data, delivery, afterAdding } = await arrange();
+    const parts = delivery();
+    await today.add('d', data, { jobId: secondIdOf(parts) });
+    afterAdding(() => today.remove(deliveryIdOf(parts)));
+    expect(await former.replace(secondIdOf(parts), data)).toBe(1_000);
+    expect(await today.getJob(secondIdOf(parts))).toBeDefined();
+  });
+
+  it('and is just releasing what it held, is left to it until its claim is over', async () => {
+    const { client, former, delivery, endpointId, park, countParked, waiting } = await arrange();
+    const parts = delivery();
+    await park(parts, 'second');
+    const claim = (until: number) =>
+      client.hset(`claims:{${endpointId}}`, `${parts.eventId} second`, `one ${until}`);
+    await claim(Date.now() + 60_000);
+    await former.runOnce();
+    expect(await countParked()).toBe(1);
+    expect(await waiting()).toEqual([]);
+    await claim(Date.now() - 1);
+    await former.runOnce();
+    expect(await countParked()).toBe(0);
+    expect(await waiting()).toEqual([deliveryIdOf(parts)]);
+  });
+});
+
 it('changes nothing when it is done again', async () => {
   const { former, slow, data, delivery, park, waiting } = await arrange();
   const [parked, moved] = [delivery(), delivery()];
@@ -272,8 +343,19 @@ describe('a job under a second id', () => {
   it('has its place taken by one of today', async () => {
     const { former, data, delivery, waiting } = await arrange();
     const parts = delivery();
-    expect(await former.replace(secondIdOf(parts), data)).toBeUndefined();
+    expect(await former.replace(secondIdOf(parts), data)).toBe('replaced');
     expect(await waiting()).toEqual([deliveryIdOf(parts)]);
+  });
+
+  it('is gone from wherever it was', async () => {
+    const { client, former, today, data, delivery, waiting } = await arrange();
+    const parts = delivery();
+    await today.add('d', data, { jobId: secondIdOf(parts) });
+    await client.lmove(today.toKey('wait'), today.toKey('active'), 'RIGHT', 'LEFT');
+    expect(await former.replace(secondIdOf(parts), data)).toBe('replaced');
+    expect(await waiting()).toEqual([deliveryIdOf(parts)]);
+    expect(await today.getActiveCount()).toBe(0);
+    expect(await today.getJob(secondIdOf(parts))).toBeUndefined();
   });
 
   it('has to wait while a worker is at the one of today, which may end though its delivery does not', async () => {
@@ -288,8 +370,8 @@ describe('a job under a second id', () => {
 
   it('goes without one in its place that can not be read', async () => {
     const { former, delivery, data, waiting } = await arrange();
-    expect(await former.replace('nonsense~', data)).toBeUndefined();
-    expect(await former.replace(secondIdOf(delivery()), 'nonsense')).toBeUndefined();
+    expect(await former.replace('nonsense~', data)).toBe('unreadable');
+    expect(await former.replace(secondIdOf(delivery()), 'nonsense')).toBe('unreadable');
     expect(await waiting()).toEqual([]);
   });
 });
