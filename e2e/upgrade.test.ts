@@ -52,21 +52,21 @@ it('loses nothing when the former version is replaced under load, one process af
   await oldApi.client.expect(200, 'POST', `/v1/webhooks/${disabledId}/disable`);
 
   const load = publishWithoutEnd(apis);
-  await load.until(150);
+  await load.until(80);
   const newWorker = await startWorker(HERE);
-  await load.until(300);
+  await load.until(150);
   await oldWorkers[0]?.end('SIGTERM');
-  await load.until(400);
+  await load.until(200);
   const newApi = await startApi(HERE);
   apis.push(newApi.client);
-  await load.until(500);
+  await load.until(250);
   apis.shift();
   await oldApi.process.end('SIGTERM');
-  await load.until(600);
+  await load.until(300);
   await startWorker(HERE);
   // The last one of the former version does not even say good-bye.
   await oldWorkers[1]?.end('SIGKILL');
-  await load.until(700);
+  await load.until(350);
   await newApi.client.expect(200, 'POST', `/v1/webhooks/${disabledId}/enable`);
   const accepted = await load.stop();
 
