@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { Queue } from 'bullmq';
-import { z } from 'zod';
 import type { AdmissionStore } from '../admission/redis-admission-store';
 import { deliveryIdOf, parseDeliveryId } from '../deliveries/delivery-id';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { AccountId, EventId } from '../events/event';
+import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { defineScript } from '../redis/redis-script';
@@ -17,6 +15,7 @@ import { openQueue } from './bullmq-open-queue';
 import { deliveryJobSchema } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE } from './queue-names';
+import { createRedisFormerHeldStore, type FormerHeld, type FormerHeldStore } from './redis-former-held-store';
 
 export interface FormerDeliveriesOptions {
   readonly connection: QueueConnection;
@@ -32,11 +31,6 @@ export interface FormerDeliveriesOptions {
 const SECOND_ID_MARK = '~';
 const SLOW_QUEUE = 'deliveries-slow';
 const WAKE_QUEUE = 'gates';
-/** What was held was in a sorted set of its endpoint, by time of acceptance: the event's id and which job came next. */
-const parkedKey = (endpointId: EndpointId) => `parked:{${endpointId}}`;
-/** Who is just releasing some of them: a hash of its token, a space, and until when. Whoever holds one anew voids it. */
-const claimsKey = (endpointId: EndpointId) => `claims:{${endpointId}}`;
-const CLAIM_MS = 10_000;
 
 const SLOW_STATES = ['wait', 'prioritized', 'delayed', 'failed', 'active'] as const;
 
@@ -45,28 +39,6 @@ const STILL_RUNNING_MS = 1_000;
 const PASS_EVERY_MS = 10_000;
 // By then the last process of the former version is gone; whoever starts a worker later has another hour of it.
 const PASSES_FOR_MS = 3_600_000;
-
-// KEYS: what is held, claims. ARGV: now, token, how long a claim holds, what to claim. Gives what is claimed.
-const CLAIM = defineScript(`
-  local claimed, now = {}, tonumber(ARGV[1])
-  for i = 4, #ARGV do
-    local held_until = string.match(redis.call('HGET', KEYS[2], ARGV[i]) or '', '%d+$')
-    if redis.call('ZSCORE', KEYS[1], ARGV[i]) and tonumber(held_until or '0') <= now then
-      redis.call('HSET', KEYS[2], ARGV[i], ARGV[2] .. ' ' .. string.format('%d', now + tonumber(ARGV[3])))
-      table.insert(claimed, ARGV[i])
-    end
-  end
-  if #claimed > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
-  return claimed`);
-
-// What was held anew since it was claimed stays. KEYS: what is held, claims. ARGV: token, what has a job now.
-const LET_GO = defineScript(`
-  for i = 2, #ARGV do
-    if string.match(redis.call('HGET', KEYS[2], ARGV[i]) or '', '^%S+') == ARGV[1] then
-      redis.call('HDEL', KEYS[2], ARGV[i])
-      redis.call('ZREM', KEYS[1], ARGV[i])
-    end
-  end`);
 
 // A worker of the former version may have been at the job in its place already, and have found this one here when it moved
 // the delivery on. KEYS: the job in its place, that one's lock, this job, its lock, lists, sorted sets. ARGV: its id, how
@@ -78,8 +50,6 @@ const DROP_IF_REPLACED = defineScript(`
     if i < 5 + tonumber(ARGV[2]) then redis.call('LREM', KEYS[i], 0, ARGV[1]) else redis.call('ZREM', KEYS[i], ARGV[1]) end
   end
   return 1`);
-
-const claimedSchema = z.array(z.string());
 
 /**
  * Takes over what the version before this one has left in Redis, while processes of it may still be running: the jobs of
@@ -93,6 +63,7 @@ export class FormerDeliveries {
   readonly #wakeQueue: Queue;
   readonly #slowKeys: JobKeys;
   readonly #keys: JobKeys;
+  readonly #heldStore: FormerHeldStore;
   #timer: NodeJS.Timeout | undefined;
   #pass: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -102,6 +73,7 @@ export class FormerDeliveries {
     this.#wakeQueue = openQueue(WAKE_QUEUE, options.connection);
     this.#slowKeys = createJobKeys(options.connection.prefix, SLOW_QUEUE);
     this.#keys = createJobKeys(options.connection.prefix, DELIVERIES_QUEUE);
+    this.#heldStore = createRedisFormerHeldStore(options.storeRedis, options.clock);
   }
 
   start(): void {
@@ -178,46 +150,38 @@ export class FormerDeliveries {
   }
 
   async #takeOverHeld(accountId: AccountId): Promise<void> {
-    const { storeRedis, endpointStore } = this.options;
-    const endpoints = await endpointStore.listSubscribers(accountId);
-    const counts = await Promise.all(endpoints.map(({ id }) => storeRedis.exists(parkedKey(id))));
-    for (const { id, ordering } of endpoints.filter((_, i) => counts[i] === 1)) {
-      await this.#takeOverParked(accountId, id, ordering === 'strict');
+    const endpoints = await this.options.endpointStore.listSubscribers(accountId);
+    const hasHeld = await Promise.all(endpoints.map(({ id }) => this.#heldStore.hasHeld(id)));
+    for (const { id, ordering } of endpoints.filter((_, i) => hasHeld[i])) {
+      await this.#takeOverHeldOf(accountId, id, ordering === 'strict');
     }
   }
 
   // By pages from the longest waiting on: those of a page that can't be taken yet are there again in the next pass.
-  async #takeOverParked(accountId: AccountId, endpointId: EndpointId, isInOrder: boolean): Promise<void> {
-    const { storeRedis, admissionStore } = this.options;
+  async #takeOverHeldOf(accountId: AccountId, endpointId: EndpointId, isInOrder: boolean): Promise<void> {
     for (let skipped = 0; ; ) {
-      const to = skipped + ONE_PAGE - 1;
-      const page = await storeRedis.zrange(parkedKey(endpointId), String(skipped), String(to), 'WITHSCORES');
-      const parked = pairsOf(page);
-      if (parked.length === 0) return;
-      if (isInOrder) await admissionStore.joinOrder(endpointId, parked);
-      const taken = await this.#takePage(accountId, endpointId, parked);
-      skipped += parked.length - taken;
+      const page = await this.#heldStore.list(endpointId, skipped, ONE_PAGE);
+      if (page.length === 0) return;
+      if (isInOrder) await this.options.admissionStore.joinOrder(endpointId, page);
+      skipped += page.length - (await this.#takePage(accountId, endpointId, page));
     }
   }
 
-  // Claimed, so that no worker of the former version releases them meanwhile, and one that holds them anew is noticed.
-  async #takePage(accountId: AccountId, endpointId: EndpointId, parked: readonly Parked[]): Promise<number> {
-    const { storeRedis, deliveryQueue, clock } = this.options;
-    const both = [parkedKey(endpointId), claimsKey(endpointId)];
-    const token = randomUUID();
-    const wanted = parked.map(({ member }) => member);
-    const claimed = new Set(
-      claimedSchema.parse(await CLAIM(storeRedis, both, [clock(), token, CLAIM_MS, ...wanted])),
-    );
-    const ours = parked.filter(({ member }) => claimed.has(member));
+  async #takePage(
+    accountId: AccountId,
+    endpointId: EndpointId,
+    page: readonly FormerHeld[],
+  ): Promise<number> {
+    const { deliveryQueue } = this.options;
+    const { held, token } = await this.#heldStore.claim(endpointId, page);
     const isRunning = await Promise.all(
-      ours.map(({ eventId }) => deliveryQueue.isRunning({ eventId, endpointId })),
+      held.map(({ eventId }) => deliveryQueue.isRunning({ eventId, endpointId })),
     );
-    const running = ours.filter((_, i) => isRunning[i]).map(({ member }) => member);
-    const idle = ours.filter((_, i) => !isRunning[i]);
+    const idle = held.filter((_, i) => !isRunning[i]);
+    const running = held.filter((_, i) => isRunning[i]);
     await deliveryQueue.addAll(idle.map(({ eventId }) => ({ accountId, eventId, endpointId })));
-    if (running.length > 0) await storeRedis.hdel(claimsKey(endpointId), ...running);
-    await LET_GO(storeRedis, both, [token, ...idle.map(({ member }) => member)]);
+    await this.#heldStore.giveBack(endpointId, running);
+    await this.#heldStore.letGo(endpointId, idle, token);
     return idle.length;
   }
 
@@ -236,20 +200,4 @@ export class FormerDeliveries {
     }, delayMs);
     this.#timer.unref();
   }
-}
-
-interface Parked {
-  readonly member: string;
-  readonly eventId: EventId;
-  readonly acceptedAt: number;
-}
-
-function pairsOf(page: readonly string[]): Parked[] {
-  const parked: Parked[] = [];
-  for (let i = 0; i + 1 < page.length; i += 2) {
-    const member = page[i] ?? '';
-    const [eventId = ''] = member.split(' ');
-    parked.push({ member, eventId: eventId as EventId, acceptedAt: Number(page[i + 1]) });
-  }
-  return parked;
 }
