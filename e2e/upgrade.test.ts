@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 import { ApiClient } from './support/api-client';
 import { buildFormerVersion } from './support/former-build';
 import { ManagedProcess } from './support/managed-process';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
+import { addressOf, testSettings } from './support/stack';
 import { until } from './support/until';
 
 // The last one whose deliveries had two job ids by turns, on two queues.
@@ -140,23 +140,10 @@ async function startWorker(folder: string): Promise<ManagedProcess> {
 
 function start(folder: string, app: 'api' | 'worker'): ManagedProcess {
   const started = new ManagedProcess(join(folder, 'apps', app, 'dist/main.js'), {
-    REDIS_URL: redis.url,
-    API_HOST: '127.0.0.1',
-    API_PORT: '0',
-    WORKER_HOST: '127.0.0.1',
-    WORKER_PORT: '0',
-    BOOTSTRAP_API_KEY: apiKey,
-    SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
-    ALLOW_HTTP_URLS: 'true',
-    DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
+    ...testSettings(redis.url, apiKey),
     JOB_LOCK_DURATION: '2s',
     RETRY_SCHEDULE: Array(30).fill('300ms').join(),
   });
   processes.push(started);
   return started;
-}
-
-async function addressOf(part: ManagedProcess): Promise<string> {
-  const { detail } = await part.waitForLine(({ message }) => message === 'process.started');
-  return /http:\/\/[^/\s]+/.exec(String(detail))?.[0] ?? '';
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
-import { Redis } from 'ioredis';
+import { redisAnswers } from '@webhooks/core/testing/redis-answers';
 import { until } from './until';
 
 /** A Redis server of a test's own, to be stopped, frozen and started again: on disk, with an append-only file. */
@@ -48,7 +48,7 @@ export class RedisServer {
       env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
       stdio: 'ignore',
     });
-    await until(async () => ((await this.#answers()) ? true : undefined));
+    await until(async () => ((await redisAnswers(this.port)) ? true : undefined));
   }
 
   /** Ends it as a power cut of the process would: no farewell, no last save. */
@@ -76,18 +76,5 @@ export class RedisServer {
     const exited = once(child, 'exit');
     child.kill(signal);
     await exited;
-  }
-
-  async #answers(): Promise<boolean> {
-    const client = new Redis(this.port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      return (await client.ping()) === 'PONG';
-    } catch {
-      return false;
-    } finally {
-      client.disconnect();
-    }
   }
 }

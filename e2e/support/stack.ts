@@ -32,18 +32,7 @@ export class Stack {
   static async start({ workers = 1, environment = {}, redisUrl }: StackOptions = {}): Promise<Stack> {
     const redis = await openTestRedis(redisUrl);
     const { key: apiKey } = buildApiKey();
-    const settings = {
-      REDIS_URL: redis.url,
-      API_HOST: '127.0.0.1',
-      API_PORT: '0',
-      WORKER_HOST: '127.0.0.1',
-      WORKER_PORT: '0',
-      BOOTSTRAP_API_KEY: apiKey,
-      SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
-      ALLOW_HTTP_URLS: 'true',
-      DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
-      ...environment,
-    };
+    const settings = { ...testSettings(redis.url, apiKey), ...environment };
     const api = new ManagedProcess(API, settings);
     const client = new ApiClient(await addressOf(api), apiKey);
     const stack = new Stack(redis, api, client, apiKey, settings);
@@ -78,7 +67,23 @@ export class Stack {
 }
 
 /** Where a process says that it listens. */
-async function addressOf(part: ManagedProcess): Promise<string> {
+/** What processes of the service need to serve a test: ports of their own, and receivers on this machine. */
+export function testSettings(redisUrl: string, apiKey: string) {
+  return {
+    REDIS_URL: redisUrl,
+    API_HOST: '127.0.0.1',
+    API_PORT: '0',
+    WORKER_HOST: '127.0.0.1',
+    WORKER_PORT: '0',
+    BOOTSTRAP_API_KEY: apiKey,
+    SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
+    ALLOW_HTTP_URLS: 'true',
+    DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8,::1/128',
+  };
+}
+
+/** Where a process listens, once it does. */
+export async function addressOf(part: ManagedProcess): Promise<string> {
   const started = await part.waitForLine((line) => line.message === 'process.started');
   const address = /http:\/\/[^/\s]+/.exec(String(started.detail));
   if (!address) throw new Error(`No address in "${String(started.detail)}".`);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
-import { Redis } from 'ioredis';
+import { redisAnswers } from '@webhooks/core/testing/redis-answers';
 import { endWithUs } from './end-with-us';
 import { cpuMsOf, residentBytesOf } from './process-figures';
 
@@ -64,21 +64,8 @@ export class RedisProcess {
 
 async function untilAnswers(port: number): Promise<void> {
   const limit = Date.now() + READY_WITHIN_MS;
-  while (!(await answers(port))) {
+  while (!(await redisAnswers(port))) {
     if (Date.now() > limit) throw new Error('Redis did not become ready.');
     await wait(LOOK_EVERY_MS);
-  }
-}
-
-async function answers(port: number): Promise<boolean> {
-  const client = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return (await client.ping()) === 'PONG';
-  } catch {
-    return false;
-  } finally {
-    client.disconnect();
   }
 }

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { obeyParent } from '../processes/child-program';
+import { onEachRequest } from '../processes/each-request';
 import { EVENT_NUMBER } from './event-text';
 import { micros } from './micros';
 
@@ -28,34 +29,14 @@ export interface Arrivals {
 const ACCEPTED = 'HTTP/1.1 204 No Content\r\n\r\n';
 const FAILED = 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n';
 const SLOW_MS = 1_000;
-const HEAD_END = '\r\n\r\n';
-const CONTENT_LENGTH = /content-length: (\d+)/i;
 const PATH = /^\w+ \/(\w+)\/([\w-]+) /;
 
 const streams = new Map<string, { readonly events: number[]; readonly at: number[] }>();
 let switched: Behaviour = 'ok';
 
 const server = createServer((socket) => {
-  let pending = '';
-  socket.setNoDelay(true);
-  socket.setEncoding('latin1');
-  socket.on('data', (chunk: string) => {
-    pending += chunk;
-    for (let end = endOfRequest(pending); end !== undefined; end = endOfRequest(pending)) {
-      take(pending.slice(0, end), socket);
-      pending = pending.slice(end);
-    }
-  });
-  socket.on('error', () => socket.destroy());
+  onEachRequest(socket, (request) => take(request, socket));
 });
-
-function endOfRequest(text: string): number | undefined {
-  const headEnd = text.indexOf(HEAD_END);
-  if (headEnd === -1) return undefined;
-  const length = Number(CONTENT_LENGTH.exec(text.slice(0, headEnd))?.[1] ?? 0);
-  const end = headEnd + HEAD_END.length + length;
-  return text.length >= end ? end : undefined;
-}
 
 function take(request: string, socket: Socket): void {
   const at = micros();
