@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
 import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
 import { createClosables } from '@webhooks/core/testing/closables';
@@ -11,11 +12,20 @@ import { KeepingWorker, type KeepingWorkerOptions } from './bullmq-keeping-worke
 // Whoever waited for a lock to expire would run into the time-out of the test.
 const LOCK_MS = 120_000;
 
+const range = (count: number) => [...Array(count).keys()];
+
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 /** Hands a job over as BullMQ does it once an answer of Redis has come. */
 class OpenWorker extends KeepingWorker<unknown> {
+  fetches = 0;
+
+  protected override moveToActive(token: string, name?: string): Promise<Job<unknown>> {
+    this.fetches += 1;
+    return super.moveToActive(token, name);
+  }
+
   handOver(job: Job<unknown>, token: string): Promise<unknown> {
     return this.callProcessJob(job, token);
   }
@@ -225,6 +235,84 @@ describe('a job that was fetched over a connection that broke before the answer 
     redis.emit('ready');
     while ((await queue.getWaitingCount()) === 0);
     expect(await client.lrange(queue.toKey('active'), 0, -1)).toEqual(['of the closed']);
+  });
+});
+
+// Only what wakes it makes it fetch within the time of a test. By what BullMQ keeps to itself, so a version of it that does
+// otherwise has to be noticed.
+describe('its rest while nothing waits', () => {
+  const UNTIL_WOKEN = { drainDelay: 3_600, concurrency: 100 };
+
+  it('takes one fetch for each job that comes alone, whether or not the one before is under way', async () => {
+    const { redis, queue } = await arrange();
+    const { worker, untilTaken, finish } = openWorker(redis, UNTIL_WOKEN);
+    void worker.run();
+    await once(worker, 'drained');
+    for (const [i, jobId] of ['one', 'two', 'three', 'four'].entries()) {
+      await queue.add('d', {}, { jobId, priority: 7 });
+      await untilTaken(i + 1);
+      if (i % 2 === 1) {
+        const isCompleted = once(worker, 'completed');
+        finish(jobId);
+        await isCompleted;
+      }
+    }
+    expect(worker.fetches).toBe(1 + 4);
+  });
+
+  it('takes all at once that wait when it is woken', async () => {
+    const { redis, queue } = await arrange();
+    const { worker, untilTaken } = openWorker(redis, UNTIL_WOKEN);
+    void worker.run();
+    await once(worker, 'drained');
+    await queue.addBulk(
+      range(40).map((i) => ({ name: 'd', data: {}, opts: { jobId: `j${i}`, priority: 1 } })),
+    );
+    await untilTaken(40);
+    expect(await queue.getActiveCount()).toBe(40);
+  });
+
+  it('misses none of those that come while one of two workers goes to rest', async () => {
+    const { redis, queue } = await arrange();
+    const left = new Set(range(900).map((i) => `j${i}`));
+    const progress = new EventEmitter();
+    for (const options of [UNTIL_WOKEN, UNTIL_WOKEN]) {
+      const worker = new OpenWorker(DELIVERIES_QUEUE, async () => immediate(), {
+        redis,
+        prefix: 'bull',
+        autorun: false,
+        ...options,
+      });
+      willClose({ close: () => worker.close(true) });
+      worker.on('completed', ({ id = '' }) => {
+        left.delete(id);
+        if (left.size === 0) progress.emit('done');
+      });
+      void worker.run();
+    }
+    const isDone = once(progress, 'done');
+    const produce = async (jobIds: readonly string[], opts: { priority?: number }) => {
+      for (const jobId of jobIds) await queue.add('d', {}, { ...opts, jobId });
+    };
+    const jobIds = [...left];
+    await Promise.all([
+      produce(jobIds.slice(0, 300), { priority: 1 }),
+      produce(jobIds.slice(300, 600), { priority: 2 }),
+      produce(jobIds.slice(600), {}),
+    ]);
+    await isDone;
+    expect(await queue.getJobCounts('wait', 'prioritized')).toEqual({ wait: 0, prioritized: 0 });
+  });
+
+  it('ends when a delayed job is due', async () => {
+    const { redis, queue } = await arrange();
+    const { worker, taken, untilTaken } = openWorker(redis, UNTIL_WOKEN);
+    void worker.run();
+    await once(worker, 'drained');
+    await queue.add('d', {}, { jobId: 'later', delay: 300, priority: 3 });
+    await queue.add('d', {}, { jobId: 'now', priority: 3 });
+    await untilTaken(2);
+    expect(taken).toEqual(['now', 'later']);
   });
 });
 

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
 import { createJobKeys, type JobKeys } from '@webhooks/core/queue/bullmq-job-keys';
 import type { RedisClient } from '@webhooks/core/redis/redis-connect';
 import { defineScript } from '@webhooks/core/redis/redis-script';
@@ -25,6 +25,15 @@ const EXTEND_LOCKS = defineScript(`
   end
   return lost`);
 
+// Wakes nobody any more if nothing waits: then it gives when the next delayed job is due, or 0. KEYS: wait, prioritized,
+// delayed, marker.
+const REST_WHEN_DRAINED = defineScript(`
+  if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return false end
+  redis.call('ZREM', KEYS[4], '0')
+  local next_delayed = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+  if not next_delayed[2] then return 0 end
+  return math.floor(tonumber(next_delayed[2]) / 0x1000)`);
+
 const lostSchema = z.array(z.string());
 
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
@@ -33,9 +42,16 @@ const OUR_BACKOFF = { type: 'custom' };
 // Far longer than what was fetched takes from Redis' answer to the processor.
 const ARRIVAL_MS = 500;
 
-/** What BullMQ 6.7 keeps to itself: its loop looks how many jobs it may take when one ends, or when it is woken like this. */
-interface WithMainLoop {
+/** What BullMQ 6.7 keeps to itself of its main loop. */
+interface MainLoop {
+  /** The loop looks how many jobs it may take when one ends, or when something is added here. */
   readonly mainLoopQueue?: { add(nothing: Promise<void>): void } | null;
+  /** Set while it waits to be woken. */
+  readonly waiting: Promise<number> | null;
+  /** Nothing waits: it waits to be woken before it fetches again, or until `blockUntil`. */
+  drained: boolean;
+  /** When the next delayed job is due; 0 if there is none. Unix time in milliseconds. */
+  blockUntil: number;
 }
 
 /**
@@ -61,7 +77,27 @@ export class KeepingWorker<Data> extends Worker<Data> {
   setCapacity(capacity: number): void {
     const isMore = capacity > this.concurrency;
     this.concurrency = capacity;
-    if (isMore) (this as unknown as WithMainLoop).mainLoopQueue?.add(Promise.resolve());
+    if (isMore) this.#mainLoop.mainLoopQueue?.add(Promise.resolve());
+  }
+
+  /** Also what a job's end does: while the loop waits to be woken there is nothing that could be fetched along with it. */
+  override async processJob(job: Job<Data>, token: string, mayFetchNext = () => true) {
+    return super.processJob(job, token, () => mayFetchNext() && this.#mainLoop.waiting === null);
+  }
+
+  /**
+   * By itself BullMQ learns that nothing more waits from a fetch that comes back empty, and wakes somebody for each job
+   * that it fetches: three round trips for a job that comes alone.
+   */
+  protected override async moveToActive(token: string, name?: string): Promise<Job<Data>> {
+    const rest = this.#restWhenDrained();
+    const job = await super.moveToActive(token, name);
+    const nextDueAt = await rest;
+    if (job !== undefined && nextDueAt !== undefined) {
+      this.#mainLoop.drained = true;
+      this.#mainLoop.blockUntil = nextDueAt;
+    }
+    return job;
   }
 
   override async extendJobLocks(jobIds: string[], tokens: string[], durationMs: number): Promise<string[]> {
@@ -109,6 +145,24 @@ export class KeepingWorker<Data> extends Worker<Data> {
       if (!(error instanceof SyntaxError)) throw error;
       const deferredFailure = `Its data is not JSON: ${error.message}`;
       return super.createJob({ ...json, data: '{}', deferredFailure }, jobId);
+    }
+  }
+
+  get #mainLoop(): MainLoop {
+    return this as unknown as MainLoop;
+  }
+
+  /** When the next delayed job is due, or 0; `undefined` if there is something to fetch, or nobody knows. */
+  async #restWhenDrained(): Promise<number | undefined> {
+    // Behind the fetch that goes out in this turn of the event loop.
+    await immediate();
+    const { wait: waiting, prioritized, delayed, marker } = this.#keys;
+    try {
+      const nextDueAt = await REST_WHEN_DRAINED(this.#redis, [waiting, prioritized, delayed, marker], []);
+      return nextDueAt === null ? undefined : Number(nextDueAt);
+    } catch {
+      // The fetch fails too, or the next one, and tells why.
+      return undefined;
     }
   }
 
