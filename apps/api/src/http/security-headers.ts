@@ -9,4 +9,10 @@ export const securityHeaders = helmet({
   xFrameOptions: { action: 'deny' },
   // What else lives below this host's name is not ours to decide.
   strictTransportSecurity: { includeSubDomains: false },
+  // What they are about, pages and browsers of long ago, is not here; each would go out with each answer.
+  originAgentCluster: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
 });

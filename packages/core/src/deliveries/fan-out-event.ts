@@ -29,10 +29,12 @@ export interface RoutedEvent {
   readonly receivers: readonly Subscriber[];
 }
 
-interface AddressedEvent {
-  readonly event: AcceptedEvent;
-  readonly to: Subscriber;
-}
+/** One delivery of an event, or, behind the last of them, that it has them all. */
+type Step =
+  | { readonly kind: 'deliver'; readonly event: AcceptedEvent; readonly to: Subscriber }
+  | { readonly kind: 'complete'; readonly routed: RoutedEvent };
+
+type Delivering = Extract<Step, { kind: 'deliver' }>;
 
 export interface FanOutEventDeps {
   readonly eventStore: Pick<EventStore, 'save' | 'enlist' | 'addReceivers'>;
@@ -73,34 +75,30 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
   return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
     const startedAt = deps.clock();
-    const deliveries = routed.flatMap(({ event, receivers }) => receivers.map((to) => ({ event, to })));
     const stored = Promise.all(routed.map(({ event }) => deps.eventStore.save(event)));
     // Whoever adds the jobs gets to know of a failure; until it is their turn nobody asks.
     stored.catch(() => {});
-    const inTurn = deliveries.length > FEW ? takeTurn : atOnce;
-    for (const chunk of chunksOf(deliveries)) await inTurn(() => add(chunk, stored));
-    await stored;
-    for (const chunk of chunksOf(routed)) await inTurn(() => listAll(chunk));
+    const steps = routed.flatMap(stepsOf);
+    const inTurn = steps.length > FEW ? takeTurn : atOnce;
+    for (const chunk of chunksOf(steps)) await inTurn(() => take(chunk, stored));
     const durationMs = deps.clock() - startedAt;
     for (const one of routed) announce(one, durationMs);
   };
 
-  async function add(chunk: readonly AddressedEvent[], stored: Promise<unknown>): Promise<void> {
-    await deps.deliveryQueue.addAll(chunk.map(toDelivery), stored);
-    await Promise.all(chunk.map(list));
+  async function take(chunk: readonly Step[], stored: Promise<unknown>): Promise<void> {
+    const deliveries = chunk.flatMap((step) => (step.kind === 'deliver' ? [step] : []));
+    const complete = chunk.flatMap((step) => (step.kind === 'complete' ? [step.routed] : []));
+    await deps.deliveryQueue.addAll(deliveries.map(toDelivery), stored);
+    await Promise.all([...deliveries.map(list), ...complete.map(listEvent)]);
   }
 
-  async function list({ event, to }: AddressedEvent) {
+  async function list({ event, to }: Delivering) {
     await Promise.all([
       deps.deliveryStore.enlist(event.id, [to.id], event.acceptedAt),
       to.ordering === 'strict'
         ? deps.admissionStore.joinOrder(to.id, [{ eventId: event.id, acceptedAt: event.acceptedAt }])
         : undefined,
     ]);
-  }
-
-  async function listAll(routed: readonly RoutedEvent[]): Promise<void> {
-    await Promise.all(routed.map(listEvent));
   }
 
   async function listEvent({ event, receivers }: RoutedEvent): Promise<void> {
@@ -128,6 +126,11 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
 export type FanOutEvent = ReturnType<typeof createFanOutEvent>;
 
+function stepsOf(routed: RoutedEvent): readonly Step[] {
+  const { event, receivers } = routed;
+  return [...receivers.map((to) => ({ kind: 'deliver', event, to }) as const), { kind: 'complete', routed }];
+}
+
 function atOnce<Result>(work: () => Promise<Result>): Promise<Result> {
   return work();
 }
@@ -138,6 +141,6 @@ function chunksOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   );
 }
 
-function toDelivery({ event, to }: AddressedEvent): NewDelivery {
+function toDelivery({ event, to }: Delivering): NewDelivery {
   return { accountId: event.accountId, eventId: event.id, endpointId: to.id };
 }

@@ -47,6 +47,7 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
 
   async addAll(deliveries: readonly NewDelivery[], stored?: Promise<unknown>): Promise<void> {
     const [placed] = await Promise.all([this.#place(deliveries, ONE_STEP), stored]);
+    if (placed.length === 0) return;
     await this.#queue.addAll(placed.map((delivery) => jobOf(delivery)));
   }
 
