@@ -21,6 +21,9 @@ const MAX_STALLS = 1_000_000;
 // What ends a job that kills each worker that takes it. Above what retries can add up to, and what a proxy that is out of
 // order for as long as events are kept (14 days, a start every 5 seconds) does.
 const MAX_STARTS = 300_000;
+// So often an idle worker asks although nothing has woken it, and a second later it takes a connection that says nothing
+// for dead.
+const ASK_AFTER_S = 10;
 // BullMQ waits so long before it tries again what a broken connection has kept it from.
 const RETRY_DELAY_MS = 500;
 
@@ -37,6 +40,7 @@ export function openWorker<Data>(
     autorun: false,
     lockDuration: lockDurationMs,
     stalledInterval: stalledCheckMs,
+    drainDelay: ASK_AFTER_S,
     maxStalledCount: MAX_STALLS,
     maxStartedAttempts: MAX_STARTS,
     runRetryDelay: RETRY_DELAY_MS,
