@@ -27,7 +27,7 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
   const taken: Place[] = [];
 
   async function enter(endpointId = HERE, isFailing = false): Promise<Place | NoPlace> {
-    const place = await concurrency.enter(endpointId, isFailing);
+    const place = await concurrency.enter(endpointId, isFailing, false);
     if (typeof place === 'object') taken.push(place);
     return place;
   }
@@ -49,7 +49,7 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
     },
     /** As if an attempt had ended like that. */
     async learn(attempt: Parameters<Concurrency['leave']>[1], endpointId = HERE): Promise<void> {
-      const place = await concurrency.enter(endpointId, false);
+      const place = await concurrency.enter(endpointId, false, false);
       if (typeof place !== 'object') throw new Error(`There is no place: ${place}.`);
       concurrency.leave(place, attempt);
     },
@@ -100,11 +100,40 @@ describe('the places of an endpoint', () => {
     expect(concurrency.freePlaces(HERE)).toBe(1);
   });
 
-  it('are two again once there was nothing under way', async () => {
+  it('are as many when it was idle as it has shown to bear, up to eight', async () => {
     const { concurrency, enter, leave } = arrange();
-    await enter();
+    for (const places of [4, 8, 8]) {
+      await enter();
+      leave(DELIVERED);
+      expect(concurrency.freePlaces(HERE)).toBe(places);
+    }
+  });
+
+  it('are two again when it was idle and its last attempt has failed', async () => {
+    const { concurrency, enter, enterTimes, leave } = arrange();
+    await enterTimes(2);
     leave(DELIVERED);
+    await enter();
+    leave(FAILED);
+    leave(FAILED);
     expect(concurrency.freePlaces(HERE)).toBe(2);
+  });
+
+  it('are not free that somebody waits for', async () => {
+    const { concurrency, enterTimes, enter, leave } = arrange({ patienceMs: 60_000 });
+    await enterTimes(2);
+    const waiting = [enter(), enter()];
+    leave(DELIVERED);
+    leave(DELIVERED);
+    await Promise.all(waiting);
+    expect(concurrency.freePlaces(HERE)).toBe(6);
+    const more = Array.from({ length: 9 }, () => enter());
+    expect(concurrency.freePlaces(HERE)).toBe(0);
+    for (let i = 0; i < 11; i += 1) {
+      await Promise.resolve();
+      leave(DELIVERED);
+    }
+    await Promise.all(more);
   });
 
   it('go to those that wait as others leave, in the order in which they came', async () => {

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Attempt, AttemptOutcome } from '../deliveries/attempt';
 import type { EndpointId } from '../endpoints/endpoint';
 import type { Slot, Slots } from './slots';
+import { WaitingLine } from './waiting-line';
 
 /** How an attempt ended for its endpoint; `unused`: nothing is known of the receiver by it. */
 type PlaceUse = 'succeeded' | 'failed' | 'unused';
@@ -30,7 +31,7 @@ export interface ConcurrencyOptions {
   readonly maxPerEndpoint: number;
   /** How many attempts at endpoints that nothing is known of may be under way, all together. */
   readonly maxStrangers: number;
-  /** How long an attempt may wait for a place before it is held. Milliseconds. */
+  /** When no place of an endpoint has come free for so long, those that wait for one are to be held. Milliseconds. */
   readonly patienceMs: number;
 }
 
@@ -38,18 +39,24 @@ export interface ConcurrencyOptions {
 interface Limit {
   size: number;
   underWay: number;
-  readonly waiting: Waiter[];
+  readonly waiting: WaitingLine;
 }
 
-interface Waiter {
-  readonly give: () => void;
-  readonly patience: NodeJS.Timeout;
+/** What stays known of an endpoint with nothing under way. */
+interface Known {
+  /** How long its last attempt took; one that was given up counts as endless. Milliseconds. */
+  readonly lastMs: number;
+  /** How many it may have under way to begin with. */
+  readonly size: number;
 }
 
 // Little for a stranger, so that many of them that hang leave slots to the others; twice as much after each success.
 const FIRST_SIZE = 2;
 /** For an endpoint whose last attempt failed. */
 const MIN_SIZE = 1;
+// Of what an endpoint has grown to, this much is left to it when it is idle. Without it, one with light traffic would grow
+// from the start each time, and wait while it does. Few enough that hundreds that hang when they are needed again find room.
+const IDLE_SIZE = 8;
 
 /** Well above what a receiver that accepts first and works afterwards takes; well below any usual time-out. */
 export const SLOW_MS = 5_000;
@@ -67,8 +74,7 @@ const REMEMBERED_ENDPOINTS = 50_000;
  */
 export class Concurrency {
   readonly #limits = new Map<EndpointId, Limit>();
-  /** How long the last attempt at each took; one that was given up counts as endless. Milliseconds. */
-  readonly #paces = new LRUCache<EndpointId, number>({ max: REMEMBERED_ENDPOINTS });
+  readonly #known = new LRUCache<EndpointId, Known>({ max: REMEMBERED_ENDPOINTS });
   #strangers = 0;
 
   constructor(private readonly options: ConcurrencyOptions) {}
@@ -78,13 +84,15 @@ export class Concurrency {
    *
    * @param isFailing whether the endpoint's last attempt failed, be it another worker's: a stranger that fails is taken
    *   for slow until it has shown otherwise.
+   * @param wasHeld whether this delivery was held before: then it is before those that come for the first time.
    */
-  async enter(endpointId: EndpointId, isFailing: boolean): Promise<Place | NoPlace> {
-    const lastMs = this.#paces.get(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
+  async enter(endpointId: EndpointId, isFailing: boolean, wasHeld: boolean): Promise<Place | NoPlace> {
+    const lastMs = this.#lastMsOf(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
     // One that takes long will hardly free a place before patience is over; until then it would only cost a slot.
     const isWorthWaiting = lastMs === undefined || lastMs <= this.options.patienceMs;
     const hasEntered =
-      this.#enterAtOnce(endpointId, isFailing) || (isWorthWaiting && (await this.#waitForPlace(endpointId)));
+      this.#enterAtOnce(endpointId, isFailing) ||
+      (isWorthWaiting && (await this.#limitOf(endpointId).waiting.join(wasHeld)));
     if (!hasEntered) return 'endpoint_full';
     const place = this.#takeSlot(endpointId, lastMs);
     if (!place) this.#free(endpointId, 'unused');
@@ -99,21 +107,22 @@ export class Concurrency {
     if (isOfStrangers) this.#strangers -= 1;
     this.options.slots.leave(slot);
     // Pace is all that counts here: a receiver that refuses at once holds no slot.
-    if (attempt) this.#paces.set(endpointId, paceOf(attempt));
-    this.#free(endpointId, useOf(attempt));
+    const size = this.#free(endpointId, useOf(attempt));
+    if (attempt) this.#known.set(endpointId, { lastMs: paceOf(attempt), size: idleSizeOf(attempt, size) });
     if (isOfStrangers || slot.isSlow) this.options.onSlotFree();
   }
 
   /** How many more may begin at an endpoint now. */
   freePlaces(endpointId: EndpointId): number {
-    if (!this.#hasSlotFor(this.#paces.get(endpointId))) return 0;
+    if (!this.#hasSlotFor(this.#lastMsOf(endpointId))) return 0;
     const limit = this.#limits.get(endpointId);
-    return limit ? Math.max(limit.size - limit.underWay, 0) : FIRST_SIZE;
+    if (!limit) return this.#firstSizeOf(endpointId);
+    return Math.max(limit.size - limit.underWay - limit.waiting.length, 0);
   }
 
   /** Whether the last attempt here at the endpoint was a slow one. */
   isSlow(endpointId: EndpointId): boolean {
-    return (this.#paces.get(endpointId) ?? 0) > SLOW_MS;
+    return (this.#lastMsOf(endpointId) ?? 0) > SLOW_MS;
   }
 
   #takeSlot(endpointId: EndpointId, lastMs: number | undefined): Place | undefined {
@@ -142,46 +151,32 @@ export class Concurrency {
     return true;
   }
 
-  #waitForPlace(endpointId: EndpointId): Promise<boolean> {
-    const limit = this.#limitOf(endpointId);
-    return new Promise((resolve) => {
-      const waiter: Waiter = {
-        give: () => resolve(true),
-        patience: setTimeout(() => {
-          limit.waiting.splice(limit.waiting.indexOf(waiter), 1);
-          resolve(false);
-        }, this.options.patienceMs),
-      };
-      limit.waiting.push(waiter);
-    });
-  }
-
-  #free(endpointId: EndpointId, use: PlaceUse): void {
+  /** @returns how many may be under way from now on. */
+  #free(endpointId: EndpointId, use: PlaceUse): number {
     const limit = this.#limitOf(endpointId);
     limit.underWay -= 1;
     limit.size = this.#sizeAfter(use, limit.size);
-    this.#giveToWaiting(limit);
-    // Forgotten when idle: memory is for what is under way, and a limit grows again within milliseconds.
-    if (limit.underWay === 0 && limit.waiting.length === 0) this.#limits.delete(endpointId);
-  }
-
-  #giveToWaiting(limit: Limit): void {
-    while (limit.underWay < limit.size) {
-      const next = limit.waiting.shift();
-      if (!next) return;
-      clearTimeout(next.patience);
-      limit.underWay += 1;
-      next.give();
-    }
+    while (limit.underWay < limit.size && limit.waiting.move()) limit.underWay += 1;
+    // Forgotten when idle: memory is for what is under way.
+    if (limit.underWay === 0) this.#limits.delete(endpointId);
+    return limit.size;
   }
 
   #limitOf(endpointId: EndpointId): Limit {
     const known = this.#limits.get(endpointId);
     if (known) return known;
-    const size = Math.min(FIRST_SIZE, this.options.maxPerEndpoint);
-    const limit: Limit = { size, underWay: 0, waiting: [] };
+    const size = this.#firstSizeOf(endpointId);
+    const limit: Limit = { size, underWay: 0, waiting: new WaitingLine(this.options.patienceMs) };
     this.#limits.set(endpointId, limit);
     return limit;
+  }
+
+  #firstSizeOf(endpointId: EndpointId): number {
+    return Math.min(this.#known.get(endpointId)?.size ?? FIRST_SIZE, this.options.maxPerEndpoint);
+  }
+
+  #lastMsOf(endpointId: EndpointId): number | undefined {
+    return this.#known.get(endpointId)?.lastMs;
   }
 
   #sizeAfter(use: PlaceUse, size: number): number {
@@ -198,6 +193,10 @@ export class Concurrency {
 
 function paceOf({ outcome, durationMs }: Pick<Attempt, 'outcome' | 'durationMs'>): number {
   return TIMEOUTS.includes(outcome) ? Number.POSITIVE_INFINITY : durationMs;
+}
+
+function idleSizeOf({ outcome }: Pick<Attempt, 'outcome'>, size: number): number {
+  return outcome === 'delivered' ? Math.min(size, IDLE_SIZE) : FIRST_SIZE;
 }
 
 function useOf(attempt: Pick<Attempt, 'outcome'> | undefined): PlaceUse {

@@ -692,7 +692,7 @@ describe('a delivery that has to wait', () => {
 type Admission = ReturnType<typeof buildAdmission>;
 
 async function enter(concurrency: Concurrency, endpointId: EndpointId): Promise<Place> {
-  const place = await concurrency.enter(endpointId, false);
+  const place = await concurrency.enter(endpointId, false, false);
   if (typeof place === 'string') throw new Error(`There is no place: ${place}.`);
   return place;
 }
@@ -728,13 +728,13 @@ async function holdNext({ admission, input, event }: Awaited<ReturnType<typeof a
 
 describe('its endpoint', () => {
   it.each([
-    ['a success', answered(204)],
-    ['a failure', refused],
-  ])('has its place back after %s', async (_what, result) => {
+    ['a success, and as many more', answered(204), 2],
+    ['a failure', refused, 1],
+  ])('has its place back after %s', async (_what, result, growth) => {
     const { deliver, admission, input } = await arrange({ results: [result] });
     const before = admission.concurrency.freePlaces(input.endpointId);
     await deliver();
-    expect(admission.concurrency.freePlaces(input.endpointId)).toBe(before);
+    expect(admission.concurrency.freePlaces(input.endpointId)).toBe(growth * before);
   });
 
   it('has its place back when the transport breaks its promise', async () => {
