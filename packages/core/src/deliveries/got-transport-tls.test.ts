@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { type Certificate, CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
 import { createClosables } from '../testing/closables';
+import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
 import { listen } from '../testing/local-server';
 import { GotTransport } from './got-transport';
 import type { SendResult, TlsMaterial } from './transport';
@@ -86,6 +87,68 @@ describeTls("an endpoint's own TLS", () => {
     expect(await openSender()(url, trusting())).toMatchObject({ kind: 'failed', reason: 'tls_error' });
     expect(shown).toEqual([]);
   });
+
+  it('refuses to shake hands again over a connection that stands', async () => {
+    let renegotiations = 0;
+    const server = createServer({ ...receiverCertificate, maxVersion: 'TLSv1.2' }, ({ socket }, response) => {
+      (socket as TLSSocket).renegotiate({}, (error) => {
+        if (!error) renegotiations += 1;
+        response.writeHead(204).end();
+      });
+    });
+    server.on('secureConnection', (socket) => socket.on('error', () => {}));
+    const { port } = willClose(await listen(server));
+    const result = await openSender()(`https://127.0.0.1:${port}/`, trusting());
+    expect(renegotiations).toBe(0);
+    expect(result).toMatchObject({ kind: 'failed', reason: 'tls_error' });
+  });
+
+  it('fails at a receiver whose certificate is costly to check, and says why', async () => {
+    const { url, shown } = await startReceiver(
+      authority.issue({ subject: 'IP:127.0.0.1', keyType: 'costlyRsa' }),
+    );
+    expect(await openSender()(url, trusting())).toMatchObject({
+      kind: 'failed',
+      reason: 'tls_error',
+      error: "The receiver's chain of certificates must have RSA keys with exponents of at most 32 bits.",
+    });
+    expect(shown).toEqual([]);
+  });
+
+  it('still asks whether a receiver is the one that was called', async () => {
+    const { url } = await startReceiver(authority.issue({ subject: 'IP:127.0.0.2' }));
+    expect(await openSender()(url, trusting())).toMatchObject({
+      reason: 'tls_error',
+      error: expect.stringMatching(/does not match certificate's altnames/),
+    });
+  });
+
+  // Stored before such keys were refused: OpenSSL would compute with it for half a minute, with nothing else done meanwhile.
+  it.each<[string, (material: TlsMaterial) => TlsMaterial, RegExp]>([
+    [
+      'a key with huge numbers',
+      (own) => ({ ...own, key: costlyRsaKey() }),
+      /client_key .*belong together\.$/,
+    ],
+    [
+      'a key of a kind that is not taken',
+      (own) => ({ ...own, key: costlyDsaKey() }),
+      /client_key must be .* RSA/,
+    ],
+    ['a costly certificate', (own) => ({ ...own, certificate: costly() }), /client_certificate .*32 bits\.$/],
+    ['a costly authority', (own) => ({ ...own, ca: costly() }), /tls\.ca .*32 bits\.$/],
+  ])('fails with %s and says why, without a connection', async (_what, change, error) => {
+    const { url, connectionCount } = await startReceiver();
+    const result = await openSender()(url, change(trusting(issueClient())));
+    expect(result).toEqual({
+      kind: 'failed',
+      reason: 'tls_error',
+      error: expect.stringMatching(error),
+      timings: {},
+    });
+    expect(connectionCount()).toBe(0);
+  });
+  const costly = () => authority.issue({ subject: 'DNS:sender.example.com', keyType: 'costlyRsa' }).cert;
 
   it('keeps little of what is wrong with a certificate of ever so many names', async () => {
     const subject = Array.from({ length: 500 }, (_, i) => `IP:2001:db8::${i}`).join();

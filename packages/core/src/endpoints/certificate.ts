@@ -1,4 +1,5 @@
-import { X509Certificate } from 'node:crypto';
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import { faultOfPublicKey } from '../egress/public-key-cost';
 
 /** What may be shown of a certificate. */
 export interface CertificateSummary {
@@ -12,16 +13,29 @@ export interface CertificateSummary {
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const ANY_BEGIN = /-----BEGIN /g;
 
+// A chain, or a few authorities.
+const MAX_CERTIFICATES = 16;
+
+export type CertificatesText =
+  | { readonly kind: 'good'; readonly certificates: readonly string[] }
+  /** In words that follow the text's name; none when there is no telling what it is. */
+  | { readonly kind: 'bad'; readonly fault: string | undefined };
+
 /**
- * The certificates of a PEM text, with the comments around them left out; `undefined` when there is none, when one
- * can't be parsed, or when there is anything else, such as a private key that would be taken for public.
+ * The certificates of a PEM text, with the comments around them left out; bad when there is none, when one can't be
+ * parsed, or when there is anything else, such as a private key that would be taken for public. Also when there are more
+ * than sixteen, or one has a key that is costly to check a signature with.
  */
-export function parseCertificates(pem: string): readonly string[] | undefined {
-  const blocks = pem.match(CERTIFICATE) ?? [];
+export function readCertificates(pem: string): CertificatesText {
+  const certificates = pem.match(CERTIFICATE) ?? [];
   const begins = pem.match(ANY_BEGIN) ?? [];
-  return blocks.length > 0 && blocks.length === begins.length && blocks.every(isParsable)
-    ? blocks
-    : undefined;
+  if (certificates.length === 0 || certificates.length !== begins.length) return bad();
+  if (certificates.length > MAX_CERTIFICATES)
+    return bad(`must have at most ${MAX_CERTIFICATES} certificates`);
+  const keys = certificates.map(publicKeyOf);
+  if (keys.includes(undefined)) return bad();
+  const fault = keys.map((key) => key && faultOfPublicKey(key)).find((each) => each !== undefined);
+  return fault === undefined ? { kind: 'good', certificates } : bad(fault);
 }
 
 /** Of several certificates, the first. */
@@ -34,10 +48,14 @@ export function summarizeCertificate(pem: string): CertificateSummary {
   };
 }
 
-function isParsable(block: string): boolean {
+function bad(fault?: string): CertificatesText {
+  return { kind: 'bad', fault };
+}
+
+function publicKeyOf(certificate: string): KeyObject | undefined {
   try {
-    return new X509Certificate(block).raw.length > 0;
+    return new X509Certificate(certificate).publicKey;
   } catch {
-    return false;
+    return undefined;
   }
 }

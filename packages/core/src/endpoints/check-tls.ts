@@ -4,6 +4,7 @@ import type { Fault } from '../errors/app-error';
 import { invalidRequest } from '../errors/invalid-request';
 import { formatTime } from '../runtime/clock';
 import { summarizeCertificate } from './certificate';
+import { readClientKey } from './client-key';
 import type { Endpoint } from './endpoint';
 
 type Tls = NonNullable<Endpoint['tls']>;
@@ -22,6 +23,9 @@ function faultOf(certificate: string | undefined, key: string | undefined, now: 
   if (certificate === undefined && key === undefined) return undefined;
   if (certificate === undefined) return certificateFault('is required with a client_key');
   if (key === undefined) return keyFault('is required with a client_certificate');
+  // It may have been stored before keys were looked at as closely as now.
+  const read = readClientKey(key);
+  if (read.kind === 'bad') return keyFault(read.fault);
   const { expiresAt } = summarizeCertificate(certificate);
   if (expiresAt <= now) return certificateFault(`has expired at ${formatTime(expiresAt)}`);
   if (!belongTogether(certificate, key)) return keyFault('is not the key of the client_certificate');

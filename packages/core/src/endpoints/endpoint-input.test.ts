@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { faultsOf } from '../errors/zod-faults';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
-import { clientCertificate, clientKey, otherCertificate } from '../testing/certificates';
+import { clientCertificate, clientKey, ed448Certificate, otherCertificate } from '../testing/certificates';
+import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
 import { endpointPatchSchema, newEndpointSchema } from './endpoint-input';
 import { newSecret } from './secret';
 
@@ -111,7 +112,10 @@ describe('TLS material', () => {
     ['client_key', 'an encrypted key', encrypted],
     ['client_key', 'a public key', createPublicKey(clientKey).export({ type: 'spki', format: 'pem' })],
     ['client_key', '16 KiB and more', clientKey.padEnd(16_385)],
-    ['client_key', 'an RSA key of more than 4096 bits', rsaKeyOf(4_112)],
+    ['ca', 'more than sixteen certificates', otherCertificate.repeat(17)],
+    ['client_certificate', 'one with a key of a kind that is not taken', ed448Certificate],
+    ['client_key', 'an RSA key whose numbers do not belong together', costlyRsaKey()],
+    ['client_key', 'a key that OpenSSL takes half a minute to read', costlyDsaKey()],
     ['client_key', 'nothing', ''],
     ['passphrase', 'anything', 'p'],
   ])('refuses as %s: %s', (member, _what, value) => {
@@ -140,12 +144,3 @@ describe('endpointPatchSchema', () => {
     expect(pointersOf(schema, patch)).toEqual(pointers);
   });
 });
-
-/** None that anything could be signed with, which would take long to make. */
-function rsaKeyOf(bits: number): string {
-  const oddNumber = (bytes: number) => Buffer.alloc(bytes, 0xff).toString('base64url');
-  const half = oddNumber(bits / 16);
-  const whole = oddNumber(bits / 8);
-  const key = { kty: 'RSA', e: 'AQAB', n: whole, d: whole, p: half, q: half, dp: half, dq: half, qi: half };
-  return createPrivateKey({ format: 'jwk', key }).export({ type: 'pkcs8', format: 'pem' }).toString();
-}

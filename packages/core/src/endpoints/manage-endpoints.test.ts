@@ -12,9 +12,11 @@ import {
   clientKey,
   expiredCertificate,
   otherCertificate,
+  outdatedCertificate,
   weakCertificate,
   weakKey,
 } from '../testing/certificates';
+import { costlyDsaKey } from '../testing/costly-keys';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -70,6 +72,7 @@ async function build(clock: Clock = () => NOW) {
   });
   return {
     ...manage,
+    endpointStore,
     deliveryStore,
     admissionStore,
     heldDeliveries,
@@ -181,7 +184,8 @@ describe('the TLS material', () => {
     ['a key without its certificate', { certificate: null }, '/tls/client_certificate'],
     ["a certificate with another one's key", { certificate: otherCertificate }, '/tls/client_key'],
     ['a certificate that has expired', { certificate: expiredCertificate }, '/tls/client_certificate'],
-    ['a key that is too weak', { certificate: weakCertificate, key: weakKey }, '/tls/client_certificate'],
+    ['a key that is too weak', { certificate: weakCertificate, key: weakKey }, '/tls/client_key'],
+    ['what OpenSSL does not take', { certificate: outdatedCertificate }, '/tls/client_certificate'],
   ])('refuses %s, and changes nothing', async (_what, tls, pointer) => {
     const { create, read, update, accountId } = await build();
     const endpoint = await create(accountId, { ...input, tls: own });
@@ -190,6 +194,20 @@ describe('the TLS material', () => {
       faults: [{ pointer, detail: expect.any(String) }],
     });
     expect(await read(accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  // Only to read that key takes OpenSSL half a minute; it may have been stored when nobody looked.
+  it('is looked at as a whole when a part is changed, the key that was there included', async () => {
+    const { create, update, accountId, endpointStore } = await build();
+    const { id } = await create(accountId, { ...input, tls: own });
+    await endpointStore.update(accountId, id, (endpoint) => ({
+      ...endpoint,
+      tls: { ...own, key: costlyDsaKey() },
+    }));
+    await expect(update(accountId, id, { tls: { certificate: clientCertificate } })).rejects.toMatchObject({
+      faults: [{ pointer: '/tls/client_key' }],
+    });
+    expect(await update(accountId, id, { tls: null })).not.toHaveProperty('tls');
   });
 
   it('is looked at when an endpoint is created, too', async () => {

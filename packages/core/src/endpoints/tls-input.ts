@@ -1,6 +1,6 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import { parseCertificates } from './certificate';
+import { readCertificates } from './certificate';
+import { readClientKey } from './client-key';
 
 // A chain or a few authorities. More would make every read of the endpoint heavy.
 const MAX_PEM_CHARACTERS = 16 * 1024;
@@ -9,37 +9,19 @@ const pemSchema = z.string().max(MAX_PEM_CHARACTERS, `must have at most ${MAX_PE
 
 function certificatesSchema(message: string) {
   return pemSchema.transform((pem, context) => {
-    const certificates = parseCertificates(pem);
-    if (certificates) return `${certificates.join('\n')}\n`;
-    context.addIssue({ code: 'custom', message });
+    const read = readCertificates(pem);
+    if (read.kind === 'good') return `${read.certificates.join('\n')}\n`;
+    context.addIssue({ code: 'custom', message: read.fault ?? message });
     return z.NEVER;
   });
 }
 
-// As much as any authority asks for. A signature takes eight times as long with twice as many bits, and nothing else is done
-// in the process meanwhile: with those that OpenSSL takes it could be a second for each connection.
-const MAX_RSA_BITS = 4_096;
-
-// Stored as PKCS #8, so that nothing goes along that stood around it.
 const privateKeySchema = pemSchema.transform((pem, context) => {
-  const key = parsePrivateKey(pem);
-  if (key && (key.asymmetricKeyDetails?.modulusLength ?? 0) <= MAX_RSA_BITS) {
-    return key.export({ type: 'pkcs8', format: 'pem' }).toString();
-  }
-  const message = key
-    ? `must have at most ${MAX_RSA_BITS} bits`
-    : 'must be a private key in PEM that is not encrypted';
-  context.addIssue({ code: 'custom', message });
+  const read = readClientKey(pem);
+  if (read.kind === 'good') return read.pem;
+  context.addIssue({ code: 'custom', message: read.fault });
   return z.NEVER;
 });
-
-function parsePrivateKey(pem: string): KeyObject | undefined {
-  try {
-    return createPrivateKey(pem);
-  } catch {
-    return undefined;
-  }
-}
 
 const ca = certificatesSchema('must be one or more certificates in PEM, and nothing else');
 const clientCertificate = certificatesSchema(

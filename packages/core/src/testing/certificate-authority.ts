@@ -23,6 +23,8 @@ export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 const NEW_KEYS = {
   ec: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
   rsa: ['-newkey', 'rsa:2048', '-nodes'],
+  /** Whose public exponent has 1,001 bits instead of 17. */
+  costlyRsa: ['-newkey', 'rsa:2048', '-pkeyopt', `rsa_keygen_pubexp:${2n ** 1_000n + 65_537n}`, '-nodes'],
 } as const;
 
 /** A certificate authority in a folder of its own. */
