@@ -1,2 +1,3 @@
-export { type Body, type StandardMessage, signBody, signMessage } from './sign';
-export { type VerifyMessageInput, verifyBody, verifyMessage } from './verify';
+export type { Body } from './raw-body';
+export { type StandardMessage, signBody, signMessage } from './sign';
+export { type RequestHeaders, type VerifyMessageInput, verifyBody, verifyMessage } from './verify';

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
-
-/** A request body: the exact bytes that go over the wire, as a string (encoded as UTF-8) or as bytes. */
-export type Body = string | Uint8Array;
+import { keyBytesOf, keyTextOf } from './key';
+import { type Body, rawBody } from './raw-body';
 
 export interface StandardMessage {
   /** The event's id, sent as `webhook-id`; the same on every attempt. */
@@ -11,30 +10,30 @@ export interface StandardMessage {
   readonly body: Body;
 }
 
-const SECRET_PREFIX = 'whsec_';
-
 /**
  * The value of `X-Service-Signature`: the prefix and the lower-case hex of HMAC-SHA256 over the raw body.
  * The key is the secret string as it was issued, with its `whsec_`, in UTF-8.
+ *
+ * @throws TypeError when the secret is empty or the body was parsed.
  */
 export function signBody(secret: string, body: Body, prefix = 'sha256='): string {
-  return prefix + createHmac('sha256', secret).update(body).digest('hex');
+  return prefix + createHmac('sha256', keyTextOf(secret)).update(rawBody(body)).digest('hex');
 }
 
 /**
  * The value of `webhook-signature` (Standard Webhooks 1.0): one `v1,<base64>` for each secret, in the order
  * given, separated by a space. The key is the base64-decoded rest of the secret after `whsec_`.
+ *
+ * @throws TypeError when there is no secret, one is empty, or the body was parsed.
  */
 export function signMessage(secrets: readonly string[], message: StandardMessage): string {
+  if (!Array.isArray(secrets) || secrets.length === 0) {
+    throw new TypeError('There are no secrets to sign with: pass an array of at least one.');
+  }
   return secrets.map((secret) => signMessageOnce(secret, message)).join(' ');
 }
 
 function signMessageOnce(secret: string, { id, timestamp, body }: StandardMessage): string {
-  const hmac = createHmac('sha256', decodeSecret(secret));
-  return `v1,${hmac.update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
-}
-
-function decodeSecret(secret: string): Buffer {
-  const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
-  return Buffer.from(encoded, 'base64');
+  const hmac = createHmac('sha256', keyBytesOf(secret));
+  return `v1,${hmac.update(`${id}.${timestamp}.`).update(rawBody(body)).digest('base64')}`;
 }

@@ -111,3 +111,81 @@ describe('verifyMessage', () => {
     expect(verify({ headers: { ...headersOf(VECTOR), 'webhook-timestamp': '1614265330.0' } })).toBe(false);
   });
 });
+
+// An HMAC can be made with an empty key, so whoever forgets to set the variable would take what anybody signs.
+describe('a secret that is none', () => {
+  const none: [string, unknown][] = [
+    ["''", ''],
+    ['white space', ' \n'],
+    ['its prefix alone', 'whsec_'],
+    ['a variable that is not set', undefined],
+    ['null', null],
+    ['an empty array', []],
+    ['an array with an empty secret', ['']],
+  ];
+
+  it.each(none)('is a mistake that is named, for %s', (_what, given) => {
+    const secret = given as string;
+    const headers = headersOf(VECTOR);
+    for (const act of [
+      () => signBody(secret, VECTOR.body),
+      () => verifyBody(secret, VECTOR.body, signBody(SECRET, VECTOR.body)),
+      () => signMessage([SECRET, secret], VECTOR),
+      () => verifyMessage({ secret, headers, body: VECTOR.body }),
+      () => verifyMessage({ secret, headers: {}, body: VECTOR.body }),
+    ]) {
+      expect(act).toThrow(TypeError);
+      expect(act).toThrow(/^The secret (must be a string|is empty).*variable set/);
+    }
+  });
+
+  it.each([[[]], [undefined], [SECRET]])('is a mistake in the place of several, as %j', (secrets) => {
+    expect(() => signMessage(secrets as string[], VECTOR)).toThrow(/^There are no secrets to sign with/);
+  });
+
+  it('is one that is no base64 at all, where its bytes are the key', () => {
+    expect(() => signMessage(['whsec_%%%'], VECTOR)).toThrow(/^The secret has no key in base64/);
+    expect(() => verifyMessage({ secret: '%%%', headers: {}, body: '' })).toThrow(TypeError);
+  });
+});
+
+describe('a body that was parsed', () => {
+  it.each<[string, unknown]>([
+    ['object', JSON.parse(VECTOR.body)],
+    ['an array', []],
+    ['null', null],
+    ['undefined', undefined],
+    ['number', 1],
+  ])('is a mistake that is named: %s', (what, parsed) => {
+    const body = parsed as string;
+    for (const act of [
+      () => signBody(SECRET, body),
+      () => verifyBody(SECRET, body, ''),
+      () => signMessage([SECRET], { ...VECTOR, body }),
+      () => verifyMessage({ secret: SECRET, headers: {}, body }),
+    ]) {
+      expect(act).toThrow(TypeError);
+      expect(act).toThrow(new RegExp(`^The body must be the raw one.*but is ${what}\\.`));
+    }
+  });
+});
+
+describe('what fetch gives', () => {
+  const headers = new Headers(headersOf(VECTOR));
+  const request = { secret: SECRET, headers, body: VECTOR.body, nowSeconds: VECTOR.timestamp };
+
+  it('is taken as it is: Headers, and bodies as text or bytes', async () => {
+    const bytes = await new Response(VECTOR.body).arrayBuffer();
+    for (const body of [VECTOR.body, bytes, new Uint8Array(bytes)]) {
+      expect(verifyMessage({ ...request, body })).toBe(true);
+      expect(verifyBody(SECRET, body, signBody(SECRET, VECTOR.body))).toBe(true);
+    }
+    expect(verifyMessage({ ...request, body: `${VECTOR.body} ` })).toBe(false);
+  });
+
+  it('is refused without a header', () => {
+    expect(verifyMessage({ ...request, headers: new Headers() })).toBe(false);
+    expect(verifyBody(SECRET, VECTOR.body, new Headers().get('x-service-signature'))).toBe(false);
+    expect(verifyBody(SECRET, VECTOR.body, undefined)).toBe(false);
+  });
+});
