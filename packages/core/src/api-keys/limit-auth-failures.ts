@@ -2,10 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { Allowance } from '../config/allowance';
 import { AppError } from '../errors/app-error';
 import type { Clock } from '../runtime/clock';
-import type { ApiKey } from './api-key';
-import { idOfKey } from './api-key';
+import { type ApiKey, hashKey } from './api-key';
+import { AuthFailures } from './auth-failures';
 import { type Authenticate, keyIn } from './authenticate';
-import { clientNetworkOf } from './client-network';
 
 export interface LimitAuthFailuresDeps {
   readonly authenticate: Authenticate;
@@ -18,18 +17,12 @@ export type AuthenticateClient = (
   clientAddress: string | undefined,
 ) => Promise<ApiKey>;
 
-interface Failures {
-  count: number;
-  readonly endsAt: number;
-}
-
-const WATCHED_NETWORKS = 10_000;
 const REMEMBERED_KEYS = 10_000;
 
 /**
- * Authenticates, but refuses whoever failed too often of late before anything is looked up. Each process counts
- * for itself. Keys that it has seen to be good pass all the same, or one broken client could lock out all that
- * share its address: those behind the same NAT, or behind a proxy that we were not told of.
+ * Authenticates, but refuses whoever failed too often of late before anything is looked up, whatever key it names. Each
+ * process counts for itself. Who has the whole of a key that it has seen to be good passes all the same, or one broken
+ * client could lock out all that share its address: those behind the same NAT, or behind a proxy that we were not told of.
  *
  * @throws AppError `rate_limited`, and what `authenticate` throws.
  */
@@ -38,42 +31,37 @@ export function createLimitAuthFailures({
   allowance,
   clock,
 }: LimitAuthFailuresDeps): AuthenticateClient {
-  const failuresOf = new LRUCache<string, Failures>({ max: WATCHED_NETWORKS });
-  const goodKeyIds = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
+  const failures = new AuthFailures({ allowance, clock });
+  /** By the hash of the whole key: its id alone is no secret. */
+  const goodKeys = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
 
   return async (authorization, clientAddress) => {
     refuseBlocked(authorization, clientAddress);
     try {
       const apiKey = await authenticate(authorization);
-      goodKeyIds.set(apiKey.id, true);
+      goodKeys.set(apiKey.sha256, true);
       return apiKey;
     } catch (error) {
-      if (error instanceof AppError && error.code === 'unauthenticated') note(clientNetworkOf(clientAddress));
+      if (error instanceof AppError && error.code === 'unauthenticated') note(authorization, clientAddress);
       throw error;
     }
   };
 
   function refuseBlocked(authorization: string | undefined, clientAddress: string | undefined): void {
-    // Spares the usual request all of this.
-    if (failuresOf.size === 0) return;
-    const failures = failuresOf.get(clientNetworkOf(clientAddress));
-    if (failures === undefined || failures.count < allowance.count) return;
-    const blockedForMs = failures.endsAt - clock();
-    if (blockedForMs <= 0 || isGood(authorization)) return;
+    const blockedForMs = failures.blockedForMs(clientAddress);
+    if (blockedForMs === 0 || goodKeys.has(hashOf(authorization))) return;
     throw new AppError('rate_limited', 'Too many requests from your address had no valid API key.', {
       retryAfterMs: blockedForMs,
     });
   }
 
-  function isGood(authorization: string | undefined): boolean {
-    const id = idOfKey(keyIn(authorization) ?? '');
-    return id !== undefined && goodKeyIds.has(id);
+  // A key that was good, and is revoked or has expired, is none that passes.
+  function note(authorization: string | undefined, clientAddress: string | undefined): void {
+    goodKeys.delete(hashOf(authorization));
+    failures.note(clientAddress);
   }
+}
 
-  function note(network: string): void {
-    const now = clock();
-    const failures = failuresOf.get(network);
-    if (failures && now < failures.endsAt) failures.count += 1;
-    else failuresOf.set(network, { count: 1, endsAt: now + allowance.windowMs });
-  }
+function hashOf(authorization: string | undefined): string {
+  return hashKey(keyIn(authorization) ?? '');
 }
