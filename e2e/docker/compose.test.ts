@@ -17,6 +17,9 @@ const processSchema = z.object({
   depends_on: z.object({ redis: z.object({ condition: z.literal('service_healthy') }) }),
 });
 
+// As little as a process runs with.
+const BARE: Record<string, string | undefined> = { INSECURE_UNENCRYPTED_SECRETS: 'true' };
+
 const composeSchema = z.object({
   services: z.strictObject({
     api: processSchema,
@@ -54,14 +57,14 @@ describe.each(processes)('compose.yaml: $name', ({ name, service, config, settin
 
 describe('compose.yaml', () => {
   it('publishes the port that the API listens on', () => {
-    const port = readApiConfig({}).API_PORT;
+    const port = readApiConfig(BARE).API_PORT;
     expect(services.api.ports).toEqual([`${port}:${port}`]);
     expect(exposedBy('api')).toEqual([port]);
   });
 
   it('leaves nothing in the way of more workers', () => {
     expect(services.worker.container_name ?? services.worker.ports).toBeUndefined();
-    expect(exposedBy('worker')).toEqual([readWorkerConfig({}).WORKER_PORT]);
+    expect(exposedBy('worker')).toEqual([readWorkerConfig(BARE).WORKER_PORT]);
   });
 
   it('mounts only files that exist and volumes that it declares', () => {
@@ -78,10 +81,10 @@ describe('prometheus.yml', () => {
     expect(readYaml('prometheus/prometheus.yml')).toMatchObject({
       rule_files: ['alerts.yml'],
       scrape_configs: [
-        { job_name: 'webhooks-api', static_configs: [{ targets: [`api:${readApiConfig({}).API_PORT}`] }] },
+        { job_name: 'webhooks-api', static_configs: [{ targets: [`api:${readApiConfig(BARE).API_PORT}`] }] },
         {
           job_name: 'webhooks-worker',
-          dns_sd_configs: [{ names: ['worker'], type: 'A', port: readWorkerConfig({}).WORKER_PORT }],
+          dns_sd_configs: [{ names: ['worker'], type: 'A', port: readWorkerConfig(BARE).WORKER_PORT }],
         },
       ],
     });
@@ -102,7 +105,7 @@ function readDefaults<Config>(read: (environment: Record<string, string | undefi
       {
         get(_target, name) {
           settings.add(String(name));
-          return undefined;
+          return BARE[String(name)];
         },
       },
     ),

@@ -3,9 +3,11 @@ import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { caughtFrom } from '@webhooks/core/testing/caught-from';
 import { readApiConfig } from './config';
 
+const INSECURE = { INSECURE_UNENCRYPTED_SECRETS: 'true' };
+
 describe('readApiConfig', () => {
   it('has the documented defaults', () => {
-    expect(readApiConfig({})).toEqual({
+    expect(readApiConfig(INSECURE)).toEqual({
       REDIS_URL: 'redis://127.0.0.1:6379',
       LOG_LEVEL: 'info',
       RETENTION: 14 * 86_400_000,
@@ -17,6 +19,7 @@ describe('readApiConfig', () => {
       DELIVERY_ALLOWED_CIDRS: [],
       DELIVERY_DENIED_CIDRS: [],
       SECRETS_ENCRYPTION_KEY: [],
+      INSECURE_UNENCRYPTED_SECRETS: true,
       MAX_EVENT_BYTES: 256 * 1024,
       MAX_WEBHOOKS: 500,
       RATE_LIMIT: { count: 1_000, windowMs: 1_000 },
@@ -31,6 +34,7 @@ describe('readApiConfig', () => {
     const { key } = buildApiKey();
     expect(
       readApiConfig({
+        ...INSECURE,
         REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
         LOG_LEVEL: 'debug',
         LOG_FORMAT: 'pretty',
@@ -65,6 +69,7 @@ describe('readApiConfig', () => {
       DELIVERY_DENIED_CIDRS: ['10.1.2.0/24'],
       MAX_EVENT_BYTES: 2_048,
       SECRETS_ENCRYPTION_KEY: [],
+      INSECURE_UNENCRYPTED_SECRETS: true,
       MAX_WEBHOOKS: 500,
       RATE_LIMIT: undefined,
       AUTH_FAILURE_LIMIT: { count: 5, windowMs: 10_000 },
@@ -76,19 +81,30 @@ describe('readApiConfig', () => {
 
   it('takes keys to seal secrets with, the one that seals first', () => {
     const keys = `${Buffer.alloc(32, 1).toString('base64')},${Buffer.alloc(32, 2).toString('base64')}`;
-    const config = readApiConfig({ NODE_ENV: 'production', SECRETS_ENCRYPTION_KEY: keys });
+    const config = readApiConfig({ SECRETS_ENCRYPTION_KEY: keys });
     expect(config.SECRETS_ENCRYPTION_KEY.map(({ id }) => id)).toEqual(['72cd6e84', '75877bb4']);
   });
 
-  it('does not run in production without such a key, and says how to make one', () => {
-    const error = caughtFrom(() => readApiConfig({ NODE_ENV: 'production' }));
-    expect(error).toBeInstanceOf(ConfigError);
-    const [, ...faults] = (error as ConfigError).message.split('\n');
-    expect(faults).toEqual([expect.stringMatching(/^ {2}SECRETS_ENCRYPTION_KEY: .*openssl rand -base64 32/)]);
-  });
+  it.each([undefined, 'development', 'test', 'production'])(
+    'does not run without such a key and says how to make one, with NODE_ENV=%s',
+    (NODE_ENV) => {
+      const error = caughtFrom(() => readApiConfig({ NODE_ENV }));
+      expect(error).toBeInstanceOf(ConfigError);
+      const [, ...faults] = (error as ConfigError).message.split('\n');
+      expect(faults).toEqual([
+        expect.stringMatching(
+          /^ {2}SECRETS_ENCRYPTION_KEY: must be set; .*openssl rand -base64 32.*INSECURE_/,
+        ),
+      ]);
+    },
+  );
 
   it.each([
     ['SECRETS_ENCRYPTION_KEY', 'secret'],
+    ['INSECURE_UNENCRYPTED_SECRETS', 'yes'],
+    ['NODE_ENV', 'prod'],
+    ['NODE_ENV', 'staging'],
+    ['NODE_ENV', 'Production'],
     ['REDIS_URL', 'http://cache'],
     ['REDIS_URL', 'redis://cache/notadb'],
     ['LOG_LEVEL', 'loud'],
@@ -114,7 +130,7 @@ describe('readApiConfig', () => {
     ['MAX_CONNECTIONS', '0'],
     ['TRUST_PROXY', 'true'],
   ])('refuses %s=%s in one line', (name, value) => {
-    const error = caughtFrom(() => readApiConfig({ [name]: value }));
+    const error = caughtFrom(() => readApiConfig({ ...INSECURE, [name]: value }));
     expect(error).toBeInstanceOf(ConfigError);
     const [, ...faults] = (error as ConfigError).message.split('\n');
     expect(faults).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}.*: .+`))]);
@@ -122,7 +138,7 @@ describe('readApiConfig', () => {
 
   it('repeats no secret that it refuses', () => {
     const error = caughtFrom(() =>
-      readApiConfig({ BOOTSTRAP_API_KEY: 's3cr3t', REDIS_URL: 'http://:s3cr3t@cache' }),
+      readApiConfig({ ...INSECURE, BOOTSTRAP_API_KEY: 's3cr3t', REDIS_URL: 'http://:s3cr3t@cache' }),
     );
     expect(String(error)).not.toContain('s3cr3t');
     expect(String(error).split('\n')).toHaveLength(3);

@@ -5,9 +5,11 @@ import { readWorkerConfig } from './config';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
+const INSECURE = { INSECURE_UNENCRYPTED_SECRETS: 'true' };
+
 describe('readWorkerConfig', () => {
   it('has the documented defaults', () => {
-    expect(readWorkerConfig({})).toEqual({
+    expect(readWorkerConfig(INSECURE)).toEqual({
       REDIS_URL: 'redis://127.0.0.1:6379',
       LOG_LEVEL: 'info',
       RETENTION: 14 * 24 * HOUR,
@@ -36,6 +38,7 @@ describe('readWorkerConfig', () => {
       DELIVERY_ALLOWED_CIDRS: [],
       DELIVERY_DENIED_CIDRS: [],
       SECRETS_ENCRYPTION_KEY: [],
+      INSECURE_UNENCRYPTED_SECRETS: true,
       JOB_LOCK_DURATION: 10_000,
       MAX_EVENT_BYTES: 256 * 1024,
       SIGNATURE_HEADER: 'X-Service-Signature',
@@ -46,6 +49,7 @@ describe('readWorkerConfig', () => {
   it('takes what is set', () => {
     expect(
       readWorkerConfig({
+        ...INSECURE,
         WORKER_HOST: '127.0.0.1',
         WORKER_PORT: '0',
         WORKER_CONCURRENCY: '8',
@@ -91,19 +95,30 @@ describe('readWorkerConfig', () => {
 
   it('takes keys to seal secrets with, the one that seals first', () => {
     const keys = `${Buffer.alloc(32, 1).toString('base64')},${Buffer.alloc(32, 2).toString('base64')}`;
-    const config = readWorkerConfig({ NODE_ENV: 'production', SECRETS_ENCRYPTION_KEY: keys });
+    const config = readWorkerConfig({ SECRETS_ENCRYPTION_KEY: keys });
     expect(config.SECRETS_ENCRYPTION_KEY.map(({ id }) => id)).toEqual(['72cd6e84', '75877bb4']);
   });
 
-  it('does not run in production without such a key, and says how to make one', () => {
-    const error = caughtFrom(() => readWorkerConfig({ NODE_ENV: 'production' }));
-    expect(error).toBeInstanceOf(ConfigError);
-    const [, ...faults] = (error as ConfigError).message.split('\n');
-    expect(faults).toEqual([expect.stringMatching(/^ {2}SECRETS_ENCRYPTION_KEY: .*openssl rand -base64 32/)]);
-  });
+  it.each([undefined, 'development', 'test', 'production'])(
+    'does not run without such a key and says how to make one, with NODE_ENV=%s',
+    (NODE_ENV) => {
+      const error = caughtFrom(() => readWorkerConfig({ NODE_ENV }));
+      expect(error).toBeInstanceOf(ConfigError);
+      const [, ...faults] = (error as ConfigError).message.split('\n');
+      expect(faults).toEqual([
+        expect.stringMatching(
+          /^ {2}SECRETS_ENCRYPTION_KEY: must be set; .*openssl rand -base64 32.*INSECURE_/,
+        ),
+      ]);
+    },
+  );
 
   it.each([
     ['SECRETS_ENCRYPTION_KEY', 'secret'],
+    ['INSECURE_UNENCRYPTED_SECRETS', 'yes'],
+    ['NODE_ENV', 'prod'],
+    ['NODE_ENV', 'staging'],
+    ['NODE_ENV', 'Production'],
     ['WORKER_PORT', '65536'],
     ['WORKER_CONCURRENCY', '0'],
     ['WORKER_CONCURRENCY', '10001'],
@@ -136,7 +151,7 @@ describe('readWorkerConfig', () => {
     ['SIGNATURE_PREFIX', 'line\nfeed'],
     ['SIGNATURE_PREFIX', 'p'.repeat(33)],
   ])('refuses %s=%j in one line', (name, value) => {
-    const error = caughtFrom(() => readWorkerConfig({ [name]: value }));
+    const error = caughtFrom(() => readWorkerConfig({ ...INSECURE, [name]: value }));
     expect(error).toBeInstanceOf(ConfigError);
     const [, ...faults] = (error as ConfigError).message.split('\n');
     expect(faults).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}.*: .+`))]);

@@ -174,7 +174,13 @@ describe('without the key that sealed the secrets', () => {
 
 describe('without any key', () => {
   it('warns at the start that secrets are stored as plain text', async () => {
-    const plain = willClose(await startApi({ REDIS_URL: api.redis.url, SECRETS_ENCRYPTION_KEY: '' }));
+    const plain = willClose(
+      await startApi({
+        REDIS_URL: api.redis.url,
+        SECRETS_ENCRYPTION_KEY: '',
+        INSECURE_UNENCRYPTED_SECRETS: 'true',
+      }),
+    );
     expect(plain.signals.named('secrets.unprotected')).toHaveLength(1);
     expect(api.signals.named('secrets.unprotected')).toEqual([]);
   });

@@ -1,23 +1,29 @@
 import { z } from 'zod';
 import { sealingKeysSchema } from '../secrets/sealing-key';
+import { flagSchema } from './common-settings';
 
 /** How the API and the workers protect what is secret in the store. */
 export const secretsSettings = {
-  NODE_ENV: z.string().optional(),
-  /** The first seals, all of them open. Without one, secrets are stored as plain text. */
+  /** The first seals, all of them open. */
   SECRETS_ENCRYPTION_KEY: sealingKeysSchema.default([]),
+  /** To run without such a key, and to store secrets as plain text. */
+  INSECURE_UNENCRYPTED_SECRETS: flagSchema.default(false),
+  /** Not that anything depends on it. A text that is none of these is most likely a typing error, or another's convention. */
+  NODE_ENV: z.enum(['development', 'test', 'production']).optional(),
 };
 
 interface SecretsConfig {
-  readonly NODE_ENV?: string | undefined;
   readonly SECRETS_ENCRYPTION_KEY: readonly unknown[];
+  readonly INSECURE_UNENCRYPTED_SECRETS: boolean;
 }
 
-export function isProtected({ NODE_ENV, SECRETS_ENCRYPTION_KEY }: SecretsConfig): boolean {
-  return NODE_ENV !== 'production' || SECRETS_ENCRYPTION_KEY.length > 0;
+export function isProtected(config: SecretsConfig): boolean {
+  return config.INSECURE_UNENCRYPTED_SECRETS || config.SECRETS_ENCRYPTION_KEY.length > 0;
 }
 
 export const UNPROTECTED = {
   path: ['SECRETS_ENCRYPTION_KEY'],
-  message: 'must be set with NODE_ENV=production; "openssl rand -base64 32" makes one, keep it safe',
+  message:
+    'must be set; "openssl rand -base64 32" makes one, keep it safe ' +
+    '(or set INSECURE_UNENCRYPTED_SECRETS=true to store secrets as plain text)',
 };

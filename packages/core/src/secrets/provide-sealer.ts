@@ -7,7 +7,8 @@ export function provideSealer(keys: readonly SealingKey[], emit: Emit): Sealer {
   if (keys.length === 0) {
     emit({
       name: 'secrets.unprotected',
-      detail: 'SECRETS_ENCRYPTION_KEY is not set: secrets are stored as plain text.',
+      detail:
+        'INSECURE_UNENCRYPTED_SECRETS is set, and no SECRETS_ENCRYPTION_KEY: secrets are stored as plain text.',
     });
   }
   return createSealer(keys);

@@ -108,7 +108,8 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
   'secrets.unprotected': {
     name: 'secrets.unprotected',
-    detail: 'SECRETS_ENCRYPTION_KEY is not set: secrets are stored as plain text.',
+    detail:
+      'INSECURE_UNENCRYPTED_SECRETS is set, and no SECRETS_ENCRYPTION_KEY: secrets are stored as plain text.',
   },
   'process.started': { name: 'process.started', detail: 'API on http://0.0.0.0:3000' },
   'process.stopping': { name: 'process.stopping', detail: 'SIGTERM' },
