@@ -1,5 +1,6 @@
 import { AppError } from '@webhooks/core/errors/app-error';
 import { invalidRequest } from '@webhooks/core/errors/invalid-request';
+import { prototypeFaults } from '@webhooks/core/errors/prototype-faults';
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
 import { inWords } from '@webhooks/core/errors/zod-words';
 import type { Request } from 'express';
@@ -21,7 +22,7 @@ export function parseRequest(request: Request, shape: RequestShape): ParsedParts
   return {
     params: parseParams(request.params, shape.params ?? nothing),
     query: parse(request.query, shape.query ?? nothing, '?'),
-    body: shape.body === undefined ? undefined : parse(request.body, shape.body, ''),
+    body: shape.body === undefined ? undefined : parseBody(request.body, shape.body, shape),
   };
 }
 
@@ -29,6 +30,14 @@ function parseParams(params: unknown, schema: z.ZodType): unknown {
   const parsed = schema.safeParse(params);
   if (parsed.success) return parsed.data;
   throw new AppError('not_found', 'There is nothing with this id.');
+}
+
+// Afterwards: what has the declared shape is not deep.
+function parseBody(body: unknown, schema: z.ZodType, { hasEventData }: RequestShape): unknown {
+  const parsed = parse(body, schema, '');
+  const faults = hasEventData ? [] : prototypeFaults(body);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return parsed;
 }
 
 function parse(value: unknown, schema: z.ZodType, base: string): unknown {

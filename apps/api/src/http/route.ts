@@ -9,6 +9,8 @@ export interface RequestShape {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
+  /** The body has events, whose `data` is the client's own: it is delivered as it was written, whatever its members. */
+  readonly hasEventData?: true;
 }
 
 /** A request that was authenticated and has the declared shape. */

@@ -34,7 +34,10 @@ export function publishBatch(acceptEvents: AcceptEvents) {
     method: 'post',
     path: '/v1/events/batch',
     scope: 'events:write',
-    request: { body: z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_EVENTS) }) },
+    request: {
+      body: z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_EVENTS) }),
+      hasEventData: true,
+    },
     maxBodyBytes: MAX_BODY_BYTES,
     creates: true,
     responses: {

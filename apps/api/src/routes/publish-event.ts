@@ -11,7 +11,7 @@ export function publishEvent(acceptEvents: AcceptEvents) {
     method: 'post',
     path: '/v1/events',
     scope: 'events:write',
-    request: { body: publishedEventSchema },
+    request: { body: publishedEventSchema, hasEventData: true },
     creates: true,
     responses: {
       202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },

@@ -14,6 +14,9 @@ function buildJob(data: unknown, change: Partial<EventJob> = {}): EventJob {
   return { id: '17', name: type, timestamp: 1_700_000_000_000, data, ...change };
 }
 
+/** The rest of an object's JSON after its first brace. */
+const text = (object: object) => JSON.stringify(object).slice(1);
+
 const published = { account_id: 'default', type, data: example };
 
 describe('readEventJob', () => {
@@ -88,6 +91,14 @@ describe('readEventJob', () => {
     });
   });
 
+  // What is copied are texts, so nothing gets it for its prototype.
+  it('takes a member named __proto__ in data whose type takes any, and keeps it', async () => {
+    const read = buildReadEventJob({ eventTypes: [{ name: 'invoice.paid', schema: { type: 'object' } }] });
+    const json = '{"__proto__":{"id":1},"a":[{"__proto__":null}]}';
+    const data = JSON.parse(`{"account_id":"default","type":"invoice.paid","data":${json}}`);
+    expect((await read(buildJob(data))).event.body).toBe(`{"type":"invoice.paid","data":${json}}`);
+  });
+
   describe('when the producer gave no id', () => {
     const idOf = async (change: Partial<EventJob>) =>
       (await readEventJob(buildJob(published, change))).event.id;
@@ -121,6 +132,12 @@ describe('readEventJob', () => {
     ['no data', { ...published, data: undefined }, ['/data']],
     ['wrong data', { ...published, data: { ...example, position: 0 } }, ['/data/position']],
     ['an unknown member', { ...published, colour: 'red' }, ['/colour']],
+    ['a member named __proto__', JSON.parse(`{"__proto__":{},${text(published)}`), ['/__proto__']],
+    [
+      'one in data whose type does not know it',
+      JSON.parse(`{"account_id":"default","type":"${type}","data":{"__proto__":{},${text(example)}}`),
+      ['/data/__proto__'],
+    ],
     [
       'a sealed body without an id',
       { account_id: 'default', body: '{}', accepted_at: 1 },
