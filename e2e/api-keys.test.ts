@@ -79,6 +79,25 @@ it('the command line issues a key that the API knows, and revokes it again', asy
   expect((await runCli(stack.redis.url, 'keys', 'revoke', key.slice(4, 20))).exitCode).toBe(1);
 });
 
+it('an account that has no key left gets another one by the command line, and has all that it had', async () => {
+  const cli = async (...args: string[]) => await runCli(stack.redis.url, ...args, '--account', account);
+  const account = 'locked-out';
+  expect((await runCli(stack.redis.url, 'accounts', 'create', '--id', account)).exitCode).toBe(0);
+  const create = async () =>
+    (
+      await cli('keys', 'create', '--name', 'only', '--scopes', 'admin,webhooks:read,webhooks:write')
+    ).stdout.trim();
+  const only = await create();
+  const webhook = await new ApiClient(stack.client.baseUrl, only).register('https://receiver.example.com/');
+  const refused = await cli('keys', 'revoke', only.slice(4, 20));
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('add --last') });
+  expect((await listWith(only)).status).toBe(200);
+  expect((await cli('keys', 'revoke', only.slice(4, 20), '--last')).exitCode).toBe(0);
+  expect((await listWith(only)).status).toBe(401);
+  const { body } = await listWith(await create());
+  expect(body).toMatchObject({ data: [{ id: webhook.id }] });
+});
+
 it('an account of its own sees what is done for it, and nothing else', async () => {
   expect((await runCli(stack.redis.url, 'accounts', 'create', '--id', 'acme')).exitCode).toBe(0);
   const scopes = 'webhooks:read,webhooks:write,events:write,deliveries:read,admin';

@@ -19,6 +19,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   event_id_conflict: { status: 409, title: 'The id belongs to another event' },
   payload_erased: { status: 409, title: 'The payload was erased' },
   request_in_progress: { status: 409, title: 'The same request is being worked on' },
+  last_admin_key: { status: 409, title: 'The last key that can issue others' },
   limit_reached: { status: 409, title: 'A limit is reached' },
   precondition_failed: { status: 412, title: 'It was changed meanwhile' },
   payload_too_large: { status: 413, title: 'Too large' },

@@ -1,4 +1,5 @@
 import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { idOfKey } from '@webhooks/core/api-keys/api-key';
 import { deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
 import type { AccountId } from '@webhooks/core/events/event';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
@@ -73,6 +74,7 @@ async function conflict(route: RouteCase): Promise<Response> {
   if (route.of === 'deadLetter')
     return send(route, { key, path: pathTo(route, await claimForTheOther(route)) });
   if (route.method === 'put') return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
+  if (route.of === 'apiKey') return revokeLast(route);
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();
   await send(route, { key, body: { uid } });
@@ -81,6 +83,12 @@ async function conflict(route: RouteCase): Promise<Response> {
     .set('authorization', `Bearer ${key}`)
     .send({ url: 'https://receiver.example.com', events: ['*'] });
   return send(route, { key, body: { uid }, path: `/v1/webhooks/${other.body.id}` });
+}
+
+/** Of an account that has one key. */
+async function revokeLast(route: RouteCase): Promise<Response> {
+  const { key } = await api.issueKey();
+  return send(route, { key, path: `/v1/api-keys/${idOfKey(key)}` });
 }
 
 /** A delivery's job that failed for good, and that somebody is about to do the other thing with. */

@@ -122,10 +122,46 @@ describe('DELETE /v1/api-keys/:id', () => {
     expect(readProblem(await call('delete', `/v1/api-keys/${leaked.id}`))).toMatchObject({ status: 404 });
   });
 
-  it('ends also the key that asks for it, though it is the last of its account', async () => {
-    expect((await call('delete', `/v1/api-keys/${key.slice(4, 20)}`)).status).toBe(204);
+  const own = (query = '') => `/v1/api-keys/${key.slice(4, 20)}${query}`;
+
+  it('ends also the key that asks for it', async () => {
+    await create();
+    expect((await call('delete', own())).status).toBe(204);
     expect(await statusFor(key)).toBe(401);
   });
+
+  it('has to be asked twice for the last one of an account that can issue others', async () => {
+    await create({ scopes: ['webhooks:read'] });
+    for (const query of ['', '?last=false']) {
+      expect(readProblem(await call('delete', own(query)))).toEqual({ status: 409, code: 'last_admin_key' });
+    }
+    expect(readProblem(await call('delete', own('?last=yes')))).toMatchObject({
+      status: 422,
+      pointers: ['?/last'],
+    });
+    expect((await call('delete', own('?last=true'))).status).toBe(204);
+    expect(await statusFor(key)).toBe(401);
+  });
+
+  it('has to be by the operator too; who can let an account in again that has no key left', async () => {
+    const { key: operatorKey, accountId } = await lockedOut();
+    const issued = await call('post', '/v1/api-keys', operatorKey)
+      .set('x-account-id', accountId)
+      .send({ name: 'back', scopes });
+    expect(issued.status).toBe(201);
+    expect((await call('get', '/v1/webhooks', issued.body.key)).status).toBe(200);
+  });
+
+  async function lockedOut() {
+    const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const { body: account } = await call('post', '/v1/accounts', operatorKey).send({});
+    const asIt = (test: Test) => test.set('x-account-id', account.id);
+    const { body } = await asIt(call('post', '/v1/api-keys', operatorKey)).send({ name: 'only', scopes });
+    expect((await asIt(call('delete', `/v1/api-keys/${body.id}`, operatorKey))).status).toBe(409);
+    expect((await asIt(call('delete', `/v1/api-keys/${body.id}?last=true`, operatorKey))).status).toBe(204);
+    expect(await statusFor(body.key)).toBe(401);
+    return { key: operatorKey, accountId: account.id as string };
+  }
 
   it("leaves another account's key alone", async () => {
     const stranger = await api.issueKey();

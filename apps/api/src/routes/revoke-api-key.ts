@@ -3,6 +3,15 @@ import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 
+const querySchema = z.strictObject({
+  last: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe(
+      'Whether it may be the last key of the account with the scope "admin". Only the operator can issue another then.',
+    ),
+});
+
 /** Takes effect with the next request, in every process; also for the key that asks for it. */
 export function revokeApiKey(apiKeys: ManageApiKeys) {
   return defineRoute({
@@ -11,12 +20,13 @@ export function revokeApiKey(apiKeys: ManageApiKeys) {
     method: 'delete',
     path: '/v1/api-keys/:id',
     scope: 'admin',
-    request: { params: z.object({ id: apiKeyIdSchema }) },
+    request: { params: z.object({ id: apiKeyIdSchema }), query: querySchema },
     responses: {
       204: { description: 'It no longer counts.' },
     },
-    async handle({ apiKey, params }) {
-      await apiKeys.revoke(apiKey.accountId, params.id);
+    problems: ['last_admin_key'],
+    async handle({ apiKey, params, query }) {
+      await apiKeys.revoke(apiKey.accountId, params.id, { mayBeLast: query.last === 'true' });
       return { status: 204 };
     },
   });

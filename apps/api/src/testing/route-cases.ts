@@ -194,7 +194,7 @@ export const routeCases: readonly RouteCase[] = [
     creates: true,
   },
   { method: 'get', path: '/v1/api-keys', scope: 'admin', status: 200, isList: true },
-  { method: 'delete', path: '/v1/api-keys/:id', scope: 'admin', of: 'apiKey', status: 204 },
+  { method: 'delete', path: '/v1/api-keys/:id', scope: 'admin', of: 'apiKey', status: 204, takesQuery: true },
   {
     method: 'post',
     path: '/v1/accounts',

@@ -7,7 +7,7 @@ import { accountOption, accountSchema, jsonOption, jsonSchema, parseFlags } from
 import { formatJson } from '../format-json';
 import { UsageError } from '../usage-error';
 
-const flagsSchema = z.object({ account: accountSchema, json: jsonSchema });
+const flagsSchema = z.object({ account: accountSchema, last: z.boolean().default(false), json: jsonSchema });
 
 export function addRevokeKey(keys: Command, { output, withService }: Cli): void {
   keys
@@ -15,13 +15,15 @@ export function addRevokeKey(keys: Command, { output, withService }: Cli): void 
     .description('Revoke a key. It is refused from the next request on, in every process.')
     .argument('<id>', 'the 16 characters after whk_')
     .addOption(accountOption())
+    .option('--last', 'also if no other key of the account could issue one then')
     .addOption(jsonOption())
     .action(async (givenId: unknown, given: unknown) => {
       const id = parseId(givenId);
-      const { account, json } = parseFlags(flagsSchema, given);
+      const { account, last, json } = parseFlags(flagsSchema, given);
       await withService(async ({ apiKeys }) => {
-        const advice = `See: webhooks keys list --account ${account}`;
-        await withAdvice('not_found', advice, apiKeys.revoke(account, id));
+        const revoked = apiKeys.revoke(account, id, { mayBeLast: last });
+        const listed = withAdvice('not_found', `See: webhooks keys list --account ${account}`, revoked);
+        await withAdvice('last_admin_key', 'To revoke it all the same, add --last.', listed);
         output.out(json ? formatJson({ id, account_id: account }) : `Revoked the key ${id}.\n`);
       });
     });

@@ -1,7 +1,9 @@
 import { type AccountStore, createRedisAccountStore } from '../accounts/redis-account-store';
+import type { AccountId } from '../events/event';
 import { createNewId } from '../runtime/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
+import type { NewApiKey } from './api-key-input';
 import { createAuthenticate } from './authenticate';
 import { createManageApiKeys, type ManageApiKeys } from './manage-api-keys';
 import { newApiKey } from './new-api-key';
@@ -93,9 +95,54 @@ describe('revoke', () => {
   it('revokes a key once, also when several ask for it at the same time', async () => {
     const accountId = await createAccount();
     const { apiKey } = await apiKeys.issue(accountId, { name: 'ci', scopes: ['admin'] });
-    const answers = await Promise.allSettled([1, 2, 3].map(() => apiKeys.revoke(accountId, apiKey.id)));
+    const answers = await Promise.allSettled(
+      [1, 2, 3].map(() => apiKeys.revoke(accountId, apiKey.id, { mayBeLast: true })),
+    );
     expect(answers.filter(({ status }) => status === 'fulfilled').length).toBe(1);
     expect((await apiKeys.list(accountId, 10)).apiKeys).toEqual([]);
+  });
+});
+
+describe('revoking the last key that can issue others', () => {
+  const LAST = { code: 'last_admin_key' };
+  const issue = async (accountId: AccountId, input: Partial<NewApiKey> = {}) =>
+    (await apiKeys.issue(accountId, { name: 'ci', scopes: ['admin'], ...input })).apiKey;
+
+  it('is refused, unless it may be the last', async () => {
+    const accountId = await createAccount();
+    const { id } = await issue(accountId);
+    await issue(accountId, { scopes: ['webhooks:read', 'webhooks:write'] });
+    await issue(accountId, { expiresAt: NOW });
+    await issue(await createAccount());
+    await expect(apiKeys.revoke(accountId, id)).rejects.toMatchObject(LAST);
+    expect(await apiKeyStore.find(id)).toMatchObject({ id });
+    await apiKeys.revoke(accountId, id, { mayBeLast: true });
+    expect(await apiKeyStore.find(id)).toBeUndefined();
+  });
+
+  it('leaves it alone when it is another key that goes: one of two, one that can not, one that has expired', async () => {
+    const accountId = await createAccount();
+    const last = await issue(accountId);
+    const others = [{}, { scopes: ['webhooks:read' as const] }, { expiresAt: NOW }];
+    for (const other of others) await apiKeys.revoke(accountId, (await issue(accountId, other)).id);
+    await expect(apiKeys.revoke(accountId, last.id)).rejects.toMatchObject(LAST);
+  });
+
+  it('finds the other one among hundreds of keys', async () => {
+    const accountId = await createAccount();
+    const first = await issue(accountId);
+    for (let i = 0; i < 120; i += 1) await issue(accountId, { scopes: ['webhooks:read'] });
+    const { id } = await issue(accountId);
+    await apiKeys.revoke(accountId, id);
+    await expect(apiKeys.revoke(accountId, first.id)).rejects.toMatchObject(LAST);
+  });
+
+  it('leaves one when all are revoked at the same time', async () => {
+    const accountId = await createAccount();
+    const issued = [await issue(accountId), await issue(accountId), await issue(accountId)];
+    const answers = await Promise.allSettled(issued.map(({ id }) => apiKeys.revoke(accountId, id)));
+    expect(answers.filter(({ status }) => status === 'rejected')).toMatchObject([{ reason: LAST }]);
+    expect((await apiKeys.list(accountId, 10)).apiKeys).toHaveLength(1);
   });
 });
 

@@ -27,6 +27,13 @@ export interface IssuedApiKey {
   readonly apiKey: ApiKey;
 }
 
+export interface Revocation {
+  /** Whether it may be the last key of its account that can issue others. */
+  readonly mayBeLast?: boolean;
+}
+
+const KEYS_AT_ONCE = 100;
+
 /** What an account can do with its keys. Every change is in force once its promise has resolved. */
 export function createManageApiKeys({ apiKeyStore, accountStore, newKey, clock }: ManageApiKeysDeps) {
   return {
@@ -54,14 +61,49 @@ export function createManageApiKeys({ apiKeyStore, accountStore, newKey, clock }
       return apiKeyStore.list(accountId, limit, before);
     },
 
-    /** The last one of an account too: there is the command line to issue another. @throws AppError `not_found`. */
-    async revoke(accountId: AccountId, id: string): Promise<void> {
+    /**
+     * @throws AppError `not_found`; `last_admin_key` if nobody but the operator could issue a key for the account then.
+     */
+    async revoke(accountId: AccountId, id: string, { mayBeLast = false }: Revocation = {}): Promise<void> {
       const apiKey = await apiKeyStore.find(id);
-      if (apiKey?.accountId !== accountId || !(await apiKeyStore.remove(apiKey))) {
-        throw new AppError('not_found', 'There is no API key with this id.');
-      }
+      if (apiKey?.accountId !== accountId) throw keyNotFound();
+      if (canIssue(apiKey)) await leave(apiKey, mayBeLast);
+      if (!(await apiKeyStore.remove(apiKey))) throw keyNotFound();
     },
   };
+
+  async function leave(apiKey: ApiKey, mayBeLast: boolean): Promise<void> {
+    if (mayBeLast) return void (await apiKeyStore.leave(apiKey));
+    for await (const other of keysOf(apiKey.accountId)) {
+      const isAnother = other.id !== apiKey.id && canIssue(other);
+      if (isAnother && (await apiKeyStore.leave(apiKey, other.id))) return;
+    }
+    throw lastAdminKey();
+  }
+
+  async function* keysOf(accountId: AccountId): AsyncGenerator<ApiKey> {
+    let cursor: string | undefined;
+    do {
+      const page = await apiKeyStore.list(accountId, KEYS_AT_ONCE, cursor);
+      yield* page.apiKeys;
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+  }
+
+  function canIssue({ scopes, expiresAt = Number.POSITIVE_INFINITY }: ApiKey): boolean {
+    return scopes.includes('admin') && expiresAt > clock();
+  }
+}
+
+function keyNotFound(): AppError {
+  return new AppError('not_found', 'There is no API key with this id.');
+}
+
+function lastAdminKey(): AppError {
+  return new AppError(
+    'last_admin_key',
+    'It is the last key of the account that can issue others: without it, only the operator can.',
+  );
 }
 
 export type ManageApiKeys = ReturnType<typeof createManageApiKeys>;

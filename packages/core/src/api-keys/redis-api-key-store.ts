@@ -23,6 +23,16 @@ const CACHED_KEYS = 10_000;
 const NOTE_USE = defineScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[2], ARGV[1]) end`);
 
+// Longer than anybody takes from reading that there is another key to leaving in reliance on it.
+const LEAVING_SECONDS = 60;
+
+// KEYS: api-keys-leaving. ARGV: the id of the key that leaves, the id of one that stays ('' if none has to), seconds.
+const LEAVE = defineScript(`
+  if redis.call('SISMEMBER', KEYS[1], ARGV[2]) == 1 then return 0 end
+  redis.call('SADD', KEYS[1], ARGV[1])
+  redis.call('EXPIRE', KEYS[1], ARGV[3])
+  return 1`);
+
 /**
  * Keys are found by their id alone, before it is known whose they are, so a key's record and its account's list
  * are apart. The list is written first and left last: what it names without a record is passed over.
@@ -59,6 +69,16 @@ export function createRedisApiKeyStore(redis: RedisClient) {
       const removed = await redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id));
       await redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
       return removed > 0;
+    },
+
+    /**
+     * Whether a key that is about to be removed may rely on another one to stay: of two that rely on each other, one may.
+     *
+     * @param stayingId left out if it relies on none.
+     */
+    async leave({ id, accountId }: ApiKey, stayingId = ''): Promise<boolean> {
+      const left = await LEAVE(redis, [keys.apiKeysLeaving(accountId)], [id, stayingId, LEAVING_SECONDS]);
+      return left === 1;
     },
 
     /** Newest first; `before` is the `nextCursor` of the page before. */

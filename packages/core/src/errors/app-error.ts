@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'idempotency_key_reused'
   | 'request_in_progress'
   | 'limit_reached'
+  | 'last_admin_key'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'

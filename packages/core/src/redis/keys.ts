@@ -13,6 +13,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
+ * | `api-keys-leaving:{account}` | set | ids of admin keys that are being revoked, so that no two leave in reliance on each other | a minute after the last |
  * | `rate-limit:{id}` | counter | requests of an API key in the present window of RATE_LIMIT | until its end |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
@@ -52,6 +53,7 @@ export const keys = {
   apiKey: (id: string) => `api-key:{${id}}`,
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
+  apiKeysLeaving: (account: AccountId) => `api-keys-leaving:{${account}}`,
   rateLimit: (apiKeyId: string) => `rate-limit:{${apiKeyId}}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
