@@ -6,8 +6,8 @@ const MAX_CHAIN = 10;
 
 /**
  * Whether a receiver whose certificate is in order is the one that was called, and cheap to call again. OpenSSL checks each
- * signature of a chain before anybody can look at it: a hundred kilobytes of certificates with the costliest keys take half
- * a second, for each connection. Here that becomes a failed attempt, and the circuit breaker sees to it that there are few.
+ * signature of a chain before anybody can look at it: 95 KB of certificates, of an authority of the endpoint's own, take 330 ms
+ * for each connection. Here that becomes a failed attempt, and the circuit breaker sees to it that there are few.
  */
 export function checkReceiver(host: string, certificate: PeerCertificate): Error | undefined {
   // Node gives the whole chain, whatever its types say.
