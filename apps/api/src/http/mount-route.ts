@@ -6,7 +6,7 @@ import type { Express, RequestHandler, Response } from 'express';
 import { type AuthenticateOptions, apiKeyOf, requireKeyFor } from './authenticate';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
-import { bodyTextOf, readJsonBody } from './read-json-body';
+import { type BodyBounds, bodyTextOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import type { Route, RouteReply, RouteRequest } from './route';
 import { sendLines } from './send-lines';
@@ -35,9 +35,16 @@ function mountRoute(app: Express, route: Route, options: MountOptions): void {
     route.path,
     nameRoute(route.path),
     requireKeyFor(route, options),
-    ...(route.request.body === undefined ? [] : readJsonBody(route.maxBodyBytes ?? options.maxBodyBytes)),
+    ...(route.request.body === undefined ? [] : readJsonBody(boundsOf(route, options))),
     handleWith(route, options),
   );
+}
+
+// What is described by its members, such as a webhook, has a few hundred. To check as many that are wrong takes 0.1 s.
+const MAX_VALUES = 10_000;
+
+function boundsOf({ maxBodyBytes, maxBodyValues }: Route, options: MountOptions): BodyBounds {
+  return { maxBytes: maxBodyBytes ?? options.maxBodyBytes, maxValues: maxBodyValues ?? MAX_VALUES };
 }
 
 function nameRoute(path: string): RequestHandler {

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '@webhooks/core/errors/app-error';
+import { invalidRequest } from '@webhooks/core/errors/invalid-request';
 import express, { type RequestHandler } from 'express';
+import { passedJsonBound } from './json-bounds';
 
 const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
 const CHARSET = /;\s*charset="?([^";\s]*)/i;
@@ -10,25 +12,35 @@ const BYTE_ORDER_MARK = '\uFEFF';
 const ERROR_BY_TYPE: Readonly<Record<string, (maxBytes: number) => AppError>> = {
   'entity.too.large': (maxBytes) =>
     new AppError('payload_too_large', `The body is too large: at most ${maxBytes} bytes are taken here.`),
-  'encoding.unsupported': () =>
-    new AppError('unsupported_media_type', 'The Content-Encoding is not supported.'),
   'request.aborted': () => new AppError('malformed_json', 'The body ended before its announced length.'),
   'request.size.invalid': () => new AppError('malformed_json', 'The body has another length than announced.'),
 };
 
+// As deep as an event's data may be, 100 levels, with a batch around it, 3 more, and some to spare: so it can be said which
+// event of a batch is too deep. The stack of whatever walks what was parsed holds a hundred times as many.
+const MAX_DEPTH = 128;
+
+export interface BodyBounds {
+  readonly maxBytes: number;
+  /** Values at all depths together. */
+  readonly maxValues: number;
+}
+
 /**
- * Reads a JSON body of at most `maxBytes`, and refuses anything else with a reason. The body's text stays beside what
- * was parsed from it: see `bodyTextOf`.
+ * Reads a JSON body within bounds, and refuses anything else with a reason. So what it costs to read is bounded by its
+ * size: it is not decompressed, and what is in it was counted before it is parsed. The body's text stays beside what was
+ * parsed from it: see `bodyTextOf`.
  */
-export function readJsonBody(maxBytes: number): RequestHandler[] {
-  const readBytes = express.raw({ limit: maxBytes, type: JSON_TYPES });
+export function readJsonBody({ maxBytes, maxValues }: BodyBounds): RequestHandler[] {
+  const readBytes = express.raw({ limit: maxBytes, type: JSON_TYPES, inflate: false });
   return [
+    requireIdentity,
     requireJsonType,
     (request, response, next) =>
       readBytes(request, response, (error?: unknown) => {
         next(error === undefined ? undefined : translate(error, maxBytes));
       }),
-    parseBody,
+    parseBody(maxValues),
   ];
 }
 
@@ -36,6 +48,14 @@ export function readJsonBody(maxBytes: number): RequestHandler[] {
 export function bodyTextOf(response: { readonly locals: Record<string, unknown> }): string {
   return (response.locals.bodyText as string | undefined) ?? '';
 }
+
+// 35 bytes of brotli hold the processor for a second and more: no limit of what comes out bounds what that takes.
+const requireIdentity: RequestHandler = (request, response, next) => {
+  if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return next();
+  // RFC 9110, 12.5.3: says what can be sent instead.
+  response.setHeader('accept-encoding', 'identity');
+  throw new AppError('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
+};
 
 const requireJsonType: RequestHandler = (request, _response, next) => {
   if (!hasBody(request.headers)) return next();
@@ -49,20 +69,36 @@ const requireJsonType: RequestHandler = (request, _response, next) => {
   next();
 };
 
-const parseBody: RequestHandler = (request, response, next) => {
-  const bytes: unknown = request.body;
-  if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw bodyRequired();
-  const text = decode(bytes);
-  response.locals.bodyText = text;
-  request.body = parse(text);
-  next();
-};
+function parseBody(maxValues: number): RequestHandler {
+  return (request, response, next) => {
+    const bytes: unknown = request.body;
+    if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw bodyRequired();
+    const text = decode(bytes);
+    requireBounds(bytes, maxValues);
+    response.locals.bodyText = text;
+    request.body = parse(text);
+    next();
+  };
+}
 
 // Replacing what is not UTF-8 would deliver something else than was sent.
 function decode(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'The body is not valid UTF-8.');
   const text = bytes.toString();
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
+}
+
+function requireBounds(bytes: Buffer, maxValues: number): void {
+  switch (passedJsonBound(bytes, { maxDepth: MAX_DEPTH, maxValues })) {
+    case 'depth':
+      throw invalidRequest([{ pointer: '', detail: `is more than ${MAX_DEPTH} levels deep` }]);
+    case 'values':
+      throw new AppError(
+        'payload_too_large',
+        `The body holds too much: at most ${maxValues} values are taken here, at all depths together.`,
+      );
+    case undefined:
+  }
 }
 
 function parse(text: string): unknown {
@@ -82,11 +118,6 @@ function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
 }
 
 function translate(error: unknown, maxBytes: number): unknown {
-  const { type = '', status } = error as { readonly type?: string; readonly status?: number };
-  const make = ERROR_BY_TYPE[type];
-  if (make) return make(maxBytes);
-  // What zlib says of a broken compression has a status, but no type.
-  return status === 400
-    ? new AppError('malformed_json', 'The body can not be read.', { cause: error })
-    : error;
+  const { type = '' } = error as { readonly type?: string };
+  return ERROR_BY_TYPE[type]?.(maxBytes) ?? error;
 }

@@ -76,6 +76,8 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly problems?: readonly ErrorCode[];
   /** Instead of the limit that all have. */
   readonly maxBodyBytes?: number;
+  /** Likewise: values in the body, at all depths together. */
+  readonly maxBodyValues?: number;
   handle(request: RouteRequest<Shape>): Promise<RouteReply>;
 }
 

@@ -49,6 +49,8 @@ export interface RouteCase {
   readonly creates?: true;
   /** How large a body may be, if not as large as that of one event. */
   readonly maxBodyBytes?: number;
+  /** How many values it may hold, where that can be reached below its limit of bytes. */
+  readonly maxBodyValues?: number;
 }
 
 const CUSTOM_TYPE = {
@@ -156,6 +158,7 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     creates: true,
     maxBodyBytes: 5 * 1024 * 1024,
+    maxBodyValues: 150_000,
   },
   { method: 'get', path: '/v1/events/:id', scope: 'deliveries:read', of: 'event', status: 200 },
   { method: 'delete', path: '/v1/events/:id/payload', scope: 'events:write', of: 'event', status: 204 },
@@ -184,6 +187,7 @@ export const routeCases: readonly RouteCase[] = [
     body: { description: 'An invoice was paid.', schema: { type: 'object' }, example: {} },
     status: 200,
     maxBodyBytes: 128 * 1024,
+    maxBodyValues: 10_000,
   },
   {
     method: 'post',
