@@ -25,7 +25,7 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
 import { createRequireKnownFilters } from '@webhooks/core/endpoints/require-known-filters';
-import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
+import { createLookUpEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createTestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
@@ -141,7 +141,7 @@ export function composeApp({
     dispatchEvents: createDispatchEvents({ subscriptions, fanOutEvent, eventQueue }),
     eventStore,
     eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
-    resolveEndpoints: createResolveEndpoints(endpointStore),
+    lookUpEndpoints: createLookUpEndpoints(endpointStore),
     emit,
     validateEvent: createValidateEvent({ eventTypeStore, maxBytes: config.MAX_EVENT_BYTES }),
   });

@@ -11,7 +11,7 @@ import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
-import { createResolveEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
+import { createLookUpEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
 import { createStepErasure } from '@webhooks/core/erasure/step-erasure';
@@ -145,7 +145,7 @@ export function composeConsumers({
         eventTypeStore: createRedisEventTypeStore(storeRedis),
         maxBytes: config.MAX_EVENT_BYTES,
       }),
-      resolveEndpoints: createResolveEndpoints(endpointStore),
+      lookUpEndpoints: createLookUpEndpoints(endpointStore),
       clock,
     }),
     deadLetters,

@@ -109,6 +109,13 @@ describe('POST /v1/events/batch', () => {
   it.each([
     ['no list', { events: event }.events],
     ['an empty list', []],
+    [
+      'events that are aimed at more than 1,000 webhooks together',
+      Array.from({ length: 11 }, (_, i) => ({
+        ...event,
+        webhook_ids: Array.from({ length: i === 0 ? 1 : 100 }, uniqueEndpointId),
+      })),
+    ],
     ['more than 500 events', Array.from({ length: 501 }, () => event)],
   ])('refuses %s as a whole with 422', async (_what, events) => {
     expect(readProblem(await publish(events))).toEqual({

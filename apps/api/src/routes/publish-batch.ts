@@ -1,4 +1,5 @@
 import { AppError, type Fault, faultSchema } from '@webhooks/core/errors/app-error';
+import { invalidRequest } from '@webhooks/core/errors/invalid-request';
 import { faultsOf } from '@webhooks/core/errors/zod-faults';
 import { inWords } from '@webhooks/core/errors/zod-words';
 import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/events/accept-events';
@@ -30,6 +31,8 @@ const batchSchema = z
   .meta({ id: 'BatchOutcome' });
 
 const MAX_EVENTS = 500;
+// As many as the deliveries of a request that the API makes itself.
+const MAX_AIMED_AT = 1_000;
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
 
 /** Each event has an answer of its own, as if it had been published alone; one that is refused sinks no other. */
@@ -52,13 +55,10 @@ export function publishBatch(acceptEvents: AcceptEvents) {
     },
     async handle({ apiKey, body, bodyText, requestId, newId, receivedAt }) {
       const texts = textsOfItems(textOfMember(bodyText, 'events') ?? '');
-      const outcomes = await acceptEvents({
-        accountId: apiKey.accountId,
-        requestId,
-        newId,
-        receivedAt,
-        events: body.events.map((item, index) => readItem(item, texts[index] ?? '')),
-      });
+      const events = body.events.map((item, index) => readItem(item, texts[index] ?? ''));
+      requireFewAimedAt(events);
+      const { accountId } = apiKey;
+      const outcomes = await acceptEvents({ accountId, requestId, newId, receivedAt, events });
       return { status: 200, body: { data: outcomes.map(presentOutcome) } };
     },
   });
@@ -67,6 +67,13 @@ export function publishBatch(acceptEvents: AcceptEvents) {
 function readItem(item: unknown, text: string): PublishedEvent | AppError {
   const parsed = publishedEventSchema.safeParse(item, inWords);
   return parsed.success ? toPublishedEvent(parsed.data, text) : invalidEvent(faultsOf(parsed.error));
+}
+
+function requireFewAimedAt(events: readonly (PublishedEvent | AppError)[]): void {
+  const named = events.map((event) => (event instanceof AppError ? 0 : (event.endpointRefs?.length ?? 0)));
+  if (named.reduce((sum, count) => sum + count, 0) <= MAX_AIMED_AT) return;
+  const detail = `must name at most ${MAX_AIMED_AT} webhooks in all "webhook_ids" together`;
+  throw invalidRequest([{ pointer: '/events', detail }]);
 }
 
 function presentOutcome(outcome: Acceptance | AppError, index: number) {

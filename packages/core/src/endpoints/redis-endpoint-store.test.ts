@@ -55,6 +55,17 @@ describe('create and find', () => {
     expect(found).toEqual([undefined, id, undefined]);
   });
 
+  it('asks for however many at once by one command', async () => {
+    const { accountId, id } = await saved({ uid: uidOf('main') });
+    const refs = [uidOf('main'), ...Array.from({ length: 998 }, uniqueEndpointId), id];
+    await store.findIds(accountId, [id]);
+    const send = jest.spyOn(redis.client, 'sendCommand');
+    const found = await store.findIds(accountId, refs);
+    expect(send).toHaveBeenCalledTimes(1);
+    send.mockRestore();
+    expect([found[0], found[998], found[999], found.length]).toEqual([id, undefined, id, 1_000]);
+  });
+
   it('gives an endpoint back as it was created, whatever its optional members', async () => {
     for (const endpoint of [await saved(), await saved({ description: 'Zoë 🚀 "quoted"' })]) {
       expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);

@@ -51,6 +51,15 @@ const REMOVE = defineScript(`
   ${COUNT_UP}
   return 1`);
 
+// ARGV: ids and uids. For each the id, '' for one that the account has not. No uid begins as an id does.
+const FIND_IDS = defineScript(`
+  local ids = {}
+  for i, ref in ipairs(ARGV) do
+    if string.sub(ref, 1, 3) == 'wh_' then ids[i] = redis.call('HEXISTS', KEYS[1], ref) == 1 and ref or ''
+    else ids[i] = redis.call('HGET', KEYS[4], ref) or '' end
+  end
+  return ids`);
+
 /** In the order in which the scripts know them. */
 export function endpointsKeys(accountId: AccountId): readonly string[] {
   return [
@@ -152,12 +161,8 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
 
     /** The ids of the endpoints that a client names, in their order; `undefined` for what the account has not. */
     async findIds(accountId: AccountId, refs: readonly EndpointRef[]): Promise<(EndpointId | undefined)[]> {
-      return await Promise.all(
-        refs.map(async (ref) => {
-          if (!isEndpointId(ref)) return await idOf(accountId, ref);
-          return (await redis.hexists(keys.endpoints(accountId), ref)) === 1 ? ref : undefined;
-        }),
-      );
+      const ids = (await run(FIND_IDS, accountId, ...refs)) as (EndpointId | '')[];
+      return ids.map((id) => (id === '' ? undefined : id));
     },
 
     /** Grows with each change to the account's endpoints. */

@@ -1,6 +1,7 @@
+import { caughtFrom } from '../testing/caught-from';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { type EndpointRef, endpointUidSchema } from './endpoint';
-import { createResolveEndpoints } from './resolve-endpoints';
+import { createLookUpEndpoints } from './resolve-endpoints';
 
 const [first, second] = [uniqueEndpointId(), uniqueEndpointId()];
 const uid = endpointUidSchema.parse('main');
@@ -9,22 +10,42 @@ const byRef = new Map<EndpointRef, typeof first>([
   [second, second],
   [uid, first],
 ]);
-const resolveEndpoints = createResolveEndpoints({
-  findIds: async (_accountId, refs) => refs.map((ref) => byRef.get(ref)),
-});
+
+function build() {
+  const asked: (readonly EndpointRef[])[] = [];
+  const lookUpEndpoints = createLookUpEndpoints({
+    async findIds(_accountId, refs) {
+      asked.push(refs);
+      return refs.map((ref) => byRef.get(ref));
+    },
+  });
+  return { lookUp: (refs: readonly EndpointRef[]) => lookUpEndpoints(uniqueAccountId(), refs), asked };
+}
 
 it('gives the id of each endpoint that is named, by its id or its uid, once', async () => {
-  expect(await resolveEndpoints(uniqueAccountId(), [second, uid, first, second])).toEqual([second, first]);
+  const refs = [second, uid, first, second];
+  expect((await build().lookUp(refs))(refs)).toEqual([second, first]);
+});
+
+it('looks up all that a request names at once, each once, and nothing when it names none', async () => {
+  const { lookUp, asked } = build();
+  const resolve = await lookUp([first, uid, first, second, first]);
+  await lookUp([]);
+  expect(asked).toEqual([[first, uid, second]]);
+  expect([resolve([first, uid]), resolve([second])]).toEqual([[first], [second]]);
 });
 
 it('names each one that is not there', async () => {
   const missing = uniqueEndpointId();
   const other = endpointUidSchema.parse('other');
-  await expect(resolveEndpoints(uniqueAccountId(), [missing, first, other])).rejects.toMatchObject({
+  const refs = [missing, first, other];
+  const resolve = await build().lookUp(refs);
+  expect(caughtFrom(() => resolve(refs))).toMatchObject({
     code: 'invalid_request',
     faults: [
       { pointer: '/webhook_ids/0', detail: `there is no webhook ${missing}` },
       { pointer: '/webhook_ids/2', detail: 'there is no webhook other' },
     ],
   });
+  expect(resolve([first])).toEqual([first]);
 });

@@ -4,22 +4,35 @@ import type { EndpointId, EndpointRef } from './endpoint';
 import type { EndpointStore } from './redis-endpoint-store';
 
 /**
- * Gives the ids of the endpoints that an event is aimed at, each once.
+ * Gives the ids of endpoints that were looked up, each once.
  *
  * @throws AppError `invalid_request`, which names those that the account has not.
  */
-export function createResolveEndpoints(endpointStore: Pick<EndpointStore, 'findIds'>) {
-  return async function resolveEndpoints(
+export type ResolvedEndpoints = (refs: readonly EndpointRef[]) => readonly EndpointId[];
+
+/** Looks up whatever a request names at once, however many of its events name the same endpoints. */
+export function createLookUpEndpoints(endpointStore: Pick<EndpointStore, 'findIds'>) {
+  return async function lookUpEndpoints(
     accountId: AccountId,
     refs: readonly EndpointRef[],
-  ): Promise<readonly EndpointId[]> {
-    const ids = await endpointStore.findIds(accountId, refs);
-    if (ids.includes(undefined)) throw notThere(refs.map((ref, index) => ({ ref, id: ids[index] })));
-    return [...new Set(ids.filter((id) => id !== undefined))];
+  ): Promise<ResolvedEndpoints> {
+    const distinct = [...new Set(refs)];
+    const ids = distinct.length === 0 ? [] : await endpointStore.findIds(accountId, distinct);
+    const idOf = new Map(distinct.map((ref, index) => [ref, ids[index]]));
+    return (named) => resolve(named, idOf);
   };
 }
 
-export type ResolveEndpoints = ReturnType<typeof createResolveEndpoints>;
+export type LookUpEndpoints = ReturnType<typeof createLookUpEndpoints>;
+
+function resolve(
+  refs: readonly EndpointRef[],
+  idOf: ReadonlyMap<EndpointRef, EndpointId | undefined>,
+): readonly EndpointId[] {
+  const ids = refs.map((ref) => idOf.get(ref));
+  if (ids.includes(undefined)) throw notThere(refs.map((ref, index) => ({ ref, id: ids[index] })));
+  return [...new Set(ids.filter((id) => id !== undefined))];
+}
 
 function notThere(named: readonly { readonly ref: EndpointRef; readonly id: EndpointId | undefined }[]) {
   const faults = named.flatMap(({ ref, id }, index) =>

@@ -1,5 +1,5 @@
-import { isEndpointId } from '../endpoints/endpoint';
-import { createResolveEndpoints } from '../endpoints/resolve-endpoints';
+import { type EndpointRef, isEndpointId } from '../endpoints/endpoint';
+import { createLookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { createNewId } from '../runtime/ids';
 import { buildValidateEvent } from '../testing/build-validate-event';
@@ -25,6 +25,7 @@ afterAll(() => redis.close());
 
 function build(add: () => Promise<void> = async () => {}) {
   const added: AcceptedEvent[] = [];
+  const lookedUp: (readonly EndpointRef[])[] = [];
   const signals = recordSignals();
   const accountId = uniqueAccountId();
   const dispatchEvents = async (events: readonly AcceptedEvent[]) => {
@@ -37,16 +38,18 @@ function build(add: () => Promise<void> = async () => {}) {
     eventStore,
     eventClaims: createRedisEventClaimStore(redis.client, RETENTION_MS),
     // The account's endpoints are none of this test's business, but for one that it does not have.
-    resolveEndpoints: createResolveEndpoints({
-      findIds: async (_accountId, refs) =>
-        refs.map((ref) => (isEndpointId(ref) && ref !== MISSING_ENDPOINT ? ref : undefined)),
+    lookUpEndpoints: createLookUpEndpoints({
+      async findIds(_accountId, refs) {
+        lookedUp.push(refs);
+        return refs.map((ref) => (isEndpointId(ref) && ref !== MISSING_ENDPOINT ? ref : undefined));
+      },
     }),
     validateEvent: buildValidateEvent({ maxBytes: 1_024 }),
     emit: signals.listen,
   });
   const accept = (...events: (PublishedEvent | AppError)[]) =>
     acceptEvents({ accountId, requestId: 'req_1', receivedAt: NOW, newId: createNewId(() => NOW), events });
-  return { accept, accountId, added, signals, eventStore };
+  return { accept, accountId, added, lookedUp, signals, eventStore };
 }
 
 const MISSING_ENDPOINT = uniqueEndpointId();
@@ -116,6 +119,18 @@ describe('acceptEvents', () => {
     });
     expect(added).toHaveLength(1);
     expect(signals.named('event.accepted')).toHaveLength(1);
+  });
+
+  it('looks up all that its events are aimed at together, however many name the same', async () => {
+    const { accept, added, lookedUp } = build();
+    const [one, other] = [uniqueEndpointId(), uniqueEndpointId()];
+    const aimed = (...endpointRefs: EndpointRef[]) => published({ endpointRefs });
+    await accept(...Array.from({ length: 60 }, () => aimed(one)), published(), aimed(other, one, other));
+    expect(lookedUp).toEqual([[one, other]]);
+    expect(added.at(0)).toMatchObject({ endpointIds: [one] });
+    expect(added.at(-1)).toMatchObject({ endpointIds: [other, one] });
+    await accept(published());
+    expect(lookedUp).toHaveLength(1);
   });
 
   it('queues nothing when there is nothing good', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { EndpointRef } from '../endpoints/endpoint';
-import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
+import type { LookUpEndpoints, ResolvedEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import type { NewId } from '../runtime/ids';
 import type { Emit } from '../signals/signals';
@@ -24,7 +24,7 @@ export interface AcceptEventsDeps {
   readonly dispatchEvents: (events: readonly AcceptedEvent[]) => Promise<void>;
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly eventClaims: EventClaimStore;
-  readonly resolveEndpoints: ResolveEndpoints;
+  readonly lookUpEndpoints: LookUpEndpoints;
   readonly validateEvent: ValidateEvent;
   readonly emit: Emit;
 }
@@ -76,18 +76,23 @@ interface Candidate {
  */
 export function createAcceptEvents(deps: AcceptEventsDeps) {
   return async function acceptEvents(input: AcceptEventsInput): Promise<(Acceptance | AppError)[]> {
-    const candidates = await eachGood(input.events, (event) => prepare(event, input));
+    const resolve = await deps.lookUpEndpoints(input.accountId, input.events.flatMap(refsOf));
+    const candidates = await eachGood(input.events, (event) => prepare(event, input, resolve));
     const events = candidates.flatMap(eventToDispatch);
     if (events.length > 0) await deps.dispatchEvents(events);
     return await eachGood(candidates, (candidate) => conclude(candidate, input));
   };
 
-  async function prepare(published: PublishedEvent, input: AcceptEventsInput): Promise<Candidate> {
+  async function prepare(
+    published: PublishedEvent,
+    input: AcceptEventsInput,
+    resolve: ResolvedEndpoints,
+  ): Promise<Candidate> {
     const { type, endpointRefs } = published;
     const { accountId, receivedAt: acceptedAt } = input;
     const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
     const body = await deps.validateEvent(published);
-    const endpointIds = endpointRefs && (await deps.resolveEndpoints(accountId, endpointRefs));
+    const endpointIds = endpointRefs && resolve(endpointRefs);
     const event: AcceptedEvent = {
       id,
       accountId,
@@ -135,6 +140,10 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
 }
 
 export type AcceptEvents = ReturnType<typeof createAcceptEvents>;
+
+function refsOf(published: PublishedEvent | AppError): readonly EndpointRef[] {
+  return published instanceof AppError ? [] : (published.endpointRefs ?? []);
+}
 
 /** One bad event does not sink the others; a store that is away sinks them all. */
 async function eachGood<In, Out>(

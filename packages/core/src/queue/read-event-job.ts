@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ResolveEndpoints } from '../endpoints/resolve-endpoints';
+import type { LookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
 import { inWords } from '../errors/zod-words';
@@ -29,7 +29,7 @@ export interface ReadEvent {
 
 export interface ReadEventJobDeps {
   readonly validateEvent: ValidateEvent;
-  readonly resolveEndpoints: ResolveEndpoints;
+  readonly lookUpEndpoints: LookUpEndpoints;
   readonly clock: Clock;
 }
 
@@ -39,7 +39,7 @@ export interface ReadEventJobDeps {
  *
  * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event.
  */
-export function createReadEventJob({ validateEvent, resolveEndpoints, clock }: ReadEventJobDeps) {
+export function createReadEventJob({ validateEvent, lookUpEndpoints, clock }: ReadEventJobDeps) {
   return async function readEventJob(job: EventJob): Promise<ReadEvent> {
     const accepted = acceptedEventSchema.safeParse(job.data);
     return accepted.success
@@ -50,7 +50,7 @@ export function createReadEventJob({ validateEvent, resolveEndpoints, clock }: R
   async function readPublished(job: EventJob): Promise<AcceptedEvent> {
     const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids } = parsePublished(job);
     const body = await validateEvent({ type, data, dataText: textOf(data) });
-    const endpointIds = webhook_ids && (await resolveEndpoints(accountId, webhook_ids));
+    const endpointIds = webhook_ids && (await lookUpEndpoints(accountId, webhook_ids))(webhook_ids);
     return {
       id,
       accountId,

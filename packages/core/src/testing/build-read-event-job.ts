@@ -1,5 +1,5 @@
 import { isEndpointId } from '../endpoints/endpoint';
-import { createResolveEndpoints } from '../endpoints/resolve-endpoints';
+import { createLookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { createReadEventJob, type ReadEventJob } from '../queue/read-event-job';
 import { type Clock, systemClock } from '../runtime/clock';
 import { buildValidateEvent, type ValidateEventOptions } from './build-validate-event';
@@ -12,7 +12,7 @@ export function buildReadEventJob({
   return createReadEventJob({
     clock,
     validateEvent: buildValidateEvent(options),
-    resolveEndpoints: createResolveEndpoints({
+    lookUpEndpoints: createLookUpEndpoints({
       findIds: async (_accountId, refs) => refs.map((ref) => (isEndpointId(ref) ? ref : undefined)),
     }),
   });
