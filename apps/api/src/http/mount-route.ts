@@ -4,9 +4,10 @@ import type { NewId } from '@webhooks/core/runtime/ids';
 import { newSecretBytes } from '@webhooks/core/runtime/secret-bytes';
 import type { Express, RequestHandler, Response } from 'express';
 import { type AuthenticateOptions, apiKeyOf, requireKeyFor } from './authenticate';
+import { boundsOf } from './body-bounds';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
-import { type BodyBounds, bodyTextOf, readJsonBody } from './read-json-body';
+import { bodyTextOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import type { Route, RouteReply, RouteRequest } from './route';
 import { sendLines } from './send-lines';
@@ -35,16 +36,9 @@ function mountRoute(app: Express, route: Route, options: MountOptions): void {
     route.path,
     nameRoute(route.path),
     requireKeyFor(route, options),
-    ...(route.request.body === undefined ? [] : readJsonBody(boundsOf(route, options))),
+    ...(route.request.body === undefined ? [] : readJsonBody(boundsOf(route, options.maxBodyBytes))),
     handleWith(route, options),
   );
-}
-
-// What is described by its members, such as a webhook, has a few hundred. To check as many that are wrong takes 0.1 s.
-const MAX_VALUES = 10_000;
-
-function boundsOf({ maxBodyBytes, maxBodyValues }: Route, options: MountOptions): BodyBounds {
-  return { maxBytes: maxBodyBytes ?? options.maxBodyBytes, maxValues: maxBodyValues ?? MAX_VALUES };
 }
 
 function nameRoute(path: string): RequestHandler {

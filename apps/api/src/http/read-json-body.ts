@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { AppError } from '@webhooks/core/errors/app-error';
 import { invalidRequest } from '@webhooks/core/errors/invalid-request';
 import express, { type RequestHandler } from 'express';
+import type { BodyBounds } from './body-bounds';
 import { passedJsonBound } from './json-bounds';
 
 const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
@@ -19,12 +20,6 @@ const ERROR_BY_TYPE: Readonly<Record<string, (maxBytes: number) => AppError>> = 
 // As deep as an event's data may be, 100 levels, with a batch around it, 3 more, and some to spare: so it can be said which
 // event of a batch is too deep. The stack of whatever walks what was parsed holds a hundred times as many.
 const MAX_DEPTH = 128;
-
-export interface BodyBounds {
-  readonly maxBytes: number;
-  /** Values at all depths together. */
-  readonly maxValues: number;
-}
 
 /**
  * Reads a JSON body within bounds, and refuses anything else with a reason. So what it costs to read is bounded by its

@@ -76,8 +76,8 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly problems?: readonly ErrorCode[];
   /** Instead of the limit that all have. */
   readonly maxBodyBytes?: number;
-  /** Likewise: values in the body, at all depths together. */
-  readonly maxBodyValues?: number;
+  /** Its body holds events, which may have many values. */
+  readonly takesEvents?: true;
   handle(request: RouteRequest<Shape>): Promise<RouteReply>;
 }
 

@@ -8,13 +8,7 @@ import { textOfMember, textsOfItems } from '@webhooks/core/runtime/json-text';
 import { z } from 'zod';
 import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
-import {
-  acceptedSchema,
-  MAX_EVENT_VALUES,
-  presentAccepted,
-  publishedEventSchema,
-  toPublishedEvent,
-} from './published-event';
+import { acceptedSchema, presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
 
 const batchSchema = z
   .object({
@@ -48,7 +42,7 @@ export function publishBatch(acceptEvents: AcceptEvents) {
       hasEventData: true,
     },
     maxBodyBytes: MAX_BODY_BYTES,
-    maxBodyValues: MAX_EVENT_VALUES,
+    takesEvents: true,
     creates: true,
     responses: {
       200: { description: 'An outcome for each event, in their order.', schema: batchSchema },

@@ -1,13 +1,7 @@
 import { AppError } from '@webhooks/core/errors/app-error';
 import type { AcceptEvents } from '@webhooks/core/events/accept-events';
 import { defineRoute } from '../http/route';
-import {
-  acceptedSchema,
-  MAX_EVENT_VALUES,
-  presentAccepted,
-  publishedEventSchema,
-  toPublishedEvent,
-} from './published-event';
+import { acceptedSchema, presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
 
 /** 202 is sent only after Redis has the event; 200 when it has had it before, under the id that the client gave. */
 export function publishEvent(acceptEvents: AcceptEvents) {
@@ -18,7 +12,7 @@ export function publishEvent(acceptEvents: AcceptEvents) {
     path: '/v1/events',
     scope: 'events:write',
     request: { body: publishedEventSchema, hasEventData: true },
-    maxBodyValues: MAX_EVENT_VALUES,
+    takesEvents: true,
     creates: true,
     responses: {
       202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },

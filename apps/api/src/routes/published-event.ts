@@ -5,13 +5,6 @@ import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
 import { textOfMember } from '@webhooks/core/runtime/json-text';
 import { z } from 'zod';
 
-/**
- * Values in a body that holds events, at all depths together. An event of MAX_EVENT_BYTES' default made of nothing but
- * digits and commas has 133,000. To parse as many takes 0.1 s at worst, as objects that are all different; 5 MiB of those
- * would take a second.
- */
-export const MAX_EVENT_VALUES = 150_000;
-
 /** An event as clients publish it. What `data` must be is the catalogue's to say. */
 export const publishedEventSchema = z.strictObject({
   type: z.string(),
