@@ -7,6 +7,7 @@ import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { keys } from '../redis/keys';
 import type { Clock } from '../runtime/clock';
 import { createNewId } from '../runtime/ids';
+import { buildEndpoint } from '../testing/build-endpoint';
 import {
   clientCertificate,
   clientKey,
@@ -159,6 +160,38 @@ describe('update', () => {
     const { id } = await create(accountId, input);
     now += 5_000;
     expect(await update(accountId, id, {})).toMatchObject({ createdAt: NOW, updatedAt: NOW + 5_000 });
+  });
+});
+
+describe('the size of an endpoint', () => {
+  // Each member is within its own bounds.
+  const notes = (count: number, length = 250) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`note-${i}`, '\u{1F680}'.repeat(length)]));
+  const TOO_LARGE = {
+    code: 'invalid_request',
+    faults: [{ pointer: '', detail: expect.stringContaining('at most 65536 bytes in all') }],
+  };
+
+  it('is bounded in all when it is created, and when it is changed', async () => {
+    const { create, update, read, accountId } = await build();
+    const headers = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`x-${i}`, 'v'.repeat(1_000)]));
+    await expect(create(accountId, { ...input, metadata: notes(50), headers })).rejects.toMatchObject(
+      TOO_LARGE,
+    );
+    const endpoint = await create(accountId, { ...input, metadata: notes(40), headers });
+    await expect(update(accountId, endpoint.id, { metadata: notes(50) })).rejects.toMatchObject(TOO_LARGE);
+    expect(await read(accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('does not stand in the way of changes to one that is larger already, but for those that add to it', async () => {
+    const { update, accountId } = await build();
+    const large = buildEndpoint({ accountId, metadata: notes(50, 400), description: 'old' });
+    await createRedisEndpointStore(redis.client, testSealer).create(large);
+    const url = 'https://x.example.com/';
+    expect(await update(accountId, large.id, { url, description: null })).toMatchObject({ url });
+    await expect(update(accountId, large.id, { description: 'd'.repeat(500) })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
   });
 });
 

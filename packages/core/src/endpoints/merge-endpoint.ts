@@ -7,12 +7,19 @@ import { mergePatch } from './merge-patch';
 import { MAX_METADATA } from './metadata';
 
 /**
+ * Each attempt reads it whole, and a page of a list 200 of them. Every member has bounds of its own; nobody fills them all.
+ */
+const MAX_RECORD_BYTES = 64 * 1024;
+
+/**
  * What an endpoint becomes by what a client says of it, be it a new one or a patch.
  *
- * @throws AppError `invalid_request` when it has too much of something, or TLS material that doesn't go together.
+ * @throws AppError `invalid_request` when it has too much of something, or in all, or TLS material that doesn't go together.
  */
 export function mergeEndpoint(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {
-  const { tls, ...merged } = requireBounds(endpointSchema.parse(mergePatch(base, patch)));
+  const endpoint = requireBounds(endpointSchema.parse(mergePatch(base, patch)));
+  requireBytes(endpoint, bytesOf(base));
+  const { tls, ...merged } = endpoint;
   if (tls === undefined || Object.keys(tls).length === 0) return merged;
   // Only what is changed: a certificate that expires later must not stand in the way of other changes.
   if (patch.tls) checkTls(tls, now);
@@ -27,4 +34,16 @@ function requireBounds(endpoint: Endpoint): Endpoint {
     .map(([member, most]) => ({ pointer: `/${member}`, detail: `must have at most ${most} members` }));
   if (faults.length > 0) throw invalidRequest(faults);
   return endpoint;
+}
+
+// One that has more since before there was a bound can be changed as long as it does not grow.
+function requireBytes(endpoint: Endpoint, bytesBefore: number): void {
+  const bytes = bytesOf(endpoint);
+  if (bytes <= Math.max(MAX_RECORD_BYTES, bytesBefore)) return;
+  const detail = `must have at most ${MAX_RECORD_BYTES} bytes in all, as JSON; this has ${bytes}`;
+  throw invalidRequest([{ pointer: '', detail }]);
+}
+
+function bytesOf(endpoint: Partial<Endpoint>): number {
+  return Buffer.byteLength(JSON.stringify(endpoint));
 }

@@ -197,8 +197,8 @@ describe('list', () => {
     const endpoint = await saved();
     await saved();
     expect(await store.list(endpoint.accountId, 10)).toMatchObject({ endpoints: [endpoint] });
-    const { id, events, ordering } = endpoint;
-    expect(await store.listSubscribers(endpoint.accountId)).toEqual([{ id, events, ordering }]);
+    const { id, events, status, ordering } = endpoint;
+    expect(await store.listSubscribers(endpoint.accountId)).toEqual([{ id, events, status, ordering }]);
     expect(await store.listSubscribers(uniqueAccountId())).toEqual([]);
   });
 });
@@ -322,9 +322,11 @@ describe('what is secret', () => {
   });
 
   it('keeps nobody from being delivered to when it can not be read, nor from being removed', async () => {
-    const { accountId, id, events, ordering } = await saved();
+    const { accountId, id, events, status, ordering } = await saved();
     const without = storeWith(newKey);
-    expect(await without.listSubscribers(accountId)).toEqual([{ id, events, ordering }]);
+    expect(await without.listSubscribers(accountId)).toEqual([{ id, events, status, ordering }]);
+    await redis.client.unlink(keys.subscriptions(accountId));
+    expect(await without.listSubscribers(accountId)).toEqual([{ id, events, status, ordering }]);
     expect(await without.remove(accountId, id)).toBe(true);
   });
 });
@@ -390,6 +392,8 @@ it('keeps all of an account under one hash tag, as a Cluster needs it', () => {
     keys.endpoints(accountId),
     keys.endpointIds(accountId),
     keys.endpointsVersion(accountId),
+    keys.endpointUids(accountId),
+    keys.subscriptions(accountId),
   ])
     expect(key).toContain(`{${accountId}}`);
 });

@@ -8,7 +8,9 @@ import { defineScript, type RunScript } from '../redis/redis-script';
 import { ParsedCache } from '../runtime/parsed-cache';
 import { type Sealer, secretUnreadable } from '../secrets/seal';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from './endpoint';
-import { createEndpointCodec, parseSubscriber, type Subscriber } from './stored-endpoint';
+import { COUNT_UP, endpointsKeys } from './redis-endpoint-keys';
+import { createRedisSubscriptions } from './redis-subscriptions';
+import { createEndpointCodec, encodeSubscription } from './stored-endpoint';
 
 export interface EndpointPage {
   readonly endpoints: readonly Endpoint[];
@@ -16,26 +18,23 @@ export interface EndpointPage {
 }
 
 const CACHED_ENDPOINTS = 50_000;
+// As many as that of the usual ones, of 600 characters. Of the largest there are it is 500.
+const CACHED_BYTES = 128 * 1024 * 1024;
 
-// All keys of an account have its hash tag, so each change below is one atomic script, in a Cluster too.
-// A version must never come back: were it counted from 0 again once an account is erased, what a process remembers of the
-// one before would be taken for the one after. So it starts at the time, and no account changes more often than that runs.
-export const COUNT_UP = `
-  redis.call('SET', KEYS[3], redis.call('TIME')[1], 'NX')
-  redis.call('INCR', KEYS[3])`;
-
-// KEYS: endpoints, endpoint-ids, endpoints-version, endpoint-uids.
-// ARGV: id, the record as it must be now ('' for none), the new record, its uid before, its uid now, the most endpoints.
+// KEYS of all: see `endpointsKeys`.
+// ARGV: id, the record as it must be now ('' for none), the new record, its uid before, its uid now, the most endpoints,
+// its subscription.
 const SAVE_IF_UNCHANGED = defineScript(`
   local id, current, uid_before, uid = ARGV[1], redis.call('HGET', KEYS[1], ARGV[1]) or '', ARGV[4], ARGV[5]
   if current ~= ARGV[2] then return 'changed' end
   if uid ~= '' and (redis.call('HGET', KEYS[4], uid) or id) ~= id then return 'uid_taken' end
   if current == '' and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) then return 'too_many' end
+  ${COUNT_UP}
   if uid_before ~= uid and uid_before ~= '' then redis.call('HDEL', KEYS[4], uid_before) end
   if uid ~= '' then redis.call('HSET', KEYS[4], uid, id) end
   redis.call('HSET', KEYS[1], id, ARGV[3])
   redis.call('ZADD', KEYS[2], 0, id)
-  ${COUNT_UP}
+  if is_current then redis.call('HSET', KEYS[5], id, ARGV[7], 'version', version) end
   return 'saved'`);
 
 // ARGV: id. Its uid is not read by cjson, which refuses texts that JSON.stringify writes, such as half a surrogate pair.
@@ -43,12 +42,14 @@ const SAVE_IF_UNCHANGED = defineScript(`
 const REMOVE = defineScript(`
   local record = redis.call('HGET', KEYS[1], ARGV[1])
   if not record then return 0 end
+  ${COUNT_UP}
   for uid in string.gmatch(record, '"uid":"([%w_.-]+)"') do
     if redis.call('HGET', KEYS[4], uid) == ARGV[1] then redis.call('HDEL', KEYS[4], uid) end
   end
   redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
-  ${COUNT_UP}
+  redis.call('HDEL', KEYS[5], ARGV[1])
+  if is_current then redis.call('HSET', KEYS[5], 'version', version) end
   return 1`);
 
 // ARGV: ids and uids. For each the id, '' for one that the account has not. No uid begins as an id does.
@@ -60,31 +61,33 @@ const FIND_IDS = defineScript(`
   end
   return ids`);
 
-/** In the order in which the scripts know them. */
-export function endpointsKeys(accountId: AccountId): readonly string[] {
-  return [
-    keys.endpoints(accountId),
-    keys.endpointIds(accountId),
-    keys.endpointsVersion(accountId),
-    keys.endpointUids(accountId),
-  ];
-}
-
 /**
  * Endpoints, each found by its account and id only: another account's is simply not there. What is secret is sealed
  * on its way in and opened on its way out; a record whose secrets can't be opened is `secret_unreadable`.
  */
 export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
   const { encode, decode } = createEndpointCodec(sealer);
-  const cache = new ParsedCache(decode, CACHED_ENDPOINTS);
+  const cache = new ParsedCache(decode, CACHED_ENDPOINTS, CACHED_BYTES);
+  const subscriptions = createRedisSubscriptions(redis);
 
   async function run(script: RunScript, accountId: AccountId, ...values: string[]): Promise<unknown> {
     return await script(redis, endpointsKeys(accountId), values);
   }
 
+  async function save(endpoint: Endpoint, rawBefore: string, uidBefore: string, most = 0): Promise<unknown> {
+    const { accountId, id, uid = '' } = endpoint;
+    const values = [id, rawBefore, encode(endpoint), uidBefore, uid, String(most)];
+    return await run(SAVE_IF_UNCHANGED, accountId, ...values, encodeSubscription(endpoint));
+  }
+
   async function find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
     const raw = await redis.hget(keys.endpoints(accountId), id);
     return raw === null ? undefined : ownedBy(accountId, cache.get(id, raw));
+  }
+
+  async function findAll(accountId: AccountId, ids: readonly string[]): Promise<readonly Endpoint[]> {
+    const raws = ids.length === 0 ? [] : await redis.hmget(keys.endpoints(accountId), ...ids);
+    return raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, decode(raw))]));
   }
 
   async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId | undefined> {
@@ -104,8 +107,8 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
      * @throws AppError `conflict` when another endpoint has its uid, `limit_reached`.
      */
     async create(endpoint: Endpoint, most = Number.MAX_SAFE_INTEGER): Promise<boolean> {
-      const { accountId, id, uid = '' } = endpoint;
-      const saved = await run(SAVE_IF_UNCHANGED, accountId, id, '', encode(endpoint), '', uid, String(most));
+      const { uid = '' } = endpoint;
+      const saved = await save(endpoint, '', '', most);
       if (saved === 'uid_taken') throw uidTaken(uid);
       if (saved === 'too_many') throw tooMany(most);
       return saved === 'saved';
@@ -127,8 +130,7 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
         if (raw === null) return undefined;
         const before = ownedBy(accountId, decode(raw));
         const changed = change(before);
-        const uids = [before.uid ?? '', changed.uid ?? ''];
-        const saved = await run(SAVE_IF_UNCHANGED, accountId, id, raw, encode(changed), ...uids, '0');
+        const saved = await save(changed, raw, before.uid ?? '');
         if (saved === 'saved') return changed;
         if (saved === 'uid_taken') throw uidTaken(changed.uid ?? '');
       }
@@ -142,7 +144,7 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
     /** Removes one that was created when its account was gone already, and what its creation left for the account. */
     async takeBack(accountId: AccountId, id: EndpointId): Promise<void> {
       await run(REMOVE, accountId, id);
-      await redis.unlink(keys.endpointsVersion(accountId));
+      await redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
     },
 
     /** The id of the endpoint that a client names; for a text that is an id, without looking whether it exists. */
@@ -151,13 +153,14 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
     /** Newest first; `before` is the last id of the page before. */
     async list(accountId: AccountId, limit: number, before?: EndpointId): Promise<EndpointPage> {
       const page = await readNewestFirst(redis, keys.endpointIds(accountId), limit, before);
-      const ids = page.members;
-      const raws = ids.length === 0 ? [] : await redis.hmget(keys.endpoints(accountId), ...ids);
       return {
-        endpoints: raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, decode(raw))])),
+        endpoints: await findAll(accountId, page.members),
         nextCursor: page.nextCursor as EndpointId | undefined,
       };
     },
+
+    /** Those of the given endpoints that the account has. */
+    findAll,
 
     /** The ids of the endpoints that a client names, in their order; `undefined` for what the account has not. */
     async findIds(accountId: AccountId, refs: readonly EndpointRef[]): Promise<(EndpointId | undefined)[]> {
@@ -171,10 +174,10 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
     },
 
     /** All of them, without what only a delivery needs. */
-    async listSubscribers(accountId: AccountId): Promise<readonly Subscriber[]> {
-      const raws = await redis.hvals(keys.endpoints(accountId));
-      return raws.map(parseSubscriber);
-    },
+    listSubscribers: subscriptions.list,
+
+    /** The same by pages, newest first. */
+    listSubscribersByPage: subscriptions.page,
   });
 }
 

@@ -2,11 +2,11 @@ import type { AccountId } from '../events/event';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { defineScript } from '../redis/redis-script';
-import { COUNT_UP, endpointsKeys } from './redis-endpoint-store';
+import { COUNT_UP, endpointsKeys } from './redis-endpoint-keys';
 
 // Their ids stay: they lead to what else there is of each.
 const REMOVE_ALL = defineScript(`
-  if redis.call('UNLINK', KEYS[1], KEYS[4]) == 0 then return end
+  if redis.call('UNLINK', KEYS[1], KEYS[4], KEYS[5]) == 0 then return end
   ${COUNT_UP}`);
 
 /** Removes all endpoints of an account at once. What else there is of them, the account's erasure finds by their ids. */

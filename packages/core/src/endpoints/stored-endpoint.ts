@@ -16,13 +16,22 @@ export function createEndpointCodec(sealer: Sealer) {
   };
 }
 
-const subscriberSchema = endpointSchema.pick({ id: true, events: true, ordering: true });
-/** An endpoint, as far as a fan-out needs to know it. */
+const subscriberSchema = endpointSchema.pick({ id: true, events: true, status: true, ordering: true });
+/** An endpoint, as far as it must be known to tell which events it gets. */
 export type Subscriber = Readonly<z.infer<typeof subscriberSchema>>;
 
 /** As much of a record as says what the endpoint asked for, also of one whose secrets can't be read. */
 export function parseSubscriber(raw: string): Subscriber {
   return subscriberSchema.parse(JSON.parse(raw));
+}
+
+/** The same kept apart from the record, which may be a thousand times as long. */
+export function encodeSubscription({ events, status, ordering }: Subscriber): string {
+  return JSON.stringify({ events, status, ordering });
+}
+
+export function decodeSubscription(id: string, raw: string): Subscriber {
+  return subscriberSchema.parse({ id, ...(JSON.parse(raw) as object) });
 }
 
 const storedEndpointSchema = z.preprocess(readFormerRecord, endpointSchema);

@@ -119,4 +119,28 @@ describe('subscribersOf', () => {
     const found = await subscribersOf(accountId, 'keyword.quick_win');
     expect(idsOf(found).toSorted()).toEqual([first, second].toSorted());
   });
+
+  it('loads them once for however many events come at the same time after a change', async () => {
+    const accountId = uniqueAccountId();
+    const id = await saved(accountId, '*');
+    const { subscribersOf, presentOf, loads } = buildSubscriptions();
+    await subscribersOf(accountId, 'keyword.quick_win');
+    await store.update(accountId, id, (endpoint) => ({ ...endpoint, events: ['keyword.*'] }));
+    const found = await Promise.all([
+      ...Array.from({ length: 32 }, () => subscribersOf(accountId, 'keyword.quick_win')),
+      ...Array.from({ length: 32 }, () => presentOf(accountId, [id])),
+    ]);
+    for (const subscribers of found) expect(idsOf(subscribers)).toEqual([id]);
+    expect(loads).toEqual([accountId, accountId]);
+  });
+});
+
+describe('presentOf', () => {
+  it('gives those that the account has, each once', async () => {
+    const accountId = uniqueAccountId();
+    const [one, other] = [await saved(accountId, 'brief.created'), await saved(accountId, '*')];
+    const foreign = await saved(uniqueAccountId(), '*');
+    const found = await buildSubscriptions().presentOf(accountId, [one, foreign, other, one]);
+    expect(idsOf(found)).toEqual([one, other]);
+  });
 });

@@ -1,51 +1,77 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountId } from '../events/event';
+import { createLoadOnce } from '../runtime/load-once';
 import type { EndpointId } from './endpoint';
 import { matchesType } from './event-filter';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';
 
-/** An account's endpoints at one version, and who asked for which type, worked out on first demand. */
+/** An account's endpoints at one version. */
 interface Snapshot {
   readonly version: string;
   readonly subscribers: readonly Subscriber[];
-  readonly byType: Map<string, readonly Subscriber[]>;
+  readonly byId: ReadonlyMap<EndpointId, Subscriber>;
 }
 
-const CACHED_ACCOUNTS = 1_000;
+/** Who asked for a type, worked out on first demand. */
+interface Askers {
+  readonly snapshot: Snapshot;
+  readonly subscribers: readonly Subscriber[];
+}
+
+// Some 100,000 endpoints that ask for a few types each.
+const SNAPSHOT_BYTES = 64 * 1024 * 1024;
+// All of those for a few types.
+const ASKERS_BYTES = 16 * 1024 * 1024;
+// An endpoint without its filters, in its list and by its id.
+const SUBSCRIBER_BYTES = 400;
+// A filter, at two bytes a character, and a string's own size.
+const FILTER_BYTES = 24;
+const REFERENCE_BYTES = 8;
+const ENTRY_BYTES = 300;
 
 /**
  * Who asked for an event type. The account's version is read each time, so that an endpoint registered before
- * the event was published is always found; the endpoints themselves only when the version has changed.
+ * the event was published is always found; the endpoints themselves only when the version has changed, and then once
+ * for all who want to know.
  */
 export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version' | 'listSubscribers'>) {
-  const snapshots = new LRUCache<AccountId, Snapshot>({ max: CACHED_ACCOUNTS });
+  const snapshots = new LRUCache<AccountId, Snapshot>({ maxSize: SNAPSHOT_BYTES, sizeCalculation: sizeOf });
+  const askers = new LRUCache<string, Askers>({
+    maxSize: ASKERS_BYTES,
+    sizeCalculation: ({ subscribers }) =>
+      Math.min(ASKERS_BYTES, ENTRY_BYTES + subscribers.length * REFERENCE_BYTES),
+  });
+  const loadOnce = createLoadOnce(load);
 
   async function subscribersOf(accountId: AccountId, type: string): Promise<readonly Subscriber[]> {
     const snapshot = await currentSnapshot(accountId);
-    const known = snapshot.byType.get(type);
-    if (known) return known;
+    const key = `${accountId}/${type}`;
+    const known = askers.get(key);
+    if (known?.snapshot === snapshot) return known.subscribers;
     const subscribers = snapshot.subscribers.filter(({ events }) => asksFor(events, type));
-    snapshot.byType.set(type, subscribers);
+    askers.set(key, { snapshot, subscribers });
     return subscribers;
   }
 
   async function currentSnapshot(accountId: AccountId): Promise<Snapshot> {
     const version = await endpointStore.version(accountId);
     const known = snapshots.get(accountId);
-    if (known?.version === version) return known;
+    return known?.version === version ? known : await loadOnce(accountId, version);
+  }
+
+  async function load(accountId: AccountId, version: string): Promise<Snapshot> {
     // Read after its version: should a change slip in between, the next look finds a newer version and reads again.
     const subscribers = await endpointStore.listSubscribers(accountId);
-    const snapshot = { version, subscribers, byType: new Map() };
+    const snapshot = { version, subscribers, byId: new Map(subscribers.map((one) => [one.id, one])) };
     snapshots.set(accountId, snapshot);
     return snapshot;
   }
 
   /** Those of the given endpoints that the account has. */
   async function presentOf(accountId: AccountId, ids: readonly EndpointId[]): Promise<readonly Subscriber[]> {
-    const wanted = new Set(ids);
-    const { subscribers } = await currentSnapshot(accountId);
-    return subscribers.filter(({ id }) => wanted.has(id));
+    const { byId } = await currentSnapshot(accountId);
+    return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
   }
 
   return { subscribersOf, presentOf };
@@ -55,4 +81,14 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 function asksFor(filters: readonly string[], type: string): boolean {
   return filters.some((filter) => matchesType(filter, type));
+}
+
+// What is larger than the whole cache is kept all the same, alone: or each event would read it anew.
+function sizeOf({ subscribers }: Snapshot): number {
+  const size = subscribers.reduce((sum, { events }) => sum + sizeOfSubscriber(events), ENTRY_BYTES);
+  return Math.min(SNAPSHOT_BYTES, size);
+}
+
+function sizeOfSubscriber(events: readonly string[]): number {
+  return events.reduce((size, filter) => size + FILTER_BYTES + 2 * filter.length, SUBSCRIBER_BYTES);
 }

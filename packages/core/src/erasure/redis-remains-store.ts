@@ -155,7 +155,7 @@ export function createRedisRemainsStore(redis: RedisClient) {
 
     /** What is left of an account once its lists are empty, but for the account itself. */
     async removeRest(accountId: AccountId): Promise<void> {
-      await redis.unlink(keys.endpointsVersion(accountId));
+      await redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
       await redis.unlink(keys.flows(DELIVERIES_QUEUE, accountId), keys.flows(EVENTS_QUEUE, accountId));
     },
   });

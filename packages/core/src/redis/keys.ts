@@ -20,6 +20,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
  * | `{event-types}` | hash | name → an event type that an operator added | for ever |
+ * | `subscriptions:{account}` | hash | endpoint id → what of its record says which events it gets; beside them, the version of the account's endpoints that they belong to | as above |
  * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
  * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
@@ -61,6 +62,7 @@ export const keys = {
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   eventTypes: '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  subscriptions: (account: AccountId) => `subscriptions:{${account}}`,
   receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,

@@ -1,11 +1,15 @@
 import { ParsedCache } from './parsed-cache';
 
-function buildCache(maxEntries = 10) {
+function buildCache(maxEntries = 10, maxBytes?: number) {
   const parsedTexts: string[] = [];
-  const cache = new ParsedCache((raw) => {
-    parsedTexts.push(raw);
-    return { raw };
-  }, maxEntries);
+  const cache = new ParsedCache(
+    (raw) => {
+      parsedTexts.push(raw);
+      return { raw };
+    },
+    maxEntries,
+    maxBytes,
+  );
   return { cache, parsedTexts };
 }
 
@@ -33,6 +37,21 @@ describe('ParsedCache', () => {
     const { cache, parsedTexts } = buildCache(2);
     for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) cache.get(key, key);
     expect(parsedTexts).toEqual(['a', 'b', 'c', 'b']);
+  });
+
+  it('forgets likewise when what it remembers is too long in all', () => {
+    const { cache, parsedTexts } = buildCache(1_000, 100_000);
+    const long = (letter: string) => letter.repeat(10_000);
+    for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) cache.get(key, long(key));
+    expect(parsedTexts).toEqual(['a', 'b', 'c', 'b'].map(long));
+  });
+
+  it('remembers nothing of a text that is too long alone, and keeps the others', () => {
+    const { cache, parsedTexts } = buildCache(10, 10_000);
+    const tooLong = 'x'.repeat(10_000);
+    for (const text of ['one', tooLong, tooLong, 'one'])
+      expect(cache.get(text.slice(0, 3), text).raw).toBe(text);
+    expect(parsedTexts).toEqual(['one', tooLong, tooLong]);
   });
 
   it('remembers nothing of a text that could not be parsed', () => {

@@ -1,5 +1,15 @@
 import { LRUCache } from 'lru-cache';
 
+interface Entry<T> {
+  readonly raw: string;
+  readonly parsed: T;
+}
+
+// Both the text and what was parsed from it, at two bytes a character each.
+const BYTES_PER_CHARACTER = 4;
+// What an entry takes beside that.
+const ENTRY_BYTES = 200;
+
 /**
  * Remembers what a text was parsed into, per key, for as long as the text stays the same.
  *
@@ -7,13 +17,18 @@ import { LRUCache } from 'lru-cache';
  * starts after it. Reading is cheap; parsing and preparing is not, and this does it once per change.
  */
 export class ParsedCache<T> {
-  readonly #entries: LRUCache<string, { readonly raw: string; readonly parsed: T }>;
+  readonly #entries: LRUCache<string, Entry<T>>;
 
   constructor(
     private readonly parse: (raw: string) => T,
     maxEntries: number,
+    /** About so much memory at most, for texts that may be long; left out: they are short. */
+    maxBytes?: number,
   ) {
-    this.#entries = new LRUCache({ max: maxEntries });
+    this.#entries = new LRUCache<string, Entry<T>>({
+      max: maxEntries,
+      ...(maxBytes === undefined ? {} : { maxSize: maxBytes, sizeCalculation: sizeOf }),
+    });
   }
 
   get(key: string, raw: string): T {
@@ -23,4 +38,8 @@ export class ParsedCache<T> {
     this.#entries.set(key, { raw, parsed });
     return parsed;
   }
+}
+
+function sizeOf({ raw }: Entry<unknown>, key: string): number {
+  return ENTRY_BYTES + (key.length + raw.length) * BYTES_PER_CHARACTER;
 }

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import type { AccountId } from '../events/event';
+import { keys } from '../redis/keys';
+import type { RedisClient } from '../redis/redis-connect';
+import { defineScript } from '../redis/redis-script';
+import type { EndpointId } from './endpoint';
+import { endpointsKeys } from './redis-endpoint-keys';
+import { decodeSubscription, encodeSubscription, parseSubscriber, type Subscriber } from './stored-endpoint';
+
+export interface SubscriberPage {
+  /** Newest first. */
+  readonly subscribers: readonly Subscriber[];
+  readonly nextCursor: EndpointId | undefined;
+}
+
+// Some 25 KB, where endpoints ask for a few types each.
+const SUBSCRIPTIONS_AT_ONCE = 250;
+// A record has 64 KiB and more, if it is an old one.
+const RECORDS_AT_ONCE = 20;
+
+// KEYS of all: see `endpointsKeys`. ARGV: from which id on, how many.
+// Gives the version, whether the subscriptions are those of the records, the ids, and the subscription of each or ''.
+const READ = defineScript(`
+  local ids = redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[1], '-', 'LIMIT', 0, ARGV[2])
+  local version = redis.call('GET', KEYS[3])
+  local is_current = version and redis.call('HGET', KEYS[5], 'version') == version
+  local texts = {}
+  if is_current and #ids > 0 then texts = redis.call('HMGET', KEYS[5], unpack(ids)) end
+  for i = 1, #ids do texts[i] = texts[i] or '' end
+  return { version or '', is_current and 1 or 0, ids, texts }`);
+
+// ARGV: the version that they were made at, who makes them, whether it is the first part and the last one, then ids and
+// subscriptions. Writes nothing any more once a record has changed, or somebody else has begun to do the same.
+const WRITE = defineScript(`
+  if redis.call('GET', KEYS[3]) ~= ARGV[1] then return 0 end
+  if ARGV[3] == '1' then
+    redis.call('UNLINK', KEYS[5])
+    redis.call('HSET', KEYS[5], 'writer', ARGV[2])
+  elseif redis.call('HGET', KEYS[5], 'writer') ~= ARGV[2] then return 0 end
+  redis.call('HSET', KEYS[5], unpack(ARGV, 5))
+  if ARGV[4] == '1' then
+    redis.call('HDEL', KEYS[5], 'writer')
+    redis.call('HSET', KEYS[5], 'version', ARGV[1])
+  end
+  return 1`);
+
+/** What was read of an account's endpoints from some id on. */
+interface Read {
+  readonly version: string;
+  readonly isCurrent: boolean;
+  readonly entries: readonly { readonly id: string; readonly text: string }[];
+}
+
+/**
+ * What of an account's endpoints says which events they get, apart from the rest of their records. Whoever changes a record
+ * changes this with it, and notes for which version of the account it holds. A version that does not know of it leaves
+ * that note behind: then it is made anew from the records, and written.
+ */
+export function createRedisSubscriptions(redis: RedisClient) {
+  /** All of an account's, newest first: a chunk at a time. */
+  async function list(accountId: AccountId): Promise<readonly Subscriber[]> {
+    const subscribers: Subscriber[] = [];
+    const versions = new Set<string>();
+    let wasMade = false;
+    let before: string | undefined;
+    do {
+      const { version, isCurrent, entries } = await read(accountId, SUBSCRIPTIONS_AT_ONCE, before);
+      const known = entries.filter(({ text }) => text !== '');
+      const made = await makeAll(accountId, entries);
+      subscribers.push(...inOrder(entries, [...known.map(decode), ...made]));
+      versions.add(version);
+      wasMade ||= !isCurrent || made.length > 0;
+      before = entries.length < SUBSCRIPTIONS_AT_ONCE ? undefined : entries.at(-1)?.id;
+    } while (before !== undefined);
+    const [version, ...others] = versions;
+    // Of several versions it would be wrong for each.
+    if (wasMade && version && others.length === 0) await write(accountId, version, subscribers);
+    return subscribers;
+  }
+
+  /** `before` is the `nextCursor` of the page before. */
+  async function page(accountId: AccountId, limit: number, before?: EndpointId): Promise<SubscriberPage> {
+    const { isCurrent, entries } = await read(accountId, limit, before);
+    const isWhole = isCurrent && entries.every(({ text }) => text !== '');
+    // Made once for all, or each list would read whole records.
+    const subscribers = isWhole ? entries.map(decode) : inOrder(entries, await list(accountId));
+    const nextCursor = entries.length < limit ? undefined : (entries.at(-1)?.id as EndpointId | undefined);
+    return { subscribers, nextCursor };
+  }
+
+  async function read(accountId: AccountId, limit: number, before?: string): Promise<Read> {
+    const from = before === undefined ? '+' : `(${before}`;
+    const found = await READ(redis, endpointsKeys(accountId), [from, limit]);
+    const [version, isCurrent, ids, texts] = found as [string, number, string[], string[]];
+    return {
+      version,
+      isCurrent: isCurrent === 1,
+      entries: ids.map((id, index) => ({ id, text: texts[index] ?? '' })),
+    };
+  }
+
+  /** Those that have no text, from their records. Endpoints of an account that is being erased may have none. */
+  async function makeAll(accountId: AccountId, entries: Read['entries']): Promise<readonly Subscriber[]> {
+    const ids = entries.filter(({ text }) => text === '').map(({ id }) => id);
+    const made: Subscriber[] = [];
+    for (const some of chunksOf(ids, RECORDS_AT_ONCE)) {
+      const records = await redis.hmget(keys.endpoints(accountId), ...some);
+      made.push(...records.filter((record) => record !== null).map(parseSubscriber));
+    }
+    return made;
+  }
+
+  async function write(accountId: AccountId, version: string, all: readonly Subscriber[]): Promise<void> {
+    const writer = randomUUID();
+    const chunks = chunksOf(all, SUBSCRIPTIONS_AT_ONCE);
+    for (const [index, chunk] of chunks.entries()) {
+      const place = [index === 0, index === chunks.length - 1].map(Number);
+      const fields = chunk.flatMap((one) => [one.id, encodeSubscription(one)]);
+      const values = [version, writer, ...place, ...fields];
+      if ((await WRITE(redis, endpointsKeys(accountId), values)) === 0) return;
+    }
+  }
+
+  return { list, page };
+}
+
+function decode({ id, text }: Read['entries'][number]): Subscriber {
+  return decodeSubscription(id, text);
+}
+
+function inOrder(entries: Read['entries'], subscribers: readonly Subscriber[]): readonly Subscriber[] {
+  const byId = new Map<string, Subscriber>(subscribers.map((one) => [one.id, one]));
+  return entries.flatMap(({ id }) => byId.get(id) ?? []);
+}
+
+function chunksOf<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
+}
