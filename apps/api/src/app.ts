@@ -1,6 +1,7 @@
 import type { ActFor } from '@webhooks/core/accounts/act-for';
 import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
 import type { IdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
+import type { LimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import type { Emit } from '@webhooks/core/signals/signals';
@@ -11,7 +12,6 @@ import { createAnswerOnce } from './http/idempotency';
 import { mountRoutes } from './http/mount-route';
 import { mountProbes, type ProbeOptions } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
-import type { RateLimit } from './http/rate-limit';
 import { refuseBadHead } from './http/refuse-bad-head';
 import { requestId } from './http/request-id';
 import type { Route } from './http/route';
@@ -24,7 +24,7 @@ export interface AppDeps {
   readonly authenticate: AuthenticateClient;
   readonly actFor: ActFor;
   readonly idempotencyStore: IdempotencyStore;
-  readonly rateLimit: RateLimit | undefined;
+  readonly limitRate: LimitRate;
   /** Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges. */
   readonly trustProxy: number | readonly string[];
   readonly maxBodyBytes: number;
@@ -41,7 +41,7 @@ export function createApp({
   authenticate,
   actFor,
   idempotencyStore,
-  rateLimit,
+  limitRate,
   trustProxy,
   maxBodyBytes,
   hasDocs,
@@ -62,7 +62,7 @@ export function createApp({
   app.use(announceRequests(emit, clock));
   if (hasDocs) mountDocs(app, describeApi(routes));
   const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
-  mountRoutes(app, routes, { authenticate, actFor, rateLimit, answerOnce, maxBodyBytes, newId, clock });
+  mountRoutes(app, routes, { authenticate, actFor, limitRate, answerOnce, maxBodyBytes, newId, clock });
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));
   return app;

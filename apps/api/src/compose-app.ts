@@ -7,6 +7,7 @@ import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-fail
 import { createManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
 import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
+import { SAME_AS_KEY } from '@webhooks/core/config/allowance';
 import { createManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
 import { createBringForward } from '@webhooks/core/deliveries/bring-forward';
 import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
@@ -147,8 +148,6 @@ export function composeApp({
   });
   const eventTypes = createEventTypes({ eventTypeStore, clock });
 
-  const { RATE_LIMIT } = config;
-
   const app = createApp({
     routes: createRoutes({
       endpoints,
@@ -210,14 +209,12 @@ export function composeApp({
     authenticate,
     actFor: createActFor(accountStore),
     idempotencyStore: createRedisIdempotencyStore(storeRedis),
-    rateLimit: RATE_LIMIT && {
-      allowance: RATE_LIMIT,
-      limitRate: createLimitRate({
-        allowanceStore: createRedisAllowanceStore(storeRedis, RATE_LIMIT),
-        allowance: RATE_LIMIT,
-        clock,
-      }),
-    },
+    limitRate: createLimitRate({
+      allowanceStore: createRedisAllowanceStore(storeRedis),
+      ofKey: config.RATE_LIMIT,
+      ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
+      clock,
+    }),
     trustProxy: config.TRUST_PROXY,
     hasDocs: config.DOCS_ENABLED,
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,

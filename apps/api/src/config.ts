@@ -1,5 +1,5 @@
 import { idOfKey } from '@webhooks/core/api-keys/api-key';
-import { allowanceSchema } from '@webhooks/core/config/allowance';
+import { accountAllowanceSchema, allowanceSchema, SAME_AS_KEY } from '@webhooks/core/config/allowance';
 import {
   commonSettings,
   flagSchema,
@@ -30,8 +30,10 @@ const schema = z
     MAX_WEBHOOKS: z.coerce.number().int().min(1).max(100_000).default(500),
     ALLOW_HTTP_URLS: flagSchema.default(false),
     MAX_EVENT_BYTES: maxEventBytesSchema,
-    /** Requests of one API key, in all processes together. */
+    /** Requests and events of one API key, in all processes together. */
     RATE_LIMIT: allowanceSchema.prefault('1000/1s'),
+    /** The same of all keys of an account together. */
+    ACCOUNT_RATE_LIMIT: accountAllowanceSchema.prefault(SAME_AS_KEY),
     /** Failed authentications of one client address, in each process. */
     AUTH_FAILURE_LIMIT: allowanceSchema.prefault('20/1m'),
     MAX_CONNECTIONS: z.coerce.number().int().min(1).default(10_000),

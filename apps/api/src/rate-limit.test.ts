@@ -1,8 +1,11 @@
 import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
 import type { Environment } from '@webhooks/core/config/environment';
+import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
+import type { AccountId } from '@webhooks/core/events/event';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { openTestRedis } from '@webhooks/core/testing/test-redis';
+import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import request from 'supertest';
 import { readProblem } from './testing/read-problem';
 import { startApi, untilReady } from './testing/start-test-api';
@@ -22,8 +25,8 @@ async function startApis(environment: Environment, processes = 1) {
   const apis = await Promise.all(Array.from({ length: processes }, start));
   return {
     apis,
-    async issueKey() {
-      const { key, record } = buildApiKey();
+    async issueKey(accountId?: AccountId) {
+      const { key, record } = buildApiKey(accountId === undefined ? {} : { accountId });
       await apiKeyStore.save(record);
       return key;
     },
@@ -106,6 +109,64 @@ describe('the rate limit', () => {
       expect({ status, limit: headers.ratelimit }).toEqual({ status: 401, limit: undefined });
     }
     expect((await list(url, key)).status).toBe(200);
+  });
+
+  it('counts each event of a batch, and serves none of one that is too long for what is left', async () => {
+    const {
+      apis: [api],
+      issueKey,
+    } = await startApis({ RATE_LIMIT: '10/1h' });
+    const [url, key] = [api?.url ?? '', await issueKey()];
+    const publish = (count: number) =>
+      request(url)
+        .post('/v1/events/batch')
+        .set('authorization', `Bearer ${key}`)
+        .send({ events: Array(count).fill({ type: 'keyword.quick_win', data: keywordQuickWin.example }) });
+    const first = await publish(4);
+    expect({ status: first.status, limit: first.headers.ratelimit }).toEqual({
+      status: 200,
+      limit: expect.stringContaining('r=6;'),
+    });
+    const tooLong = await publish(7);
+    expect(readProblem(tooLong)).toEqual({ status: 429, code: 'rate_limited' });
+    // The request itself was one.
+    expect(tooLong.headers.ratelimit).toContain('r=5;');
+    expect((await publish(5)).status).toBe(200);
+    expect((await publish(1)).status).toBe(429);
+    expect(api?.signals.named('event.accepted')).toHaveLength(9);
+  });
+
+  it('holds for all keys of an account together, and is another one if that is said', async () => {
+    for (const [environment, served] of [
+      [{}, 5],
+      [{ ACCOUNT_RATE_LIMIT: '8/1h' }, 8],
+      [{ ACCOUNT_RATE_LIMIT: 'off' }, 10],
+    ] as const) {
+      const { apis, issueKey } = await startApis({ RATE_LIMIT: '5/1h', ...environment }, 2);
+      const accountId = uniqueAccountId();
+      const issued = [await issueKey(accountId), await issueKey(accountId)];
+      const answers = await Promise.all(
+        Array.from({ length: 24 }, (_, at) =>
+          list(apis[at % 2]?.url ?? '', issued[at % 4 < 2 ? 0 : 1] ?? ''),
+        ),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(served);
+      expect((await list(apis[0]?.url ?? '', await issueKey())).status).toBe(200);
+    }
+  });
+
+  it('says that it is the account whose limit was reached', async () => {
+    const {
+      apis: [api],
+      issueKey,
+    } = await startApis({ RATE_LIMIT: '5/1h', ACCOUNT_RATE_LIMIT: '2/1h' });
+    const accountId = uniqueAccountId();
+    const [url, one, other] = [api?.url ?? '', await issueKey(accountId), await issueKey(accountId)];
+    for (const key of [one, other]) expect((await list(url, key)).status).toBe(200);
+    const refused = await list(url, one);
+    expect(readProblem(refused)).toEqual({ status: 429, code: 'rate_limited' });
+    expect(refused.headers['ratelimit-policy']).toBe('"default";q=2;w=3600');
+    expect(refused.body.detail).toContain('of this account');
   });
 
   it('can be off', async () => {

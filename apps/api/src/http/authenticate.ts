@@ -4,26 +4,27 @@ import type { ApiKey, Scope } from '@webhooks/core/api-keys/api-key';
 import { keyIn } from '@webhooks/core/api-keys/authenticate';
 import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
 import { AppError } from '@webhooks/core/errors/app-error';
+import type { LimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import type { Request, RequestHandler, Response } from 'express';
-import { type RateLimit, spendOne } from './rate-limit';
+import { createSpend, type Spend } from './rate-limit';
 import type { Route } from './route';
 
 export interface AuthenticateOptions {
   readonly authenticate: AuthenticateClient;
   readonly actFor: ActFor;
-  /** `undefined` for none. */
-  readonly rateLimit: RateLimit | undefined;
+  readonly limitRate: LimitRate;
 }
 
 /** Lets only those pass whose API key may use the route, and says for which account. */
 export function requireKeyFor(
   { scope, operatorOnly }: Pick<Route, 'scope' | 'operatorOnly'>,
-  { authenticate, actFor, rateLimit }: AuthenticateOptions,
+  { authenticate, actFor, limitRate }: AuthenticateOptions,
 ): RequestHandler {
   return async (request, response, next) => {
     const apiKey = await authenticate(request.headers.authorization, request.ip);
     // Only now: whoever knows the id of a key, but not the key, must not use up its requests.
-    if (rateLimit) await spendOne(apiKey, rateLimit, response);
+    response.locals.spend = createSpend(apiKey, limitRate, response);
+    await spendOf(response)(1);
     if (scope !== 'any') requireScope(apiKey, scope);
     if (operatorOnly) requireOperator(apiKey);
     response.locals.apiKey = await actFor(apiKey, request.get('x-account-id'));
@@ -39,6 +40,11 @@ export function presentedKeyOf(request: Request): string {
 /** The key of the request; its account is the one that is acted for. */
 export function apiKeyOf(response: Response): ApiKey {
   return response.locals.apiKey as ApiKey;
+}
+
+/** Counts what the request asks for beyond itself, for the key that it came with. */
+export function spendOf(response: Response): Spend {
+  return response.locals.spend as Spend;
 }
 
 function requireScope({ scopes }: ApiKey, scope: Scope): void {

@@ -3,7 +3,7 @@ import type { Clock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import { newSecretBytes } from '@webhooks/core/runtime/secret-bytes';
 import type { Express, RequestHandler, Response } from 'express';
-import { type AuthenticateOptions, apiKeyOf, requireKeyFor } from './authenticate';
+import { type AuthenticateOptions, apiKeyOf, requireKeyFor, spendOf } from './authenticate';
 import { boundsOf } from './body-bounds';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
@@ -58,6 +58,7 @@ function handleWith(route: Route, { answerOnce, newId, clock }: MountOptions): R
         apiKey: apiKeyOf(response),
         header: (name) => request.get(name),
         requestId: requestIdOf(response),
+        spend: spendOf(response),
       });
     const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
     const reply = isKeyed

@@ -1,29 +1,29 @@
 import type { ApiKey } from '@webhooks/core/api-keys/api-key';
-import type { Allowance } from '@webhooks/core/config/allowance';
 import { AppError } from '@webhooks/core/errors/app-error';
-import type { LimitRate } from '@webhooks/core/rate-limit/limit-rate';
+import type { LimitRate, RateStanding } from '@webhooks/core/rate-limit/limit-rate';
 import type { Response } from 'express';
 
-export interface RateLimit {
-  readonly allowance: Allowance;
-  readonly limitRate: LimitRate;
-}
+const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
+  key: 'This API key asked for more than it may; slow down.',
+  account: 'The API keys of this account asked for more together than they may; slow down.',
+};
+
+/** Counts so much more of what the request asks for. */
+export type Spend = (points: number) => Promise<void>;
 
 /**
- * Counts a request of this key, and tells its client how it stands (draft-ietf-httpapi-ratelimit-headers-10).
- *
- * @throws AppError `rate_limited` when it was one too many.
+ * Counts a request of this key, and what it asks for beyond that, and tells its client how it stands
+ * (draft-ietf-httpapi-ratelimit-headers-10): of the two limits, the key's and its account's, by the one that leaves less.
  */
-export async function spendOne(
-  apiKey: ApiKey,
-  { allowance: { count, windowMs }, limitRate }: RateLimit,
-  response: Response,
-): Promise<void> {
-  const { isWithin, remaining, resetsInMs } = await limitRate(apiKey.id);
-  response.setHeader('ratelimit-policy', `"default";q=${count};w=${windowMs / 1_000}`);
-  response.setHeader('ratelimit', `"default";r=${remaining};t=${Math.ceil(resetsInMs / 1_000)}`);
-  if (isWithin) return;
-  throw new AppError('rate_limited', 'This API key made more requests than it may; slow down.', {
-    retryAfterMs: resetsInMs,
-  });
+export function createSpend(apiKey: ApiKey, limitRate: LimitRate, response: Response): Spend {
+  /** @throws AppError `rate_limited` when it was too much. */
+  return async function spend(points) {
+    const standing = await limitRate(apiKey, points);
+    if (!standing) return;
+    const { allowance, isWithin, limitOf, remaining, resetsInMs } = standing;
+    const { count, windowMs } = allowance;
+    response.setHeader('ratelimit-policy', `"default";q=${count};w=${windowMs / 1_000}`);
+    response.setHeader('ratelimit', `"default";r=${remaining};t=${Math.ceil(resetsInMs / 1_000)}`);
+    if (!isWithin) throw new AppError('rate_limited', EXHAUSTED[limitOf], { retryAfterMs: resetsInMs });
+  };
 }

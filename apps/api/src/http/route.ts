@@ -3,6 +3,7 @@ import type { ErrorCode } from '@webhooks/core/errors/app-error';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import type { SecretBytes } from '@webhooks/core/runtime/secret-bytes';
 import { z } from 'zod';
+import type { Spend } from './rate-limit';
 
 /** What a route says of the requests that it takes. What it leaves out must not be sent. */
 export interface RequestShape {
@@ -25,6 +26,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   /** A header of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly requestId: string;
+  /** Counts what it asks for beside itself, such as each further event, by the rate limit. */
+  readonly spend: Spend;
   /** For what the request makes: gives the same ids when a request with an Idempotency-Key is worked on again. */
   readonly newId: NewId;
   /** For secrets of what it makes; the same ones likewise. */

@@ -24,6 +24,18 @@ export const allowanceSchema = z.string().transform((text, context): Allowance |
   return z.NEVER;
 });
 
+/** As much for an account as for each of its keys. */
+export const SAME_AS_KEY = 'same';
+
+/** The same, or `same`. */
+export const accountAllowanceSchema = z.string().transform((text, context) => {
+  if (text === SAME_AS_KEY) return SAME_AS_KEY;
+  const parsed = allowanceSchema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  for (const { message } of parsed.error.issues) context.addIssue(`${message}, or ${SAME_AS_KEY}`);
+  return z.NEVER;
+});
+
 function isUsable({ count, windowMs }: Allowance): boolean {
   return count >= 1 && count <= MAX_COUNT && windowMs >= SECOND_MS && windowMs % SECOND_MS === 0;
 }

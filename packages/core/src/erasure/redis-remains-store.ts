@@ -57,7 +57,10 @@ export function createRedisRemainsStore(redis: RedisClient) {
       const members = await firstOf(listKey, limit);
       const ids = members.map(idOfMember);
       await Promise.all(
-        ids.map((id) => redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id), keys.rateLimit(id))),
+        ids.flatMap((id) => [
+          redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id)),
+          redis.unlink(keys.rateLimit(accountId, id)),
+        ]),
       );
       if (members.length > 0) await redis.zrem(listKey, ...members);
       return members.length;
@@ -155,7 +158,11 @@ export function createRedisRemainsStore(redis: RedisClient) {
 
     /** What is left of an account once its lists are empty, but for the account itself. */
     async removeRest(accountId: AccountId): Promise<void> {
-      await redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
+      await redis.unlink(
+        keys.endpointsVersion(accountId),
+        keys.subscriptions(accountId),
+        keys.rateLimit(accountId),
+      );
       await redis.unlink(keys.flows(DELIVERIES_QUEUE, accountId), keys.flows(EVENTS_QUEUE, accountId));
     },
   });

@@ -1,96 +1,125 @@
 import { LRUCache } from 'lru-cache';
+import type { ApiKey } from '../api-keys/api-key';
 import type { Allowance } from '../config/allowance';
 import type { Clock } from '../runtime/clock';
-import type { AllowanceStore } from './redis-allowance-store';
+import { Lease } from './lease';
+import type { AllowanceStore, Window } from './redis-allowance-store';
 
 export interface LimitRateDeps {
   readonly allowanceStore: AllowanceStore;
-  readonly allowance: Allowance;
+  /** Of one API key; `undefined` for no limit. */
+  readonly ofKey: Allowance | undefined;
+  /** Of all keys of an account together. */
+  readonly ofAccount: Allowance | undefined;
   readonly clock: Clock;
 }
 
-/** Where a key stands after one more request. */
+/** Whose request it is: the key's own account, whichever it acts for. */
+export type Spender = Pick<ApiKey, 'id' | 'accountId'>;
+
+/** Where a key stands after what it has just asked for, by the limit that leaves it less. */
 export interface RateStanding {
+  readonly limitOf: 'key' | 'account';
+  readonly allowance: Allowance;
   readonly isWithin: boolean;
-  /** Requests left in this window, as far as this process knows. */
+  /** What is left in this window, as far as this process knows. */
   readonly remaining: number;
   readonly resetsInMs: number;
 }
 
-/** What this process has taken from a key's window and may spend without asking. */
-interface Lease {
-  left: number;
-  /** What nobody had taken when this was. */
-  untaken: number;
-  endsAt: number;
-  /** Requests that wait for the next lease. */
-  waiting: number;
-  renewal: Promise<void> | undefined;
+interface Limit {
+  readonly of: RateStanding['limitOf'];
+  readonly window: Omit<Window, 'points'>;
+  readonly lease: Lease;
 }
 
-const LEASED_KEYS = 10_000;
-// Of the whole allowance: what a process may have taken at the end of a window and not spent.
-const LEASED_SHARE = 0.01;
+const LEASED_WINDOWS = 20_000;
 
 /**
- * Counts the requests of an API key, in all processes together. A process takes a hundredth of the allowance at a
- * time and spends it in memory, so most requests ask nobody. No key ever gets more than its allowance; it may get
- * less by up to a hundredth for each process beyond the one that serves it.
+ * Counts requests and events of an API key, and of its account, in all processes together. A process takes a hundredth of
+ * an allowance at a time and spends it in memory, so most requests ask nobody. Nobody ever gets more than the allowance;
+ * they may get less by up to a hundredth for each process beyond the one that serves them. What takes more than a
+ * whole allowance, a long batch say, takes all of it.
  */
-export function createLimitRate({ allowanceStore, allowance, clock }: LimitRateDeps) {
-  const leases = new LRUCache<string, Lease>({ max: LEASED_KEYS });
-  const batch = Math.max(1, Math.floor(allowance.count * LEASED_SHARE));
+export function createLimitRate({ allowanceStore, ofKey, ofAccount, clock }: LimitRateDeps) {
+  const leases = new LRUCache<string, Lease>({ max: LEASED_WINDOWS });
 
-  return async function limitRate(apiKeyId: string): Promise<RateStanding> {
-    const lease = leaseOf(apiKeyId);
-    return spend(lease) ?? (await renewAndSpend(apiKeyId, lease));
+  /** How the spender stands with so much more; `undefined` without any limit. */
+  return async function limitRate(spender: Spender, points = 1): Promise<RateStanding | undefined> {
+    const limits = limitsOf(spender);
+    return limits.length === 0
+      ? undefined
+      : (spend(limits, points) ?? (await renewAndSpend(spender, limits, points)));
   };
 
-  function leaseOf(apiKeyId: string): Lease {
-    const known = leases.get(apiKeyId);
-    if (known) return known;
-    const lease: Lease = { left: 0, untaken: 0, endsAt: 0, waiting: 0, renewal: undefined };
-    leases.set(apiKeyId, lease);
-    return lease;
+  function limitsOf({ id, accountId }: Spender): readonly Limit[] {
+    return [
+      ...(ofKey ? [limitOf('key', id, `${accountId}/${id}`, ofKey)] : []),
+      ...(ofAccount ? [limitOf('account', undefined, accountId, ofAccount)] : []),
+    ];
+  }
+
+  function limitOf(of: Limit['of'], apiKeyId: string | undefined, name: string, allowance: Allowance): Limit {
+    const lease = leases.get(name) ?? new Lease(allowance);
+    leases.set(name, lease);
+    return { of, window: { apiKeyId, windowMs: allowance.windowMs }, lease };
   }
 
   /** In one step with looking: requests that wake up together must see what the ones before them have spent. */
-  function spend(lease: Lease): RateStanding | undefined {
-    const resetsInMs = lease.endsAt - clock();
-    const isOpen = lease.left === 0 && lease.untaken > 0;
-    if (resetsInMs <= 0 || isOpen) return undefined;
-    const isWithin = lease.left > 0;
-    if (isWithin) lease.left -= 1;
-    return { isWithin, remaining: lease.left + lease.untaken, resetsInMs };
+  function spend(limits: readonly Limit[], points: number): RateStanding | undefined {
+    const now = clock();
+    const exhausted = limits.find(({ lease }) => lease.has(points, now) === 'too little');
+    if (exhausted) return standingOf(exhausted, false, now);
+    if (limits.some(({ lease }) => lease.has(points, now) === 'unknown')) return undefined;
+    for (const { lease } of limits) lease.spend(points);
+    return standingOf(tightestOf(limits), true, now);
   }
 
-  /** One command takes what all need who wait. */
-  async function renewAndSpend(apiKeyId: string, lease: Lease): Promise<RateStanding> {
-    lease.waiting += 1;
+  /** One command takes what all need who wait, from both windows. */
+  async function renewAndSpend(
+    { accountId }: Spender,
+    limits: readonly Limit[],
+    points: number,
+  ): Promise<RateStanding> {
+    for (const { lease } of limits) lease.want(points);
     try {
       for (;;) {
-        lease.renewal ??= take(apiKeyId, lease);
-        await lease.renewal;
-        const standing = spend(lease);
+        const lacking = limits.filter(({ lease }) => lease.has(points, clock()) === 'unknown');
+        const unasked = lacking.filter(({ lease }) => lease.renewal === undefined);
+        if (unasked.length > 0) renew(accountId, unasked);
+        await Promise.all(lacking.flatMap(({ lease }) => lease.renewal ?? []));
+        const standing = spend(limits, points);
         if (standing) return standing;
       }
     } finally {
-      lease.waiting -= 1;
+      for (const { lease } of limits) lease.unwant(points);
     }
   }
 
-  async function take(apiKeyId: string, lease: Lease): Promise<void> {
-    const points = Math.max(batch, lease.waiting);
-    try {
-      const { taken, resetsInMs } = await allowanceStore.take(apiKeyId, points);
-      const excess = Math.max(0, taken - allowance.count);
-      lease.left = Math.max(0, points - excess);
-      lease.untaken = Math.max(0, allowance.count - taken);
-      lease.endsAt = clock() + resetsInMs;
-    } finally {
-      lease.renewal = undefined;
+  function renew(accountId: Spender['accountId'], limits: readonly Limit[]): void {
+    const renewal = take(accountId, limits).finally(() => {
+      for (const { lease } of limits) lease.renewal = undefined;
+    });
+    for (const { lease } of limits) lease.renewal = renewal;
+  }
+
+  async function take(accountId: Spender['accountId'], limits: readonly Limit[]): Promise<void> {
+    const windows = limits.map(({ window, lease }) => ({ ...window, points: lease.points }));
+    const usages = await allowanceStore.take(accountId, windows);
+    const now = clock();
+    for (const [index, usage] of usages.entries()) {
+      limits[index]?.lease.add(windows[index]?.points ?? 0, usage, now);
     }
   }
 }
 
 export type LimitRate = ReturnType<typeof createLimitRate>;
+
+function tightestOf(limits: readonly Limit[]): Limit {
+  return limits.reduce((one, other) => (other.lease.remaining < one.lease.remaining ? other : one));
+}
+
+function standingOf({ of, lease }: Limit, isWithin: boolean, now: number): RateStanding {
+  const { allowance, remaining, endsAt } = lease;
+  return { limitOf: of, allowance, isWithin, remaining, resetsInMs: endsAt - now };
+}

@@ -14,7 +14,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
  * | `api-keys-leaving:{account}` | set | ids of admin keys that are being revoked, so that no two leave in reliance on each other | a minute after the last |
- * | `rate-limit:{id}` | counter | requests of an API key in the present window of RATE_LIMIT | until its end |
+ * | `rate-limit:{account}`, `rate-limit:{account}:key` | counter | what an account's API keys, and one of them, have asked for in the present window of a rate limit | until its end |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
@@ -55,14 +55,16 @@ export const keys = {
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
   apiKeysLeaving: (account: AccountId) => `api-keys-leaving:{${account}}`,
-  rateLimit: (apiKeyId: string) => `rate-limit:{${apiKeyId}}`,
+  /** Of an API key, or of all of the account together. */
+  rateLimit: (account: AccountId, apiKeyId?: string) =>
+    apiKeyId === undefined ? `rate-limit:{${account}}` : `rate-limit:{${account}}:${apiKeyId}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
   endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
   endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
+  subscriptions: (account: AccountId) => `subscriptions:{${account}}`,
   eventTypes: '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
-  subscriptions: (account: AccountId) => `subscriptions:{${account}}`,
   receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
