@@ -2,6 +2,7 @@ import type { ActFor } from '@webhooks/core/accounts/act-for';
 import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
 import type { IdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
 import type { LimitRate } from '@webhooks/core/rate-limit/limit-rate';
+import type { AccountQuota } from '@webhooks/core/quota/account-quota';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import type { Emit } from '@webhooks/core/signals/signals';
@@ -25,6 +26,7 @@ export interface AppDeps {
   readonly actFor: ActFor;
   readonly idempotencyStore: IdempotencyStore;
   readonly limitRate: LimitRate;
+  readonly quota: Pick<AccountQuota, 'requireRoom' | 'requireRoomAsKnown'>;
   /** Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges. */
   readonly trustProxy: number | readonly string[];
   readonly maxBodyBytes: number;
@@ -42,6 +44,7 @@ export function createApp({
   actFor,
   idempotencyStore,
   limitRate,
+  quota,
   trustProxy,
   maxBodyBytes,
   hasDocs,
@@ -62,7 +65,8 @@ export function createApp({
   app.use(announceRequests(emit, clock));
   if (hasDocs) mountDocs(app, describeApi(routes));
   const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
-  mountRoutes(app, routes, { authenticate, actFor, limitRate, answerOnce, maxBodyBytes, newId, clock });
+  const options = { authenticate, actFor, limitRate, quota, answerOnce, maxBodyBytes, newId, clock };
+  mountRoutes(app, routes, options);
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));
   return app;

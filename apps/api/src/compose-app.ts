@@ -34,13 +34,15 @@ import { createEraseAccount } from '@webhooks/core/erasure/erase-account';
 import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
 import { createAcceptEvents } from '@webhooks/core/events/accept-events';
 import { createErasePayload } from '@webhooks/core/events/erase-payload';
+import { EventReleaser } from '@webhooks/core/events/event-releaser';
 import { createEventTypes } from '@webhooks/core/events/event-types';
 import { createReadEvents } from '@webhooks/core/events/read-events';
 import { createRedisEventClaimStore } from '@webhooks/core/events/redis-event-claim-store';
+import { createRedisEventRelease } from '@webhooks/core/events/redis-event-release';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
 import { createValidateEvent } from '@webhooks/core/events/validate-event';
-import { createRedisIdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
+import { createRedisIdempotencyStore, KEPT_MS } from '@webhooks/core/idempotency/redis-idempotency-store';
 import { OperationalEvents } from '@webhooks/core/operational-events/operational-events';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
@@ -50,13 +52,17 @@ import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-del
 import { BullmqQueuedEvents } from '@webhooks/core/queue/bullmq-queued-events';
 import { BullmqReplayQueue } from '@webhooks/core/queue/bullmq-replay-queue';
 import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
+import { createAccountQuota } from '@webhooks/core/quota/account-quota';
+import { createRedisUsageStore } from '@webhooks/core/quota/redis-usage-store';
+import type { NoteUsage } from '@webhooks/core/quota/usage';
+import { UsageRecorder } from '@webhooks/core/quota/usage-recorder';
 import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
 import type { RedisClient } from '@webhooks/core/redis/redis-connect';
 import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
 import { createManageReplays } from '@webhooks/core/replays/manage-replays';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
-import type { Clock } from '@webhooks/core/runtime/clock';
+import { type Clock, steadyClock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
 import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
@@ -92,15 +98,32 @@ export function composeApp({
   emit,
 }: AppContext) {
   const apiKeyStore = createRedisApiKeyStore(storeRedis);
+  const usageStore = createRedisUsageStore(storeRedis);
+  const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
+  const noteUsage: NoteUsage = (accountId, kind, bytes) =>
+    usageRecorder.note(accountId, kind, bytes, clock(), config.RETENTION);
+  const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
   const endpointStore = createRedisEndpointStore(
     storeRedis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+    quota.note,
   );
   const accountStore = createRedisAccountStore(storeRedis);
   const eventTypeStore = createRedisEventTypeStore(storeRedis);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
-  const eventStore = createRedisEventStore(storeRedis, retention);
-  const deliveryStore = createRedisDeliveryStore(storeRedis, retention);
+  const eventReleaser = new EventReleaser({
+    eventRelease: createRedisEventRelease(storeRedis),
+    usageRecorder,
+    retentionMs: retention.ageMs,
+    emit,
+  });
+  const letGo = eventReleaser.add.bind(eventReleaser);
+  const eventStore = createRedisEventStore(storeRedis, retention, steadyClock, {
+    onPruned: letGo,
+    onErased: (accountId, bytes, acceptedAt) =>
+      usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
+  });
+  const deliveryStore = createRedisDeliveryStore(storeRedis, retention, letGo);
   const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
   const admissionStore = createRedisAdmissionStore(storeRedis);
   const heldDeliveries = createBullmqHeldDeliveries({ ...queues, redis: storeRedis });
@@ -111,7 +134,7 @@ export function composeApp({
   const replayQueue = new BullmqReplayQueue(queues);
   const erasureQueue = new BullmqErasureQueue(queues);
   const remainsStore = createRedisRemainsStore(storeRedis);
-  const replayStore = createRedisReplayStore(storeRedis, config.RETENTION);
+  const replayStore = createRedisReplayStore(storeRedis, config.RETENTION, noteUsage);
   const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
 
   const endpoints = createManageEndpoints({
@@ -139,7 +162,12 @@ export function composeApp({
     emit,
   });
   const acceptEvents = createAcceptEvents({
-    dispatchEvents: createDispatchEvents({ subscriptions, fanOutEvent, eventQueue }),
+    dispatchEvents: createDispatchEvents({
+      subscriptions,
+      fanOutEvent,
+      eventQueue,
+      requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'http'),
+    }),
     eventStore,
     eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
     lookUpEndpoints: createLookUpEndpoints(endpointStore),
@@ -158,7 +186,7 @@ export function composeApp({
       redeliver: createRedeliver({
         deliveries,
         eventStore,
-        ...createResend({ eventStore, deliveryStore, resendQueue: deliveryQueue, clock, emit }),
+        ...createResend({ eventStore, deliveryStore, resendQueue: deliveryQueue, noteUsage, clock, emit }),
         bringForward: createBringForward({ deliveryStore, delayedJobs: deliveryQueue, clock, emit }),
       }),
       replays: createManageReplays({
@@ -203,12 +231,16 @@ export function composeApp({
         cancelReplay: createCancelReplay({ replayStore, clock, emit }),
         emit,
       }),
+      quota,
       clock,
     }),
     probes,
     authenticate,
     actFor: createActFor(accountStore),
-    idempotencyStore: createRedisIdempotencyStore(storeRedis),
+    quota,
+    idempotencyStore: createRedisIdempotencyStore(storeRedis, (accountId, bytes) =>
+      usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
+    ),
     limitRate: createLimitRate({
       allowanceStore: createRedisAllowanceStore(storeRedis),
       ofKey: config.RATE_LIMIT,
@@ -225,6 +257,8 @@ export function composeApp({
 
   const parts: readonly Stoppable[] = [
     { name: 'operational events', stop: () => operationalEvents.stop() },
+    { name: 'event releaser', stop: () => eventReleaser.stop() },
+    { name: 'usage recorder', stop: () => usageRecorder.stop() },
     {
       name: 'queues',
       stop: async () =>
@@ -235,5 +269,5 @@ export function composeApp({
         )),
     },
   ];
-  return { app, parts };
+  return { app, parts, quota };
 }

@@ -13,6 +13,7 @@ import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
 import { repeatUntilDone } from '@webhooks/core/runtime/repeat-until-done';
 import type { Stoppable } from '@webhooks/core/runtime/shutdown';
+import { registerPromAccountQuota } from '@webhooks/core/signals/prom-account-quota';
 import { createPromApiMetrics } from '@webhooks/core/signals/prom-signal-metrics';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/signals/signals';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -75,6 +76,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     clock,
     emit,
   });
+  registerPromAccountQuota(registry, app.quota.standings);
   const server = await listen(
     createHttpServer(app.app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,

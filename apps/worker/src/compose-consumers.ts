@@ -15,6 +15,8 @@ import { createLookUpEndpoints } from '@webhooks/core/endpoints/resolve-endpoint
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
 import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
 import { createStepErasure } from '@webhooks/core/erasure/step-erasure';
+import { EventReleaser } from '@webhooks/core/events/event-releaser';
+import { createRedisEventRelease } from '@webhooks/core/events/redis-event-release';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
 import { createValidateEvent } from '@webhooks/core/events/validate-event';
@@ -30,6 +32,10 @@ import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-del
 import { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
 import type { QueueConnection } from '@webhooks/core/queue/queue-connection';
 import { createReadEventJob } from '@webhooks/core/queue/read-event-job';
+import { createAccountQuota } from '@webhooks/core/quota/account-quota';
+import { createRedisUsageStore } from '@webhooks/core/quota/redis-usage-store';
+import type { NoteUsage } from '@webhooks/core/quota/usage';
+import { UsageRecorder } from '@webhooks/core/quota/usage-recorder';
 import type { ConnectOptions, RedisClient } from '@webhooks/core/redis/redis-connect';
 import { createChooseEvents } from '@webhooks/core/replays/choose-events';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
@@ -37,6 +43,7 @@ import { createStepReplay } from '@webhooks/core/replays/step-replay';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import { steadyClock } from '@webhooks/core/runtime/clock';
 import { provideSealer } from '@webhooks/core/secrets/provide-sealer';
+import { registerPromAccountQuota } from '@webhooks/core/signals/prom-account-quota';
 import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
 import type { Emit } from '@webhooks/core/signals/signals';
 import type { Registry } from 'prom-client';
@@ -81,14 +88,28 @@ export function composeConsumers({
   clock,
   emit,
 }: ConsumersContext) {
+  const usageStore = createRedisUsageStore(storeRedis);
+  const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
+  const noteUsage: NoteUsage = (accountId, kind, bytes) =>
+    usageRecorder.note(accountId, kind, bytes, clock(), config.RETENTION);
+  const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
+  registerPromAccountQuota(registry, quota.standings);
   const endpointStore = createRedisEndpointStore(
     storeRedis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
+    quota.note,
   );
   const accountStore = createRedisAccountStore(storeRedis);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
-  const eventStore = createRedisEventStore(storeRedis, retention);
-  const deliveryStore = createRedisDeliveryStore(storeRedis, retention);
+  const eventReleaser = new EventReleaser({
+    eventRelease: createRedisEventRelease(storeRedis),
+    usageRecorder,
+    retentionMs: retention.ageMs,
+    emit,
+  });
+  const letGo = eventReleaser.add.bind(eventReleaser);
+  const eventStore = createRedisEventStore(storeRedis, retention, steadyClock, { onPruned: letGo });
+  const deliveryStore = createRedisDeliveryStore(storeRedis, retention, letGo);
   const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
   const attemptStore = createRedisAttemptStore(storeRedis, retention);
@@ -146,6 +167,7 @@ export function composeConsumers({
         maxBytes: config.MAX_EVENT_BYTES,
       }),
       lookUpEndpoints: createLookUpEndpoints(endpointStore),
+      requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'queue'),
       clock,
     }),
     deadLetters,
@@ -172,6 +194,7 @@ export function composeConsumers({
     ...admission,
     raise: operationalEvents.raise,
     healthRecorder,
+    noteUsage,
     transport: transport.send,
     workerId,
     retrySchedule: config.RETRY_SCHEDULE,
@@ -198,7 +221,7 @@ export function composeConsumers({
       replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
       endpointStore,
       chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
-      ...createResend({ eventStore, deliveryStore, resendQueue: deliveryQueue, clock, emit }),
+      ...createResend({ eventStore, deliveryStore, resendQueue: deliveryQueue, noteUsage, clock, emit }),
       clock,
       emit,
     }),
@@ -223,8 +246,7 @@ export function composeConsumers({
     // These let go what consumers take, or bring it to where they take it from.
     releasers: [admission.releaser, dueDeliveries, formerDeliveries],
     archiveParts: archive?.parts ?? [],
-    operationalEvents,
-    healthRecorder,
+    recorders: [operationalEvents, healthRecorder, eventReleaser, usageRecorder],
     transport,
     openQueues: [deliveryQueue, eventQueue, deadLetters, accountJobs],
   };

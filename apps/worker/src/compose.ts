@@ -46,8 +46,8 @@ export async function composeWorker(
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
 
-  const { consumers, releasers, archiveParts, operationalEvents, healthRecorder, transport, openQueues } =
-    composeConsumers({ config, storeRedis, queues, connection, registry, workerId, clock, emit });
+  const context = { config, storeRedis, queues, connection, registry, workerId, clock, emit };
+  const { consumers, releasers, archiveParts, recorders, transport, openQueues } = composeConsumers(context);
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
@@ -66,8 +66,7 @@ export async function composeWorker(
       { name: 'consumers', stop: () => all(consumers.map((one) => one.stop())) },
       { name: 'releasers', stop: () => all(releasers.map((one) => one.stop())) },
       ...archiveParts,
-      { name: 'operational events', stop: () => operationalEvents.stop() },
-      { name: 'health recorder', stop: () => healthRecorder.stop() },
+      { name: 'recorders', stop: () => all(recorders.map((one) => one.stop())) },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },

@@ -14,6 +14,7 @@ describe('readWorkerConfig', () => {
       LOG_LEVEL: 'info',
       RETENTION: 14 * 24 * HOUR,
       RETENTION_COUNT: 100_000,
+      ACCOUNT_QUOTA_BYTES: 10 * 1024 ** 3,
       SHUTDOWN_TIMEOUT: 20_000,
       WORKER_HOST: '0.0.0.0',
       WORKER_PORT: 3001,

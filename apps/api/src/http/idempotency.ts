@@ -25,6 +25,13 @@ export type Origin = Pick<RouteRequest, 'newId' | 'secretBytes' | 'receivedAt'>;
 
 type Work = (origin: Origin) => Promise<RouteReply>;
 
+interface Claimed {
+  readonly slot: Slot;
+  readonly seal: SealOptions;
+  /** Whether nobody was at it before. */
+  readonly isFirst: boolean;
+}
+
 /** An answer as it is remembered: a reply, or an error that the same request would meet again. */
 type Kept =
   | { readonly reply: RouteReply }
@@ -50,15 +57,13 @@ export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceD
   return async function answerOnce(request: Request, response: Response, work: Work): Promise<RouteReply> {
     const slot = slotOf(request, response);
     const seal = { apiKey: presentedKeyOf(request), place: slot.name };
-    const claim = await idempotencyStore.claim(
-      slot,
-      fingerprintOf(request, response),
-      newId('seed'),
-      clock(),
-    );
+    const seed = newId('seed');
+    const claim = await idempotencyStore.claim(slot, fingerprintOf(request, response), seed, clock());
     switch (claim.state) {
       case 'claimed':
-        return await answer(slot, seal, () => work(originOf(claim, seal.apiKey)));
+        return await answer({ slot, seal, isFirst: claim.seed === seed }, () =>
+          work(originOf(claim, seal.apiKey)),
+        );
       case 'answered':
         return replay(claim.answer, seal, response);
       case 'running':
@@ -68,7 +73,10 @@ export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceD
     }
   };
 
-  async function answer(slot: Slot, seal: SealOptions, work: () => Promise<RouteReply>): Promise<RouteReply> {
+  async function answer(
+    { slot, seal, isFirst }: Claimed,
+    work: () => Promise<RouteReply>,
+  ): Promise<RouteReply> {
     try {
       const reply = await work();
       await keep(slot, seal, { reply });
@@ -76,6 +84,9 @@ export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceD
     } catch (error) {
       if (error instanceof AppError && LASTING.includes(error.code)) {
         await keep(slot, seal, { error: { code: error.code, detail: error.message, faults: error.faults } });
+      } else if (isFirst && error instanceof AppError && error.code === 'quota_exceeded') {
+        // Nothing was made, and nothing more is to be stored.
+        await unlessUnavailable(idempotencyStore.forget(slot));
       } else {
         await unlessUnavailable(idempotencyStore.release(slot));
       }

@@ -1,4 +1,5 @@
 import { AppError } from '@webhooks/core/errors/app-error';
+import type { AccountQuota } from '@webhooks/core/quota/account-quota';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import { newSecretBytes } from '@webhooks/core/runtime/secret-bytes';
@@ -14,6 +15,7 @@ import { sendLines } from './send-lines';
 
 export interface MountOptions extends AuthenticateOptions {
   readonly answerOnce: AnswerOnce;
+  readonly quota: Pick<AccountQuota, 'requireRoom' | 'requireRoomAsKnown'>;
   readonly maxBodyBytes: number;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -48,10 +50,12 @@ function nameRoute(path: string): RequestHandler {
   };
 }
 
-function handleWith(route: Route, { answerOnce, newId, clock }: MountOptions): RequestHandler {
+function handleWith(route: Route, options: MountOptions): RequestHandler {
+  const { answerOnce, newId, clock } = options;
   return async (request, response) => {
-    const answer = (origin: Origin) =>
-      route.handle({
+    const answer = async (origin: Origin) => {
+      await requireRoomFor(route, response, options);
+      return await route.handle({
         ...(parseRequest(request, route.request) as Pick<RouteRequest, 'params' | 'query' | 'body'>),
         ...origin,
         bodyText: bodyTextOf(response),
@@ -60,12 +64,21 @@ function handleWith(route: Route, { answerOnce, newId, clock }: MountOptions): R
         requestId: requestIdOf(response),
         spend: spendOf(response),
       });
+    };
     const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
     const reply = isKeyed
       ? await answerOnce(request, response, answer)
       : await answer({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
     await send(response, reply);
   };
+}
+
+// Whoever publishes is told how much there is along the way; what else is stored is seldom enough to ask for it.
+async function requireRoomFor({ stores }: Route, response: Response, { quota }: MountOptions): Promise<void> {
+  if (stores === undefined) return;
+  const { accountId } = apiKeyOf(response);
+  if (stores === 'event') await quota.requireRoomAsKnown(accountId, 'http');
+  else await quota.requireRoom(accountId, 'http');
 }
 
 async function send(

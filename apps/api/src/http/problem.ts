@@ -21,6 +21,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   request_in_progress: { status: 409, title: 'The same request is being worked on' },
   last_admin_key: { status: 409, title: 'The last key that can issue others' },
   limit_reached: { status: 409, title: 'A limit is reached' },
+  quota_exceeded: { status: 409, title: 'The account stores as much as it may' },
   precondition_failed: { status: 412, title: 'It was changed meanwhile' },
   payload_too_large: { status: 413, title: 'Too large' },
   uri_too_long: { status: 414, title: 'URL too long' },

@@ -74,6 +74,8 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly request: Shape;
   /** It makes something, so clients may send an Idempotency-Key; what it makes has its ids from `newId`. */
   readonly creates?: true;
+  /** It stores something of the account, which must have room: an event, or anything else. */
+  readonly stores?: 'event' | 'other';
   readonly responses: Readonly<Partial<Record<SuccessStatus, DeclaredResponse>>>;
   /** Errors of its own, beside those that follow from the rest: see `problem-responses.ts`. */
   readonly problems?: readonly ErrorCode[];

@@ -41,11 +41,12 @@ export function problemResponses(route: Route): Record<string, Json> {
 /** For what can befall any request, such as a fault of ours. */
 export const anyProblem = { description: 'Any other error.', ...problemContent() };
 
-function codesOf({ request, creates, problems = [] }: Route): readonly ErrorCode[] {
+function codesOf({ request, creates, stores, problems = [] }: Route): readonly ErrorCode[] {
   return [
     ...OF_ALL,
     ...(request.body === undefined ? [] : OF_BODY),
     ...(creates === true ? OF_IDEMPOTENCY_KEY : []),
+    ...(stores === undefined ? [] : (['quota_exceeded'] as const)),
     ...problems,
   ];
 }

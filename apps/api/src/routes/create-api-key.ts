@@ -18,6 +18,7 @@ export function createApiKey(apiKeys: ManageApiKeys, clock: Clock) {
     scope: 'admin',
     request: { body: newApiKeySchema(clock) },
     creates: true,
+    stores: 'other',
     responses: {
       201: { description: 'The key, which no other answer shows.', schema: issuedApiKeySchema },
     },

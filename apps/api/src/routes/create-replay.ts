@@ -36,6 +36,7 @@ export function createReplay(replays: ManageReplays) {
     scope: 'deliveries:write',
     request: { params: webhookParams, body: bodySchema },
     creates: true,
+    stores: 'other',
     responses: {
       202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
     },

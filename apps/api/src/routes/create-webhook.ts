@@ -18,6 +18,7 @@ export function createWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules)
     scope: 'webhooks:write',
     request: { body: newEndpointSchema(rules) },
     creates: true,
+    stores: 'other',
     responses: {
       201: {
         description: 'The webhook, and for the only time beside it its secret.',

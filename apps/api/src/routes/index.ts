@@ -13,6 +13,7 @@ import type { AcceptEvents } from '@webhooks/core/events/accept-events';
 import type { ErasePayload } from '@webhooks/core/events/erase-payload';
 import type { EventTypes } from '@webhooks/core/events/event-types';
 import type { ReadEvents } from '@webhooks/core/events/read-events';
+import type { AccountQuota } from '@webhooks/core/quota/account-quota';
 import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { Route } from '../http/route';
@@ -41,6 +42,7 @@ import { publishBatch } from './publish-batch';
 import { publishEvent } from './publish-event';
 import { putEventType } from './put-event-type';
 import { readAccount } from './read-account';
+import { readAccountUsage } from './read-account-usage';
 import { readDeadLetter } from './read-dead-letter';
 import { readDelivery } from './read-delivery';
 import { readEvent } from './read-event';
@@ -73,6 +75,7 @@ export interface RouteDeps {
   readonly eraseAccount: EraseAccount;
   readonly eventTypes: EventTypes;
   readonly deadLetters: ManageDeadLetters;
+  readonly quota: Pick<AccountQuota, 'look'>;
   readonly clock: Clock;
 }
 
@@ -116,6 +119,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     readAccount(accounts), //                GET    /v1/accounts/:id
     updateAccount(accounts), //              PATCH  /v1/accounts/:id
     eraseAccount(deps.eraseAccount), //      DELETE /v1/accounts/:id
+    readAccountUsage(deps.quota), //         GET    /v1/account/usage
     listDeadLetters(deadLetters), //         GET    /v1/dead-letters
     readDeadLetter(deadLetters), //          GET    /v1/dead-letters/:id
     redriveDeadLetter(deadLetters), //       POST   /v1/dead-letters/:id/redrive

@@ -44,6 +44,7 @@ export function publishBatch(acceptEvents: AcceptEvents) {
     maxBodyBytes: MAX_BODY_BYTES,
     takesEvents: true,
     creates: true,
+    stores: 'event',
     responses: {
       200: { description: 'An outcome for each event, in their order.', schema: batchSchema },
     },

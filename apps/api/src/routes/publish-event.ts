@@ -14,6 +14,7 @@ export function publishEvent(acceptEvents: AcceptEvents) {
     request: { body: publishedEventSchema, hasEventData: true },
     takesEvents: true,
     creates: true,
+    stores: 'event',
     responses: {
       202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },
       200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },

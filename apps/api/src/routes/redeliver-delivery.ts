@@ -15,6 +15,7 @@ export function redeliverDelivery(redeliver: Redeliver) {
     scope: 'deliveries:write',
     request: { params: z.object({ id: z.string() }) },
     creates: true,
+    stores: 'other',
     responses: {
       202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
     },

@@ -16,6 +16,7 @@ export function testWebhook(testEndpoint: TestEndpoint) {
     scope: 'webhooks:write',
     request: { params: webhookParams, body: z.strictObject({ type: z.string().optional() }) },
     creates: true,
+    stores: 'event',
     responses: {
       202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
     },

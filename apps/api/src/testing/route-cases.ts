@@ -234,6 +234,7 @@ export const routeCases: readonly RouteCase[] = [
     of: 'account',
     status: 202,
   },
+  { method: 'get', path: '/v1/account/usage', scope: 'any', status: 200 },
   {
     method: 'get',
     path: '/v1/dead-letters',

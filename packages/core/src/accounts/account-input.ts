@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accountIdSchema } from '../events/event';
-import { accountWeightSchema } from './account';
+import { accountQuotaSchema, accountWeightSchema } from './account';
 import { displayNameSchema } from './display-name';
 
 /** What may be said of a new account. Without an id it is given one. */
@@ -8,9 +8,14 @@ export const newAccountSchema = z.strictObject({
   id: accountIdSchema.optional(),
   name: displayNameSchema.optional(),
   weight: accountWeightSchema.optional(),
+  quota_bytes: accountQuotaSchema.optional(),
 });
 export type NewAccount = z.output<typeof newAccountSchema>;
 
 /** What may be changed of an account. */
-export const accountPatchSchema = z.strictObject({ weight: accountWeightSchema.optional() });
+export const accountPatchSchema = z.strictObject({
+  weight: accountWeightSchema.optional(),
+  /** `null`: as for all accounts. */
+  quota_bytes: accountQuotaSchema.nullish(),
+});
 export type AccountPatch = z.output<typeof accountPatchSchema>;

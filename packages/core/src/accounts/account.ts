@@ -8,12 +8,17 @@ export const ACCOUNT_ID_PREFIX = 'acct';
 
 export const accountWeightSchema = z.int().min(1).max(100);
 
+/** In bytes; 0: as much as there is room for. */
+export const accountQuotaSchema = z.int().min(0);
+
 /** An account as it is stored. What belongs to one is invisible to all others. */
 export const accountSchema = z.object({
   id: accountIdSchema,
   name: z.string().optional(),
   /** How much of what there is it gets where accounts take turns; absent: 1. */
   weight: accountWeightSchema.optional(),
+  /** How many bytes it may store; absent: as many as any. */
+  quotaBytes: accountQuotaSchema.optional(),
   /** Tells the request that created it from any other; old ones lack it. */
   creation: z.string().optional(),
   /** Milliseconds since the Unix epoch. */

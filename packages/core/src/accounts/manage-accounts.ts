@@ -9,7 +9,7 @@ import { accountNotFound } from './account-not-found';
 import type { AccountPage, AccountStore } from './redis-account-store';
 
 export interface ManageAccountsDeps {
-  readonly accountStore: Pick<AccountStore, 'create' | 'find' | 'list' | 'changeWeight'>;
+  readonly accountStore: Pick<AccountStore, 'create' | 'find' | 'list' | 'change'>;
   readonly remainsStore: Pick<RemainsStore, 'count'>;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -24,12 +24,14 @@ export function createManageAccounts({ accountStore, remainsStore, newId, clock 
      * @param creation the account's id, if the client has chosen none.
      * @throws AppError `conflict` when there is an account with this id, or was one until not long ago.
      */
-    async create({ id, name, weight }: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)): Promise<Account> {
+    async create(input: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)): Promise<Account> {
+      const { id, name, weight, quota_bytes: quotaBytes } = input;
       const account: Account = {
         id: id ?? (creation as AccountId),
         creation,
         ...(name === undefined ? {} : { name }),
         ...(weight === undefined ? {} : { weight }),
+        ...(quotaBytes === undefined ? {} : { quotaBytes }),
         createdAt: clock(),
       };
       if (await accountStore.create(account)) return account;
@@ -44,9 +46,11 @@ export function createManageAccounts({ accountStore, remainsStore, newId, clock 
     },
 
     /** In force for what is published from then on. @throws AppError `not_found`, also while it is being erased. */
-    async update(id: AccountId, { weight }: AccountPatch): Promise<Account> {
-      const account =
-        weight === undefined ? await accountStore.find(id) : await accountStore.changeWeight(id, weight);
+    async update(id: AccountId, { weight, quota_bytes: quotaBytes }: AccountPatch): Promise<Account> {
+      const isChanged = weight !== undefined || quotaBytes !== undefined;
+      const account = isChanged
+        ? await accountStore.change(id, { weight, quotaBytes })
+        : await accountStore.find(id);
       if (!isThere(account)) throw accountNotFound();
       return account;
     },

@@ -8,6 +8,10 @@ export const accountViewSchema = z
     id: z.string(),
     name: z.string().optional(),
     weight: z.int(),
+    quota_bytes: z
+      .int()
+      .optional()
+      .describe('How much it may store, if that was set for it; 0: as much as there is room for.'),
     status: z.enum(['active', 'erasing']),
     created_at: timeSchema,
     erasure: z
@@ -33,6 +37,7 @@ export function presentAccount({
   id,
   name,
   weight = 1,
+  quotaBytes,
   createdAt,
   erasingSince,
   remains,
@@ -41,6 +46,7 @@ export function presentAccount({
     id,
     ...(name === undefined ? {} : { name }),
     weight,
+    ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes }),
     status: erasingSince === undefined ? 'active' : 'erasing',
     created_at: formatTime(createdAt),
     ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),

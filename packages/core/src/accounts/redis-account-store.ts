@@ -12,6 +12,12 @@ export interface AccountPage {
   readonly nextCursor: string | undefined;
 }
 
+/** What is not named stays; `null` takes it away. */
+export interface AccountChange {
+  readonly weight: number | undefined;
+  readonly quotaBytes: number | null | undefined;
+}
+
 const CACHED_ACCOUNTS = 10_000;
 
 // KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. An id that was erased is taken until
@@ -43,28 +49,35 @@ export function createRedisAccountStore(redis: RedisClient) {
   const allKeys = [keys.accounts, keys.accountIds, keys.erasedAccounts];
   const run = (script: RunScript, ...args: readonly string[]) => script(redis, allKeys, args);
 
+  // Where whoever needs them finds them without the account: with the queues, and beside what the account stores, which in a
+  // Cluster are elsewhere.
+  async function copy({ id, weight, quotaBytes }: Account): Promise<void> {
+    if (weight !== undefined) await redis.hset(keys.accountWeights, id, weight);
+    if (quotaBytes === undefined) await redis.del(keys.quota(id));
+    else await redis.set(keys.quota(id), quotaBytes);
+  }
+
   return withStorageErrors({
     /** Whether it is new: one that is there already stays as it is, and an id that was erased is taken for a while. */
     async create(account: Account): Promise<boolean> {
-      const { id, createdAt, weight } = account;
+      const { id, createdAt } = account;
       const member = timedMember(createdAt, id);
       const isNew = (await run(CREATE, id, JSON.stringify(account), member, String(createdAt))) === 1;
-      if (isNew && weight !== undefined) await redis.hset(keys.accountWeights, id, weight);
+      if (isNew) await copy(account);
       return isNew;
     },
 
     /** The account as it is now; `undefined` when there is none. One that is being erased stays as it is. */
-    async changeWeight(id: AccountId, weight: number): Promise<Account | undefined> {
+    async change(id: AccountId, change: AccountChange): Promise<Account | undefined> {
       for (;;) {
         const raw = await redis.hget(keys.accounts, id);
         if (raw === null) return undefined;
         const account = parse(raw);
         if (account.erasingSince !== undefined) return account;
-        const changed = { ...account, weight };
+        const changed = changedBy(account, change);
         const args = [id, raw, JSON.stringify(changed)];
         if ((await REPLACE_IF_UNCHANGED(redis, [keys.accounts], args)) === 0) continue;
-        // Where whoever puts jobs in order finds it: with the queues, which in a Cluster are elsewhere.
-        await redis.hset(keys.accountWeights, id, weight);
+        await copy(changed);
         return changed;
       }
     },
@@ -86,6 +99,7 @@ export function createRedisAccountStore(redis: RedisClient) {
     async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
       // Before the record: whoever breaks off in between comes here again.
       await redis.hdel(keys.accountWeights, id);
+      await redis.unlink(keys.usage(id), keys.usedBytes(id), keys.quota(id));
       await run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
     },
 
@@ -114,3 +128,14 @@ export function createRedisAccountStore(redis: RedisClient) {
 }
 
 export type AccountStore = ReturnType<typeof createRedisAccountStore>;
+
+function changedBy(
+  { quotaBytes: before, ...account }: Account,
+  { weight, quotaBytes = before }: AccountChange,
+): Account {
+  return {
+    ...account,
+    ...(weight === undefined ? {} : { weight }),
+    ...(quotaBytes === undefined || quotaBytes === null ? {} : { quotaBytes }),
+  };
+}

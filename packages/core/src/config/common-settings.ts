@@ -18,6 +18,16 @@ export const commonSettings = {
   RETENTION: positiveDurationSchema.default(14 * 86_400_000),
   /** How many deliveries an endpoint's list keeps, and how many events an account's. */
   RETENTION_COUNT: z.coerce.number().int().min(1).default(100_000),
+  /**
+   * How many bytes one account may store, if its operator says nothing else of it; 0: as many as there is room for. Enough
+   * for five million events of 1 KiB with a delivery each, and less than what the Redis of most installations can hold: so
+   * nobody meets it who does nothing unusual, and one account alone does not fill it.
+   */
+  ACCOUNT_QUOTA_BYTES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(10 * 1024 ** 3),
   /** How long a process may take to finish what it has begun when it is told to stop. */
   SHUTDOWN_TIMEOUT: durationSchema.default(20_000),
 };

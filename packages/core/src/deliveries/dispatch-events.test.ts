@@ -56,6 +56,7 @@ async function arrange(endpointCount: number) {
       subscriptions,
       fanOutEvent: createFanOutEvent({ ...deps, ...change }),
       eventQueue,
+      requireRoom: async () => {},
     });
   return {
     accountId,

@@ -1,12 +1,14 @@
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { EventQueue } from '../events/accept-events';
-import type { AcceptedEvent } from '../events/event';
+import type { AcceptedEvent, AccountId } from '../events/event';
 import { type FanOutEvent, type RoutedEvent, routeEvent } from './fan-out-event';
 
 export interface DispatchEventsDeps {
   readonly subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>;
   readonly fanOutEvent: FanOutEvent;
   readonly eventQueue: EventQueue;
+  /** Throws `quota_exceeded` for an account that, as was just read, stores as much as it may. */
+  readonly requireRoom: (accountId: AccountId) => Promise<void>;
 }
 
 /** An event that goes to more receivers than these is fanned out by a worker: whoever publishes it does not wait for that. */
@@ -17,10 +19,17 @@ const MOST_DELIVERIES = 1_000;
 /**
  * Brings events on their way: those with few receivers to their deliveries' queue at once, others to the queue of events,
  * where a worker does the same. Resolves once Redis has all that is needed; doing it again is harmless.
+ *
+ * @throws AppError `quota_exceeded`; then none of them is on its way.
  */
-export function createDispatchEvents({ subscriptions, fanOutEvent, eventQueue }: DispatchEventsDeps) {
+export function createDispatchEvents(deps: DispatchEventsDeps) {
+  const { subscriptions, fanOutEvent, eventQueue, requireRoom } = deps;
+
   return async function dispatchEvents(events: readonly AcceptedEvent[]): Promise<void> {
     const routed = await Promise.all(events.map((event) => routeEvent(event, subscriptions)));
+    // Those of a request are one account's.
+    const [first] = events;
+    if (first) await requireRoom(first.accountId);
     const { here, elsewhere } = divide(routed);
     await Promise.all([
       here.length > 0 ? fanOutEvent(here) : undefined,

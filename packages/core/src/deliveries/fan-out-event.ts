@@ -94,7 +94,7 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
   async function list({ event, to }: Delivering) {
     await Promise.all([
-      deps.deliveryStore.enlist(event.id, [to.id], event.acceptedAt),
+      deps.deliveryStore.enlist(event.id, [to.id], event.acceptedAt, event.accountId),
       to.ordering === 'strict'
         ? deps.admissionStore.joinOrder(to.id, [{ eventId: event.id, acceptedAt: event.acceptedAt }])
         : undefined,
@@ -102,7 +102,7 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
   }
 
   async function listEvent({ event, receivers }: RoutedEvent): Promise<void> {
-    await Promise.all([deps.eventStore.enlist(event), addReceivers(event, receivers)]);
+    await Promise.all([deps.eventStore.enlist(event, receivers.length), addReceivers(event, receivers)]);
   }
 
   async function addReceivers({ accountId, id }: AcceptedEvent, receivers: readonly Subscriber[]) {

@@ -2,6 +2,7 @@ import type { ArchiveRecord } from '../archive/archive-record';
 import type { ArchiveStream } from '../archive/redis-archive-stream';
 import type { HealthRecorder } from '../endpoints/health-recorder';
 import { tellsOfFailing } from '../operational-events/events-of-attempt';
+import { ATTEMPT_BYTES, type NoteUsage } from '../quota/usage';
 import type { Clock } from '../runtime/clock';
 import type { Attempt } from './attempt';
 import { type Decision, statusAfter } from './decide-next';
@@ -16,6 +17,8 @@ export interface RecordAttemptDeps {
   /** Absent: attempts are not archived. */
   readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
+  /** Absent: nobody counts what is stored. */
+  readonly noteUsage?: NoteUsage;
   readonly clock: Clock;
 }
 
@@ -63,6 +66,9 @@ export function createRecordAttempt(deps: RecordAttemptDeps) {
     if (recorded.status === 'rejected') throw recorded.reason;
     const endedAt = attempt.startedAt + attempt.durationMs;
     healthRecorder.record(ready.run.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
+    // What is accepted at once was counted with its event.
+    if (attempt.outcome !== 'delivered')
+      deps.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
     return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };
   };
 
@@ -104,4 +110,13 @@ function archiveRecordOf(
   fact: AttemptedFact,
 ): ArchiveRecord {
   return { accountId, eventId, endpointId, type, acceptedAt, status: statusAfter(decision), fact };
+}
+
+/** About as long as its line in the log is. */
+function bytesOf({ error = '', responseBody = '', responseHeaders = {} }: Attempt): number {
+  const headers = Object.entries(responseHeaders).reduce(
+    (sum, [name, value]) => sum + name.length + value.length,
+    0,
+  );
+  return ATTEMPT_BYTES + Buffer.byteLength(error) + Buffer.byteLength(responseBody) + headers;
 }

@@ -1,7 +1,13 @@
 import { type BreakerState, decodeBreaker } from '../admission/breaker';
 import type { EndpointId } from '../endpoints/endpoint';
-import type { EventId } from '../events/event';
-import { addToIndex, type EventMark, type Retention, readIndex } from '../events/redis-event-index';
+import type { AccountId, EventId } from '../events/event';
+import {
+  addToIndex,
+  type EventMark,
+  type Pruned,
+  type Retention,
+  readIndex,
+} from '../events/redis-event-index';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -68,7 +74,12 @@ const REPLACE_IF_UNCHANGED = defineScript(`
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
  * is still pending and was never tried is no more than its place in the list.
  */
-export function createRedisDeliveryStore(redis: RedisClient, retention: Retention) {
+export function createRedisDeliveryStore(
+  redis: RedisClient,
+  retention: Retention,
+  /** Is told what an endpoint's list has let go of, if it is known whose that is. */
+  onPruned: (accountId: AccountId, pruned: readonly Pruned[], endpointId: EndpointId) => void = () => {},
+) {
   /** Where a delivery stands, without what happened to it before. */
   async function readSummaryOf(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
     return readSummary((await redis.get(keys.delivery(endpointId, eventId))) ?? '');
@@ -106,13 +117,15 @@ export function createRedisDeliveryStore(redis: RedisClient, retention: Retentio
     eventId: EventId,
     endpointIds: readonly EndpointId[],
     createdAt: number,
+    accountId?: AccountId,
   ): Promise<void> {
-    await Promise.all(endpointIds.map((endpointId) => enlistOne(endpointId, eventId, createdAt)));
+    await Promise.all(endpointIds.map((id) => enlistOne(id, { eventId, createdAt }, accountId)));
   }
 
-  async function enlistOne(endpointId: EndpointId, eventId: EventId, createdAt: number): Promise<void> {
+  async function enlistOne(endpointId: EndpointId, mark: EventMark, accountId?: AccountId): Promise<void> {
     const logPrefix = keys.deliveryPrefix(endpointId);
-    await addToIndex(redis, keys.deliveries(endpointId), { eventId, createdAt }, retention, logPrefix);
+    const pruned = await addToIndex(redis, keys.deliveries(endpointId), mark, retention, { logPrefix });
+    if (pruned.length > 0 && accountId !== undefined) onPruned(accountId, pruned, endpointId);
   }
 
   async function append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {

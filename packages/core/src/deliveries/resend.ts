@@ -1,5 +1,6 @@
 import type { AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
+import { ATTEMPT_BYTES, type NoteUsage } from '../quota/usage';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import { announceRequest } from './announce-request';
@@ -26,6 +27,8 @@ export interface ResendDeps {
   readonly eventStore: Pick<EventStore, 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged' | 'enlist'>;
   readonly resendQueue: ResendQueue;
+  /** Absent: nobody counts what is stored. */
+  readonly noteUsage?: NoteUsage;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -80,7 +83,7 @@ export function createResend(deps: ResendDeps) {
 
   /** Finds out whose job there is by now, and puts the request on record if it is ours. */
   async function conclude(input: ResendInput): Promise<Resent> {
-    const { endpointId, eventId, requestId, trigger } = input;
+    const { accountId, endpointId, eventId, requestId, trigger } = input;
     const job = await resendQueue.requestOf(input);
     const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
     if (state.requestIds.includes(requestId)) return await listed(input);
@@ -92,13 +95,14 @@ export function createResend(deps: ResendDeps) {
     }
     const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
     if (!(await deliveryStore.appendIfUnchanged(input, fact, length))) return await conclude(input);
+    deps.noteUsage?.(accountId, 'deliveries', ATTEMPT_BYTES);
     announceRequest(emit, { endpointId, eventId }, trigger);
     return await listed(input);
   }
 
   async function listed({ accountId, endpointId, eventId, acceptedAt }: ResendInput): Promise<'resent'> {
     await Promise.all([
-      deliveryStore.enlist(eventId, [endpointId], acceptedAt),
+      deliveryStore.enlist(eventId, [endpointId], acceptedAt, accountId),
       eventStore.addReceivers(accountId, eventId, [endpointId]),
     ]);
     return 'resent';

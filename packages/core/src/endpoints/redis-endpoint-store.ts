@@ -1,5 +1,6 @@
 import { AppError } from '../errors/app-error';
 import type { AccountId } from '../events/event';
+import { parseStanding, type Standing } from '../quota/redis-usage-store';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -65,7 +66,12 @@ const FIND_IDS = defineScript(`
  * Endpoints, each found by its account and id only: another account's is simply not there. What is secret is sealed
  * on its way in and opened on its way out; a record whose secrets can't be opened is `secret_unreadable`.
  */
-export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
+export function createRedisEndpointStore(
+  redis: RedisClient,
+  sealer: Sealer,
+  /** Is told how much an account stores whenever its endpoints' version is read: it comes by the same command. */
+  noteStanding: (accountId: AccountId, standing: Standing) => void = () => {},
+) {
   const { encode, decode } = createEndpointCodec(sealer);
   const cache = new ParsedCache(decode, CACHED_ENDPOINTS, CACHED_BYTES);
   const subscriptions = createRedisSubscriptions(redis);
@@ -170,7 +176,10 @@ export function createRedisEndpointStore(redis: RedisClient, sealer: Sealer) {
 
     /** Grows with each change to the account's endpoints. */
     async version(accountId: AccountId): Promise<string> {
-      return (await redis.get(keys.endpointsVersion(accountId))) ?? '0';
+      const together = [keys.endpointsVersion, keys.usedBytes, keys.quota].map((keyOf) => keyOf(accountId));
+      const [version, used, quota] = await redis.mget(together);
+      noteStanding(accountId, parseStanding(used, quota));
+      return version ?? '0';
     },
 
     /** All of them, without what only a delivery needs. */

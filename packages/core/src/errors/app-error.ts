@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'request_in_progress'
   | 'limit_reached'
   | 'last_admin_key'
+  | 'quota_exceeded'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { EndpointId } from '../endpoints/endpoint';
+import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../quota/usage';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -8,7 +9,15 @@ import { defineScript } from '../redis/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
 import { steadyClock } from '../runtime/clock';
 import type { AcceptedEvent, AccountId, EventId, StoredEvent } from './event';
-import { addToIndex, type EventMark, type MarkPage, type Retention, readIndex } from './redis-event-index';
+import {
+  addToIndex,
+  type CountedPlace,
+  type EventMark,
+  type MarkPage,
+  type Pruned,
+  type Retention,
+  readIndex,
+} from './redis-event-index';
 
 export interface ReceiverPage {
   readonly members: readonly EndpointId[];
@@ -38,17 +47,20 @@ const CACHED_EVENTS = 64;
 export const CACHED_FOR_MS = 250;
 
 // KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to keep that.
-// What is erased once stays as it is. The claim has a digest of the payload; the event that is there holds its id.
+// What is erased once stays as it is. The claim has a digest of the payload; the event that is there holds its id. Gives how
+// many bytes are gone, below 0 if there is no such event, and when it was accepted.
 const ERASE = defineScript(`
   local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
-  if not head and ARGV[2] == '' then return 0 end
+  if not head and ARGV[2] == '' then return {-1, 0} end
+  local before = redis.call('STRLEN', KEYS[1])
   redis.call('UNLINK', KEYS[2])
   if not head then
     redis.call('SET', KEYS[1], ARGV[2] .. ' !' .. ARGV[1] .. '\\n', 'PX', ARGV[3])
   elseif not string.find(head, ' !%d+$') then
     redis.call('SET', KEYS[1], head .. ' !' .. ARGV[1] .. '\\n', 'KEEPTTL')
   end
-  return 1`);
+  local accepted_at = string.match(head or ARGV[2], '^%d+')
+  return {math.max(before - redis.call('STRLEN', KEYS[1]), 0), accepted_at or 0}`);
 
 // By their ids alone: so they are small, and a page can go on where the one before ended. KEYS: receivers. ARGV: how long to
 // keep them, the endpoints.
@@ -56,12 +68,24 @@ const ADD_RECEIVERS = defineScript(`
   for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 0, ARGV[i]) end
   redis.call('PEXPIRE', KEYS[1], ARGV[1])`);
 
+export interface EventStoreListeners {
+  /** Is told what an account's list has let go of. */
+  readonly onPruned?: (accountId: AccountId, pruned: readonly Pruned[]) => void;
+  /** Is told how many bytes an erased payload has taken up, and when its event was accepted. */
+  readonly onErased?: (accountId: AccountId, bytes: number, acceptedAt: number) => void;
+}
+
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
  * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, an ! and the time if its payload was
  * erased, a line feed, the body as it is. Beside it, which endpoints it went to; and for each account a list of its events.
  */
-export function createRedisEventStore(redis: RedisClient, retention: Retention, now = steadyClock) {
+export function createRedisEventStore(
+  redis: RedisClient,
+  retention: Retention,
+  now = steadyClock,
+  { onPruned, onErased }: EventStoreListeners = {},
+) {
   const cache = new LRUCache<string, { readonly event: AcceptedEvent; readonly readAt: number }>({
     max: CACHED_EVENTS,
   });
@@ -76,9 +100,16 @@ export function createRedisEventStore(redis: RedisClient, retention: Retention, 
       if (saved !== null) cache.set(key, { event, readAt });
     },
 
-    /** Puts an event into its account's list. Doing it again changes nothing. */
-    async enlist({ accountId, id: eventId, acceptedAt: createdAt }: AcceptedEvent): Promise<void> {
-      await addToIndex(redis, keys.events(accountId), { eventId, createdAt }, retention);
+    /**
+     * Puts an event into its account's list, and counts it for the account, with its deliveries. Doing it again changes
+     * nothing.
+     */
+    async enlist(event: AcceptedEvent, deliveries = 0): Promise<void> {
+      const { accountId, id: eventId, acceptedAt: createdAt } = event;
+      const counted = countedPlaceOf(event, deliveries, retention.ageMs);
+      const mark = { eventId, createdAt };
+      const pruned = await addToIndex(redis, keys.events(accountId), mark, retention, { counted });
+      if (pruned.length > 0) onPruned?.(accountId, pruned);
     },
 
     /** `undefined` when the event is not there, or no longer. It may come from memory: see `CACHED_FOR_MS`. */
@@ -108,7 +139,10 @@ export function createRedisEventStore(redis: RedisClient, retention: Retention, 
     ): Promise<boolean> {
       const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
       const head = queued === undefined ? '' : encodeHead(queued);
-      return (await ERASE(redis, eventKeys, [erasedAt, head, retention.ageMs])) === 1;
+      const reply = await ERASE(redis, eventKeys, [erasedAt, head, retention.ageMs]);
+      const [bytes = 0, acceptedAt = 0] = (reply as readonly (number | string)[]).map(Number);
+      if (bytes > 0) onErased?.(accountId, bytes, acceptedAt);
+      return bytes >= 0;
     },
 
     async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
@@ -152,6 +186,22 @@ export function createRedisEventStore(redis: RedisClient, retention: Retention, 
 }
 
 export type EventStore = ReturnType<typeof createRedisEventStore>;
+
+function countedPlaceOf(
+  { accountId, acceptedAt, body }: AcceptedEvent,
+  deliveries: number,
+  keptMs: number,
+): CountedPlace {
+  const lapsesAt = lapseOf(acceptedAt, keptMs);
+  const ofEvent = { field: `events:${lapsesAt}`, bytes: EVENT_BYTES + Buffer.byteLength(body) };
+  const ofDeliveries = { field: `deliveries:${lapsesAt}`, bytes: DELIVERY_BYTES * deliveries };
+  return {
+    usageKey: keys.usage(accountId),
+    usedBytesKey: keys.usedBytes(accountId),
+    fields: deliveries > 0 ? [ofEvent, ofDeliveries] : [ofEvent],
+    keptMs: Math.max(lapsesAt - acceptedAt, keptMs),
+  };
+}
 
 const AIMED = '@';
 const ERASED = '!';

@@ -1,4 +1,5 @@
 import type { AccountId } from '../events/event';
+import { ANSWER_BYTES } from '../quota/usage';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -30,7 +31,7 @@ export type ClaimResult =
   | { readonly state: 'running' | 'other' };
 
 /** How long a key is remembered. */
-const KEPT_MS = 24 * 60 * 60 * 1_000;
+export const KEPT_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * How long a request may take before a retry may take it over. Each of its steps fails within two seconds when Redis
@@ -55,7 +56,11 @@ const CLAIM = defineScript(`
 type Reply = ['claimed', string, string] | ['answered', string] | ['running' | 'other'];
 
 /** Remembers which requests were made under an Idempotency-Key, and how they were answered. */
-export function createRedisIdempotencyStore(redis: RedisClient) {
+export function createRedisIdempotencyStore(
+  redis: RedisClient,
+  /** Is told how much was stored for an account. */
+  onStored: (accountId: AccountId, bytes: number) => void = () => {},
+) {
   const keyOf = ({ accountId, name }: Slot) => keys.idempotency(accountId, name);
 
   return withStorageErrors({
@@ -78,12 +83,19 @@ export function createRedisIdempotencyStore(redis: RedisClient) {
     async answer(slot: Slot, answer: string): Promise<void> {
       const key = keyOf(slot);
       await redis.multi().hsetnx(key, 'answer', answer).pexpire(key, KEPT_MS).exec();
+      onStored(slot.accountId, ANSWER_BYTES + answer.length);
     },
 
     /** Lets the next one try at once. The seed stays: something may have been made. */
     async release(slot: Slot): Promise<void> {
       const key = keyOf(slot);
       await redis.multi().hset(key, 'leased_until', '0').pexpire(key, KEPT_MS).exec();
+      onStored(slot.accountId, ANSWER_BYTES);
+    },
+
+    /** Only for a claim under which nothing was made: the next one is the first. */
+    async forget(slot: Slot): Promise<void> {
+      await redis.unlink(keyOf(slot));
     },
   });
 }

@@ -3,7 +3,7 @@ import type { LookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError } from '../errors/app-error';
 import { faultsOf } from '../errors/zod-faults';
 import { inWords } from '../errors/zod-words';
-import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../events/event';
+import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../events/event';
 import { tooDeep, type ValidateEvent } from '../events/validate-event';
 import type { Clock } from '../runtime/clock';
 import { derivedId } from '../runtime/ids';
@@ -30,6 +30,8 @@ export interface ReadEvent {
 export interface ReadEventJobDeps {
   readonly validateEvent: ValidateEvent;
   readonly lookUpEndpoints: LookUpEndpoints;
+  /** Throws `quota_exceeded` for an account that stores as much as it may. */
+  readonly requireRoom: (accountId: AccountId) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -37,9 +39,15 @@ export interface ReadEventJobDeps {
  * The event in a job: as the API sealed it, or as a producer pushed it, in which case it is checked just as the
  * API would have done.
  *
- * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event.
+ * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event, `quota_exceeded` when its account
+ *   stores as much as it may: not for what the API has accepted.
  */
-export function createReadEventJob({ validateEvent, lookUpEndpoints, clock }: ReadEventJobDeps) {
+export function createReadEventJob({
+  validateEvent,
+  lookUpEndpoints,
+  requireRoom,
+  clock,
+}: ReadEventJobDeps) {
   return async function readEventJob(job: EventJob): Promise<ReadEvent> {
     const accepted = acceptedEventSchema.safeParse(job.data);
     return accepted.success
@@ -49,6 +57,7 @@ export function createReadEventJob({ validateEvent, lookUpEndpoints, clock }: Re
 
   async function readPublished(job: EventJob): Promise<AcceptedEvent> {
     const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids } = parsePublished(job);
+    await requireRoom(accountId);
     const body = await validateEvent({ type, data, dataText: textOf(data) });
     const endpointIds = webhook_ids && (await lookUpEndpoints(accountId, webhook_ids))(webhook_ids);
     return {

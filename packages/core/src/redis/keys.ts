@@ -21,6 +21,9 @@ import type { AccountId, EventId } from '../events/event';
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
  * | `{event-types}` | hash | name → an event type that an operator added | for ever |
  * | `subscriptions:{account}` | hash | endpoint id → what of its record says which events it gets; beside them, the version of the account's endpoints that they belong to | as above |
+ * | `usage:{account}` | hash | kind:time → bytes that the account stores until then | until the last of that time |
+ * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
+ * | `quota:{account}` | string | how many bytes the account may store, if its operator has set that | until erased |
  * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
  * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
@@ -63,6 +66,9 @@ export const keys = {
   endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
   endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
   subscriptions: (account: AccountId) => `subscriptions:{${account}}`,
+  usage: (account: AccountId) => `usage:{${account}}`,
+  usedBytes: (account: AccountId) => `used-bytes:{${account}}`,
+  quota: (account: AccountId) => `quota:{${account}}`,
   eventTypes: '{event-types}',
   event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
   receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,

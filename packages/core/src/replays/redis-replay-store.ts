@@ -1,4 +1,5 @@
 import type { EndpointId } from '../endpoints/endpoint';
+import { type NoteUsage, REPLAY_BYTES } from '../quota/usage';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
@@ -34,7 +35,12 @@ const PROGRESS = defineScript(`
   return 1`);
 
 /** Replays, each with how far it is, and each endpoint's list of them. */
-export function createRedisReplayStore(redis: RedisClient, retentionMs: number) {
+export function createRedisReplayStore(
+  redis: RedisClient,
+  retentionMs: number,
+  /** Counts a replay that was created. */
+  noteUsage: NoteUsage = () => {},
+) {
   async function find(id: ReplayId): Promise<Replay | undefined> {
     const [order, progress] = await redis.hmget(keys.replay(id), 'order', 'progress');
     if (!order || !progress) return undefined;
@@ -70,6 +76,7 @@ export function createRedisReplayStore(redis: RedisClient, retentionMs: number) 
         redis.zadd(listKey, 0, timedMember(createdAt, id)),
         redis.pexpire(listKey, retentionMs),
       ]);
+      noteUsage(order.accountId, 'replays', REPLAY_BYTES);
     },
 
     /** Whether it went on: not if it has ended meanwhile. */

@@ -20,7 +20,7 @@ async function scrape(
 function counted(samples: readonly string[]): string[] {
   return samples.filter(
     (line) =>
-      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled|jobs_failed)_total.* 0$/.test(
+      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled|jobs_failed|quota_rejections)_total.* 0$/.test(
         line,
       ),
   );
@@ -55,6 +55,12 @@ describe('createPromApiMetrics', () => {
 });
 
 describe.each([createPromApiMetrics, createPromWorkerMetrics])('%p', (createMetrics) => {
+  it('counts what is refused for the quota of its account by door, each from zero', async () => {
+    const samples = await scrape(createMetrics, [signalSamples['quota.exceeded']]);
+    expect(samples).toContain('webhooks_quota_rejections_total{door="http"} 0');
+    expect(samples).toContain('webhooks_quota_rejections_total{door="queue"} 1');
+  });
+
   it('counts endpoints that are disabled by reason, each from zero', async () => {
     const samples = await scrape(createMetrics, [signalSamples['endpoint.disabled']]);
     expect(samples).toContain('webhooks_endpoints_disabled_total{reason="gone"} 1');

@@ -4,6 +4,7 @@ import { deadLetterQueues } from '../dead-letters/dead-letter';
 import { attemptOutcomes } from '../deliveries/attempt';
 import { endStatuses } from '../deliveries/delivery-log';
 import { disabledReasons } from '../endpoints/endpoint';
+import { doors } from '../quota/account-quota';
 import { counterOf, type SignalMetric, secondsOf } from './prom-signal-metric';
 import { createEmit, type SignalListener } from './signals';
 
@@ -52,6 +53,14 @@ const endpointsDisabled = counterOf('endpoint.disabled', {
   fromZero: disabledReasons,
 });
 
+// Requests are the API's, pushed events the worker's.
+const quotaExceeded = counterOf('quota.exceeded', {
+  name: 'webhooks_quota_rejections_total',
+  help: 'What was refused because its account stores as much as it may, by the door that it came in by.',
+  labels: ['door'],
+  fromZero: doors,
+});
+
 const apiMetrics: readonly SignalMetric[] = [
   secondsOf('request.completed', {
     name: 'webhooks_http_request_duration_seconds',
@@ -69,10 +78,12 @@ const apiMetrics: readonly SignalMetric[] = [
   endpointsDisabled,
   deliveriesRequested,
   deliveriesEnded,
+  quotaExceeded,
 ];
 
 const workerMetrics: readonly SignalMetric[] = [
   eventsAccepted,
+  quotaExceeded,
   counterOf('event.rejected', {
     name: 'webhooks_events_rejected_total',
     help: 'Jobs on the events queue that were no valid events and went to the dead letters, by error code.',

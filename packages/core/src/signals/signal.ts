@@ -7,6 +7,7 @@ import type { RequestTrigger } from '../deliveries/trigger';
 import type { RefusalReason } from '../egress/address-ranges';
 import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
+import type { Door } from '../quota/account-quota';
 import type { ReplayEndStatus, ReplayMode } from '../replays/replay';
 
 /** Why the API hung up on a client without taking its request. */
@@ -177,11 +178,19 @@ export type Signal =
       readonly name: 'task.failed';
       readonly task:
         | 'record health'
+        | 'count usage'
+        | 'release events'
         | 'raise operational event'
         | 'look at endpoint'
         | 'take over former deliveries'
         | 'put due deliveries back';
       readonly error: unknown;
+    }
+  | {
+      /** What an account asked for was refused, because it stores as much as it may. */
+      readonly name: 'quota.exceeded';
+      readonly accountId: AccountId;
+      readonly door: Door;
     }
   | { readonly name: 'attempts.archived'; readonly count: number }
   /** The archive, or the stream before it, can't be reached or can't serve. It is tried again; deliveries go on. */

@@ -58,6 +58,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
       return signal.status === 'delivered' ? 'debug' : 'warn';
     // At a higher level strangers could fill the log; a metric counts them.
     case 'connection.refused':
+    case 'quota.exceeded':
     case 'attempts.archived':
     case 'event.accepted':
     case 'event.fanned_out':

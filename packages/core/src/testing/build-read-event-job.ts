@@ -11,6 +11,7 @@ export function buildReadEventJob({
 }: ValidateEventOptions & { readonly clock?: Clock } = {}): ReadEventJob {
   return createReadEventJob({
     clock,
+    requireRoom: async () => {},
     validateEvent: buildValidateEvent(options),
     lookUpEndpoints: createLookUpEndpoints({
       findIds: async (_accountId, refs) => refs.map((ref) => (isEndpointId(ref) ? ref : undefined)),

@@ -102,6 +102,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'dead_letter.dropped': { name: 'dead_letter.dropped', queue: 'events', jobId: '17' },
   'dead_letter.displaced': { name: 'dead_letter.displaced', queue: 'events', jobId: '17' },
   'task.failed': { name: 'task.failed', task: 'record health', error: new Error('no luck') },
+  'quota.exceeded': { name: 'quota.exceeded', accountId, door: 'queue' },
   'attempts.archived': { name: 'attempts.archived', count: 20 },
   'archive.failed': { name: 'archive.failed', error: new Error('no luck') },
   'archive.refused': { name: 'archive.refused', entryId: '1795262401000-0', reason: '22P05: no luck' },

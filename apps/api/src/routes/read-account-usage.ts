@@ -1,0 +1,49 @@
+import type { AccountQuota } from '@webhooks/core/quota/account-quota';
+import type { AccountUsage } from '@webhooks/core/quota/usage';
+import { z } from 'zod';
+import { defineRoute } from '../http/route';
+
+const bytes = z.int().min(0);
+
+const usageSchema = z
+  .object({
+    used_bytes: bytes.describe('About as much as it takes up in the store: see "What counts" in the docs.'),
+    quota_bytes: bytes.nullable().describe('How much it may be; `null`: as much as there is room for.'),
+    bytes: z
+      .object({ events: bytes, deliveries: bytes, answers: bytes, replays: bytes })
+      .describe(
+        'Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`.',
+      ),
+    events: z.int().describe("In the account's list."),
+    webhooks: z.int(),
+    api_keys: z.int(),
+  })
+  .meta({ id: 'AccountUsage' });
+
+export function readAccountUsage(quota: Pick<AccountQuota, 'look'>) {
+  return defineRoute({
+    operationId: 'readAccountUsage',
+    summary: 'Read how much the account stores, and how much it may',
+    method: 'get',
+    path: '/v1/account/usage',
+    scope: 'any',
+    request: {},
+    responses: {
+      200: { description: 'How much it stores.', schema: usageSchema },
+    },
+    async handle({ apiKey }) {
+      return { status: 200, body: presentUsage(await quota.look(apiKey.accountId)) };
+    },
+  });
+}
+
+function presentUsage(usage: AccountUsage): z.infer<typeof usageSchema> {
+  return {
+    used_bytes: usage.usedBytes,
+    quota_bytes: usage.quotaBytes ?? null,
+    bytes: usage.bytes,
+    events: usage.events,
+    webhooks: usage.webhooks,
+    api_keys: usage.apiKeys,
+  };
+}
