@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
 import type { AccountId } from '@webhooks/core/events/event';
 import { openQueue } from '@webhooks/core/queue/bullmq-open-queue';
 import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { keys } from '@webhooks/core/redis/keys';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
@@ -175,6 +176,30 @@ describe('an Idempotency-Key', () => {
       expect(readProblem(again)).toEqual(readProblem(first));
       expect(again.headers['idempotent-replayed']).toBe('true');
     }
+  });
+
+  it('keeps of a long answer no more than that it was given, and carries nothing out again', async () => {
+    const id = (number: number) => `${'x'.repeat(120)}-${number}`;
+    const events = Array.from({ length: 500 }, (_, i) => ({ ...event, id: id(i) }));
+    const path = '/v1/events/batch';
+    const first = await post('order-1', { events }, { path });
+    expect([first.status, first.body.data[499].status]).toEqual([200, 202]);
+    const again = await post('order-1', { events }, { path });
+    expect(readProblem(again)).toEqual({ status: 409, code: 'answer_not_kept' });
+    expect(again.body.detail).toContain(
+      createHash('sha256').update(JSON.stringify(first.body)).digest('hex'),
+    );
+    const [slot = ''] = await api.redis.client.keys(keys.idempotency(accountId, '*'));
+    expect((await api.redis.client.hget(slot, 'answer'))?.length).toBeLessThan(1_000);
+  });
+
+  it('names of unknown members no more than their beginning', async () => {
+    const names = Array.from({ length: 500 }, (_, i) => `${i}${'n'.repeat(10_000)}`);
+    const members = Object.fromEntries(names.map((name) => [name, 1]));
+    const path = '/v1/events/batch';
+    const first = await post('order-1', { events: [], ...members }, { path });
+    expect(readProblem(first).status).toBe(422);
+    expect(first.text.length).toBeLessThan(64 * 1024);
   });
 
   it('does not remember a refusal that may pass', async () => {

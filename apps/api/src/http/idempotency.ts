@@ -32,9 +32,10 @@ interface Claimed {
   readonly isFirst: boolean;
 }
 
-/** An answer as it is remembered: a reply, or an error that the same request would meet again. */
+/** An answer as it is remembered: a reply, what can be told of a long one, or an error that the same request would meet again. */
 type Kept =
   | { readonly reply: RouteReply }
+  | { readonly long: { readonly status: number; readonly bytes: number; readonly digest: string } }
   | {
       readonly error: {
         readonly code: ErrorCode;
@@ -42,6 +43,12 @@ type Kept =
         readonly faults: AppError['faults'];
       };
     };
+
+/**
+ * Longer answers, such as those to batches of hundreds of events with long ids, are not kept for a day: a short request can
+ * have a long one.
+ */
+const MAX_KEPT_BYTES = 64 * 1024;
 
 /** Errors that the request brings about by itself. Any other may be gone at the next try. */
 const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
@@ -51,7 +58,7 @@ const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
  * that broke off goes on under the same ids. Errors that may pass are not remembered.
  *
  * @throws AppError `invalid_request` for a key that is none, `idempotency_key_reused` for another request's key,
- *   `request_in_progress` while the first is being worked on, `conflict` when another API key was used the first time.
+ *   `request_in_progress` while the first is being worked on, `answer_not_kept` when the first answer was too long, `conflict` when another API key was used the first time.
  */
 export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceDeps) {
   return async function answerOnce(request: Request, response: Response, work: Work): Promise<RouteReply> {
@@ -95,7 +102,7 @@ export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceD
   }
 
   async function keep(slot: Slot, seal: SealOptions, kept: Kept): Promise<void> {
-    await unlessUnavailable(idempotencyStore.answer(slot, sealAnswer(JSON.stringify(kept), seal)));
+    await unlessUnavailable(idempotencyStore.answer(slot, sealAnswer(encodeKept(kept), seal)));
   }
 }
 
@@ -131,7 +138,26 @@ function replay(sealed: string, seal: SealOptions, response: Response): RouteRep
   const kept = JSON.parse(opened) as Kept;
   response.set(REPLAYED, 'true');
   if ('reply' in kept) return kept.reply;
+  if ('long' in kept) throw notKept(kept.long);
   throw new AppError(kept.error.code, kept.error.detail, { faults: kept.error.faults });
+}
+
+function encodeKept(kept: Kept): string {
+  const text = JSON.stringify(kept);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_KEPT_BYTES) return text;
+  if ('error' in kept) return JSON.stringify({ error: { ...kept.error, faults: [] } } satisfies Kept);
+  if ('long' in kept) return text;
+  const { status, body, bodyText = JSON.stringify(body) ?? '' } = kept.reply;
+  const digest = createHash('sha256').update(bodyText).digest('hex');
+  return JSON.stringify({ long: { status, bytes: Buffer.byteLength(bodyText), digest } } satisfies Kept);
+}
+
+function notKept({ status, bytes, digest: sha256 }: Extract<Kept, { long: unknown }>['long']): AppError {
+  return new AppError(
+    'answer_not_kept',
+    `The request was carried out and answered with ${status}. Its answer had ${bytes} bytes (SHA-256 ${sha256}), too many to be kept.`,
+  );
 }
 
 function slotOf(request: Request, response: Response): Slot {

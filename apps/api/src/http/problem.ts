@@ -20,6 +20,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   payload_erased: { status: 409, title: 'The payload was erased' },
   request_in_progress: { status: 409, title: 'The same request is being worked on' },
   last_admin_key: { status: 409, title: 'The last key that can issue others' },
+  answer_not_kept: { status: 409, title: 'It was carried out; the answer is not kept' },
   limit_reached: { status: 409, title: 'A limit is reached' },
   quota_exceeded: { status: 409, title: 'The account stores as much as it may' },
   precondition_failed: { status: 412, title: 'It was changed meanwhile' },

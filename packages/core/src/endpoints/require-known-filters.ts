@@ -1,4 +1,5 @@
 import { invalidRequest } from '../errors/invalid-request';
+import { shorten } from '../errors/shorten';
 import { eventTypeNames } from '../events/catalogue/index';
 import { listNames } from '../events/list-names';
 import type { EventTypeStore } from '../events/redis-event-type-store';
@@ -26,7 +27,7 @@ export type RequireKnownFilters = ReturnType<typeof createRequireKnownFilters>;
 
 function describeUnknown(filter: string, names: readonly string[]): string {
   return (
-    `"${filter}" is not a known event type; known are ${listNames(names)}, ` +
+    `"${shorten(filter)}" is not a known event type; known are ${listNames(names)}, ` +
     'a prefix of them such as keyword.*, or * for all'
   );
 }

@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'payload_erased'
   | 'idempotency_key_reused'
   | 'request_in_progress'
+  | 'answer_not_kept'
   | 'limit_reached'
   | 'last_admin_key'
   | 'quota_exceeded'

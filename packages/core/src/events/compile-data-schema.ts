@@ -2,6 +2,7 @@ import { Ajv2020, type AnySchema, type ErrorObject } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { AppError, type Fault } from '../errors/app-error';
 import { jsonPointer } from '../errors/json-pointer';
+import { shorten } from '../errors/shorten';
 import { linearRegExp } from './linear-reg-exp';
 import { uniqueItems } from './unique-items';
 
@@ -51,7 +52,10 @@ function toFault({
   message = 'is not as its schema asks',
   params,
 }: ErrorObject): Fault {
-  return { pointer: `/data${instancePath}${memberOf(params)}`, detail: WORDS[keyword] ?? message };
+  return {
+    pointer: `/data${shortenParts(instancePath)}${memberOf(params)}`,
+    detail: WORDS[keyword] ?? message,
+  };
 }
 
 // Where ajv's own words are about the object around the member that we point to.
@@ -60,6 +64,10 @@ const WORDS: Readonly<Record<string, string>> = {
   additionalProperties: 'is not a known member',
   unevaluatedProperties: 'is not a known member',
 };
+
+function shortenParts(pointer: string): string {
+  return pointer.split('/').map(shorten).join('/');
+}
 
 // ajv points to the object around a member that is missing, or that should not be there.
 function memberOf(params: Readonly<Record<string, unknown>>): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../errors/app-error';
+import { shorten } from '../errors/shorten';
 import type { Clock } from '../runtime/clock';
 import { catalogue } from './catalogue/index';
 import { compileDataSchema } from './compile-data-schema';
@@ -45,7 +46,7 @@ export function createEventTypes({ eventTypeStore, clock }: EventTypesDeps) {
       const found = builtIn.find((type) => type.name === name);
       if (found) return found;
       const custom = await eventTypeStore.find(name);
-      if (!custom) throw new AppError('not_found', `There is no event type "${name}".`);
+      if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
       return viewOfCustom(custom);
     },
 

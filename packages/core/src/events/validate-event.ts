@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { AppError, type Fault } from '../errors/app-error';
+import { shorten } from '../errors/shorten';
 import { faultsOf } from '../errors/zod-faults';
 import { inWords } from '../errors/zod-words';
 import { depthOf } from '../runtime/json-text';
@@ -55,7 +56,7 @@ export function createValidateEvent({ eventTypeStore, maxBytes }: ValidateEventD
       : 'is not a known event type; known are';
     return {
       pointer: '/type',
-      detail: `"${type}" ${fault} ${listNames([...publishableTypeNames, ...custom])}`,
+      detail: `"${shorten(type)}" ${fault} ${listNames([...publishableTypeNames, ...custom])}`,
     };
   }
 }
