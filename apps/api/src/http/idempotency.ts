@@ -35,7 +35,7 @@ interface Claimed {
 /** An answer as it is remembered: a reply, what can be told of a long one, or an error that the same request would meet again. */
 type Kept =
   | { readonly reply: RouteReply }
-  | { readonly long: { readonly status: number; readonly bytes: number; readonly digest: string } }
+  | { readonly long: { readonly status: number; readonly bytes: number; readonly sha256: string } }
   | {
       readonly error: {
         readonly code: ErrorCode;
@@ -149,11 +149,11 @@ function encodeKept(kept: Kept): string {
   if ('error' in kept) return JSON.stringify({ error: { ...kept.error, faults: [] } } satisfies Kept);
   if ('long' in kept) return text;
   const { status, body, bodyText = JSON.stringify(body) ?? '' } = kept.reply;
-  const digest = createHash('sha256').update(bodyText).digest('hex');
-  return JSON.stringify({ long: { status, bytes: Buffer.byteLength(bodyText), digest } } satisfies Kept);
+  const sha256 = createHash('sha256').update(bodyText).digest('hex');
+  return JSON.stringify({ long: { status, bytes: Buffer.byteLength(bodyText), sha256 } } satisfies Kept);
 }
 
-function notKept({ status, bytes, digest: sha256 }: Extract<Kept, { long: unknown }>['long']): AppError {
+function notKept({ status, bytes, sha256 }: Extract<Kept, { long: unknown }>['long']): AppError {
   return new AppError(
     'answer_not_kept',
     `The request was carried out and answered with ${status}. Its answer had ${bytes} bytes (SHA-256 ${sha256}), too many to be kept.`,
