@@ -131,3 +131,111 @@ it.each<[unknown[], boolean]>([
   expect(check(items)).toHaveLength(areUnique ? 0 : 1);
   expect(compileDataSchema({ type: 'array', uniqueItems: false })(items)).toEqual([]);
 });
+
+// Within the limits of an event, which are 256 KiB and a depth of 100.
+const nested = (levels: number, inner: unknown = {}): unknown =>
+  levels === 0 ? inner : { a: nested(levels - 1, inner) };
+const numbers = Array.from({ length: 100_000 }, (_, i) => i);
+
+it.each<[string, object, unknown]>([
+  [
+    'branches that double with each level',
+    {
+      $ref: '#/$defs/node',
+      $defs: {
+        node: {
+          oneOf: [
+            { properties: { a: { $ref: '#/$defs/node' } } },
+            { properties: { a: { $ref: '#/$defs/node' } } },
+          ],
+        },
+      },
+    },
+    nested(90),
+  ],
+  [
+    'references that double without going deeper',
+    {
+      $ref: '#/$defs/d0',
+      $defs: Object.fromEntries(
+        Array.from({ length: 60 }, (_, i) => [
+          `d${i}`,
+          i === 59 ? {} : { allOf: [{ $ref: `#/$defs/d${i + 1}` }, { $ref: `#/$defs/d${i + 1}` }] },
+        ]),
+      ),
+    },
+    {},
+  ],
+  [
+    'many looks at each item',
+    { allOf: Array.from({ length: 50 }, () => ({ items: { type: 'number' } })) },
+    numbers,
+  ],
+  [
+    'long lists to compare each item with',
+    { items: { enum: Array.from({ length: 4_000 }, (_, i) => -i - 1) } },
+    numbers,
+  ],
+  ['many patterns for a long text', { allOf: Array(50).fill({ pattern: '^[a-z]+$' }) }, 'a'.repeat(200_000)],
+  ['a large pattern for a long text', { pattern: '(?:a?){500}[xy]' }, 'a'.repeat(200_000)],
+  ['many lengths of a long text', { allOf: Array(120).fill({ minLength: 1 }) }, 'a'.repeat(200_000)],
+  [
+    'lists within lists that must differ',
+    { $ref: '#/$defs/l', $defs: { l: { uniqueItems: true, items: { $ref: '#/$defs/l' } } } },
+    Array(98)
+      .fill(0)
+      .reduce((inner) => [inner], numbers.slice(0, 30_000)),
+  ],
+])('refuses data that would be looked at without end: %s', (_what, schema, data) => {
+  const check = compileDataSchema({ $schema: 'https://json-schema.org/draft/2020-12/schema', ...schema });
+  const found = runInNewContext('check(data)', { check, data }, { timeout: PATIENCE_MS });
+  expect(found).toEqual([{ pointer: '/data', detail: expect.stringContaining('too much work') }]);
+});
+
+it('checks each event by itself, however many there were before', () => {
+  const check = compileDataSchema({ items: { type: 'number' } });
+  for (let i = 0; i < 12; i += 1) expect(check(numbers)).toEqual([]);
+});
+
+it.each<[string, object, unknown]>([
+  [
+    'a tree of ten thousand nodes',
+    {
+      $ref: '#/$defs/node',
+      $defs: {
+        node: {
+          type: 'object',
+          properties: {
+            name: { type: 'string', pattern: '^n', maxLength: 20 },
+            of: { items: { $ref: '#/$defs/node' } },
+          },
+          required: ['name'],
+          additionalProperties: false,
+        },
+      },
+    },
+    {
+      name: 'n',
+      of: Array.from({ length: 100 }, () => ({ name: 'n', of: Array(100).fill({ name: 'n', of: [] }) })),
+    },
+  ],
+  ['a long text with a pattern', { pattern: '^[a-z]+$' }, 'a'.repeat(150_000)],
+  [
+    'a hundred thousand numbers that differ',
+    { items: { type: 'integer' }, uniqueItems: true },
+    numbers.slice(0, 30_000),
+  ],
+])('checks what people write, in full: %s', (_what, schema, data) => {
+  expect(compileDataSchema(schema)(data)).toEqual([]);
+});
+
+it('takes a URL for one without going over a long text again and again', () => {
+  const check = compileDataSchema({ type: 'string', format: 'url' });
+  expect(check('https://example.com/a?b=c#d')).toEqual([]);
+  for (const wrong of ['example.com', '/a', 'mailto:a@example.com', 'https://', 'http://a b.example.com/']) {
+    expect(check(wrong)).toMatchObject([{ pointer: '/data' }]);
+  }
+  const long = `http://${'a@:'.repeat(80_000)}`;
+  const found = runInNewContext('check(data)', { check, data: long }, { timeout: PATIENCE_MS });
+  expect(found).toHaveLength(1);
+});

@@ -1,16 +1,25 @@
 import type { FuncKeywordDefinition } from 'ajv/dist/types';
+import type { WorkMeter } from './schema-work';
+
+const CHARACTERS_A_UNIT = 4;
 
 /**
  * JSON Schema's `uniqueItems` by one look at each item. ajv's own compares each with each: an array that is within the
  * limits of an event could keep a process busy for a minute.
  */
-export const uniqueItems: FuncKeywordDefinition = {
-  keyword: 'uniqueItems',
-  type: 'array',
-  schemaType: 'boolean',
-  validate: (isWanted: boolean, items: readonly unknown[]) => !isWanted || areUnique(items),
-  error: { message: 'must not have items that are the same' },
-};
+export function createUniqueItems({ spend }: Pick<WorkMeter, 'spend'>): FuncKeywordDefinition {
+  return {
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    validate: (isWanted: boolean, items: readonly unknown[]) => {
+      if (!isWanted) return true;
+      spend(1 + JSON.stringify(items).length / CHARACTERS_A_UNIT);
+      return areUnique(items);
+    },
+    error: { message: 'must not have items that are the same' },
+  };
+}
 
 function areUnique(items: readonly unknown[]): boolean {
   return new Set(items.map((item) => JSON.stringify(inOrder(item)))).size === items.length;
