@@ -22,6 +22,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   last_admin_key: { status: 409, title: 'The last key that can issue others' },
   answer_not_kept: { status: 409, title: 'It was carried out; the answer is not kept' },
   limit_reached: { status: 409, title: 'A limit is reached' },
+  replays_running: { status: 409, title: 'As many replays run as may' },
   quota_exceeded: { status: 409, title: 'The account stores as much as it may' },
   precondition_failed: { status: 412, title: 'It was changed meanwhile' },
   payload_too_large: { status: 413, title: 'Too large' },

@@ -37,6 +37,7 @@ export function createReplay(replays: ManageReplays) {
     request: { params: webhookParams, body: bodySchema },
     creates: true,
     stores: 'other',
+    problems: ['replays_running'],
     responses: {
       202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
     },

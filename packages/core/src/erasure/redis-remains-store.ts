@@ -162,6 +162,7 @@ export function createRedisRemainsStore(redis: RedisClient) {
         keys.endpointsVersion(accountId),
         keys.subscriptions(accountId),
         keys.rateLimit(accountId),
+        keys.runningReplays(accountId),
       );
       await redis.unlink(keys.flows(DELIVERIES_QUEUE, accountId), keys.flows(EVENTS_QUEUE, accountId));
     },

@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'limit_reached'
   | 'last_admin_key'
   | 'quota_exceeded'
+  | 'replays_running'
   | 'precondition_failed'
   | 'payload_too_large'
   | 'unsupported_media_type'

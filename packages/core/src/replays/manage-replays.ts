@@ -18,11 +18,14 @@ export interface ManageReplaysDeps extends CancelReplayDeps {
   readonly replayQueue: ReplayQueue;
 }
 
+/** Each looks at every event of its range, again and again: dry runs as well. */
+const MOST_RUNNING = 2;
+
 export type NewReplay = Omit<ReplayOrder, 'accountId' | 'endpointId'>;
 
 /** What a client can do with replays. */
 export function createManageReplays(deps: ManageReplaysDeps) {
-  const { endpointStore, replayStore, replayQueue } = deps;
+  const { endpointStore, replayStore, replayQueue, clock } = deps;
   const cancelReplay = createCancelReplay(deps);
   const requireEndpoint = createRequireEndpoint(endpointStore);
 
@@ -38,9 +41,14 @@ export function createManageReplays(deps: ManageReplaysDeps) {
   return {
     read,
 
-    /** Creating one under the same id again gives the one that is there. @throws AppError `not_found`. */
+    /**
+     * Creating one under the same id again gives the one that is there.
+     *
+     * @throws AppError `not_found`; `replays_running` when there are two that have not ended.
+     */
     async create(accountId: AccountId, ref: EndpointRef, input: NewReplay): Promise<Replay> {
       const order = { ...input, accountId, endpointId: await requireEndpoint(accountId, ref) };
+      if (!(await replayStore.takePlace(order, MOST_RUNNING, clock()))) throw tooManyRunning();
       // In this order: what is on the queue comes on record in any case, but nobody would queue what is only on record.
       await replayQueue.add(order);
       await replayStore.create(order);
@@ -65,3 +73,10 @@ export function createManageReplays(deps: ManageReplaysDeps) {
 }
 
 export type ManageReplays = ReturnType<typeof createManageReplays>;
+
+function tooManyRunning(): AppError {
+  return new AppError(
+    'replays_running',
+    `An account may have ${MOST_RUNNING} replays at a time, dry runs included. Wait for one to end, or cancel it.`,
+  );
+}

@@ -1,4 +1,5 @@
 import type { EndpointId } from '../endpoints/endpoint';
+import type { AccountId } from '../events/event';
 import { type NoteUsage, REPLAY_BYTES } from '../quota/usage';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
@@ -6,6 +7,7 @@ import { withStorageErrors } from '../redis/redis-errors';
 import { idOfMember, readNewestFirst, timedMember } from '../redis/redis-newest-first';
 import { defineScript } from '../redis/redis-script';
 import {
+  hasEnded,
   NOT_BEGUN,
   type Replay,
   type ReplayId,
@@ -34,6 +36,18 @@ const PROGRESS = defineScript(`
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return 1`);
 
+// KEYS: running replays. ARGV: the replay, now, the most, how long to keep it.
+const TAKE_PLACE = defineScript(`
+  if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
+    if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+    redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+  end
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  return 1`);
+
+/** Who has a place is on record a moment later, if at all. */
+const NOT_YET_ON_RECORD_MS = 10_000;
+
 /** Replays, each with how far it is, and each endpoint's list of them. */
 export function createRedisReplayStore(
   redis: RedisClient,
@@ -59,9 +73,37 @@ export function createRedisReplayStore(
     };
   }
 
+  // Nobody gives a place back when a replay ends: whoever finds none looks which of them have.
+  async function dropEnded(accountId: AccountId, now: number): Promise<boolean> {
+    const key = keys.runningReplays(accountId);
+    const flat = await redis.zrange(key, '0', '-1', 'WITHSCORES');
+    const ids = flat.filter((_, i) => i % 2 === 0) as ReplayId[];
+    const replays = await Promise.all(ids.map(find));
+    const ended = ids.filter((_, i) => {
+      const replay = replays[i];
+      return replay ? hasEnded(replay) : Number(flat[2 * i + 1]) < now - NOT_YET_ON_RECORD_MS;
+    });
+    if (ended.length > 0) await redis.zrem(key, ...ended);
+    return ended.length > 0;
+  }
+
+  async function takePlace(
+    order: Pick<ReplayOrder, 'id' | 'accountId'>,
+    most: number,
+    now: number,
+  ): Promise<boolean> {
+    const key = keys.runningReplays(order.accountId);
+    const hasPlace = (await TAKE_PLACE(redis, [key], [order.id, now, most, retentionMs])) === 1;
+    if (hasPlace) return true;
+    return (await dropEnded(order.accountId, now)) && (await takePlace(order, most, now));
+  }
+
   return withStorageErrors({
     find,
     list,
+
+    /** Whether it is among the `most` replays of its account that may run; asking again for the same one changes nothing. */
+    takePlace,
 
     /** Creating it again changes nothing. */
     async create(order: ReplayOrder): Promise<void> {
