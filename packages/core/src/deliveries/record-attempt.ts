@@ -11,6 +11,8 @@ import type { ReadyDelivery } from './load-delivery';
 import type { AttemptEffect, AttemptStore } from './redis-attempt-store';
 import type { DeliveryStore, LogLength } from './redis-delivery-store';
 
+const SHORT_ANSWER = 100;
+
 export interface RecordAttemptDeps {
   readonly attemptStore: Pick<AttemptStore, 'record'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
@@ -67,8 +69,7 @@ export function createRecordAttempt(deps: RecordAttemptDeps) {
     const endedAt = attempt.startedAt + attempt.durationMs;
     healthRecorder.record(ready.run.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
     // What is accepted at once was counted with its event.
-    if (attempt.outcome !== 'delivered')
-      deps.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
+    if (isLong(attempt)) deps.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
     return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };
   };
 
@@ -110,6 +111,11 @@ function archiveRecordOf(
   fact: AttemptedFact,
 ): ArchiveRecord {
   return { accountId, eventId, endpointId, type, acceptedAt, status: statusAfter(decision), fact };
+}
+
+// A word or two, such as many receivers answer, are within what a delivery counts by.
+function isLong({ outcome, responseBody = '' }: Attempt): boolean {
+  return outcome !== 'delivered' || responseBody.length > SHORT_ANSWER;
 }
 
 /** About as long as its line in the log is. */

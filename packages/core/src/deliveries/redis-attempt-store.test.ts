@@ -8,7 +8,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import type { AttemptedFact } from './delivery-fact';
-import { type AttemptRecord, createRedisAttemptStore } from './redis-attempt-store';
+import { type AttemptRecord, createRedisAttemptStore, MAX_ANSWER_BYTES } from './redis-attempt-store';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 
 const NOW = 1_700_000_000_000;
@@ -384,5 +384,40 @@ describe('a delivery that goes in order', () => {
     await admissionStore.admit(endpointId, { ...attempt, ...other, ordering: 'begin' }, NOW);
     await succeed();
     expect(await nextInOrder()).toEqual({ ...other, hasBegun: true });
+  });
+});
+
+describe('what receivers have answered', () => {
+  const BODY = 'x'.repeat(4_096);
+  const answered = { ...failure, attempt: buildAttempt({ responseBody: BODY }) };
+
+  /** Records so many failures of one endpoint, each of a delivery of its own; gives of how many the answer was kept. */
+  async function failTogether(built: ReturnType<typeof arrange>, count: number, now = NOW): Promise<number> {
+    const { endpointId } = built.delivery;
+    let kept = 0;
+    for (let i = 0; i < count; i += 1) {
+      const one = { endpointId, eventId: uniqueEventId() };
+      await built.fail({ delivery: one, fact: answered, now });
+      const { state } = await built.deliveryStore.readWithLength(one.endpointId, one.eventId);
+      expect(state.attempts).toHaveLength(1);
+      if (state.attempts[0]?.responseBody === BODY) kept += 1;
+    }
+    return kept;
+  }
+
+  it('is kept of an endpoint up to a bound, and attempts without it from then on', async () => {
+    const built = arrange();
+    const most = Math.floor(MAX_ANSWER_BYTES / BODY.length);
+    const kept = await failTogether(built, most + 20);
+    expect(kept).toBeGreaterThan(most * 0.95);
+    expect(kept).toBeLessThanOrEqual(most);
+  });
+
+  it('is kept again of later attempts, as much in the course of the retention as at once', async () => {
+    const built = arrange();
+    await redis.client.set(keys.answerBytes(built.delivery.endpointId), `${MAX_ANSWER_BYTES} ${NOW}`);
+    expect(await failTogether(built, 1, NOW + 1_000)).toBe(0);
+    expect(await failTogether(built, 20, NOW + testRetention.ageMs / 100)).toBe(10);
+    expect(await failTogether(built, 1, NOW + testRetention.ageMs / 100)).toBe(0);
   });
 });

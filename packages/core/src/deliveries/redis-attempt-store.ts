@@ -52,6 +52,13 @@ export interface AttemptEffect {
   readonly isRateWaitedFor: boolean;
 }
 
+/**
+ * So much of what receivers have answered is kept of an endpoint, and as much again in the course of the retention: a
+ * thousand answers of 4 KiB, from then on a few an hour. An endpoint that fails for days would fill the store otherwise,
+ * and one answer is like the other.
+ */
+export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
 /*
  * All that an attempt leaves behind, in one step: whoever finds it on record finds all that follows from it.
  *
@@ -62,15 +69,23 @@ export interface AttemptEffect {
  * delivery. Attempts that were under way when the breaker opened say nothing new, or a receiver that fails many at once
  * would be left alone for the longest time at once.
  */
-// KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit. ARGV: length of the log, line, line
+// KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of answers. ARGV: length of the log, line, line
 // without the answer, how long to keep it, event, time of acceptance, 1 for a success, the worker's time, open-until that it
 // was admitted with, whether the account is told of a failure, attempt ('' if it is not counted), whether it has ended.
 const RECORD = defineScript(`
-  local log, list, breaker, recent, order, turn, waiting = unpack(KEYS)
+  local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
   local event, now = ARGV[5], tonumber(ARGV[8])
   if redis.call('STRLEN', log) ~= tonumber(ARGV[1]) then return {0, 0, 0, 0, 0, 0, 0} end
   local is_erased = ARGV[1] ~= '0' and redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
-  redis.call('APPEND', log, is_erased and ARGV[3] or ARGV[2])
+  local answer_bytes, is_full = #ARGV[2] - #ARGV[3], false
+  if answer_bytes > 0 and not is_erased then
+    local level, at = string.match(redis.call('GET', answers) or '0 0', '(%d+) (%d+)')
+    local leaked = math.max(now - tonumber(at), 0) * ${MAX_ANSWER_BYTES} / tonumber(ARGV[4])
+    level = math.max(tonumber(level) - leaked, 0) + answer_bytes
+    is_full = level > ${MAX_ANSWER_BYTES}
+    if not is_full then redis.call('SET', answers, string.format('%d %d', level, now), 'PX', ARGV[4]) end
+  end
+  redis.call('APPEND', log, (is_erased or is_full) and ARGV[3] or ARGV[2])
   redis.call('PEXPIRE', log, ARGV[4])
   if redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, 'NX', ARGV[6], event) end
   if ARGV[12] == '1' then
@@ -130,6 +145,7 @@ export function createRedisAttemptStore(redis: RedisClient, retention: Pick<Rete
         keys.delivery(endpointId, eventId),
         keys.deliveries(endpointId),
         ...keysOfLimits(endpointId),
+        keys.answerBytes(endpointId),
       ];
       const args = [
         logLength,

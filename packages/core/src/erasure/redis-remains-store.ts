@@ -149,7 +149,9 @@ export function createRedisRemainsStore(redis: RedisClient) {
 
     /** What is left of an endpoint once its lists are empty. */
     async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
-      const lists = [keys.deliveries, keys.replays, keys.health].map((keyOf) => keyOf(endpointId));
+      const lists = [keys.deliveries, keys.replays, keys.health, keys.answerBytes].map((keyOf) =>
+        keyOf(endpointId),
+      );
       await redis.unlink(...lists, ...keysOfLimits(endpointId));
       await redis.unlink(keys.held(endpointId));
       await redis.zrem(keys.looks, `${accountId}/${endpointId}`);

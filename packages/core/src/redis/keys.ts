@@ -34,6 +34,7 @@ import type { AccountId, EventId } from '../events/event';
  * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `running-replays:{account}` | sorted set | ids of the account's replays that may not have ended yet, by when they were asked for | RETENTION since the last one |
+ * | `answer-bytes:{endpoint}` | string | how much of what receivers have answered was kept not long ago, as of when | RETENTION since the last answer |
  * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success, 30 days at most |
  * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it stops counting for the rate limit | an hour |
  * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
@@ -82,6 +83,7 @@ export const keys = {
   replay: (replay: string) => `replay:{${replay}}`,
   replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,
   runningReplays: (account: AccountId) => `running-replays:{${account}}`,
+  answerBytes: (endpoint: EndpointId) => `answer-bytes:{${endpoint}}`,
   breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
   recentAttempts: (endpoint: EndpointId) => `permits:{${endpoint}}`,
   rateWaiting: (endpoint: EndpointId) => `rate-waiting:{${endpoint}}`,
