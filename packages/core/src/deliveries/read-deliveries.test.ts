@@ -9,7 +9,7 @@ import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { deliveryIdOf } from './delivery-id';
-import { createReadDeliveries } from './read-deliveries';
+import { COUNTS_SHOWN_FOR_MS, createReadDeliveries } from './read-deliveries';
 import { createRedisDeliveryStore } from './redis-delivery-store';
 
 let redis: TestRedis;
@@ -145,5 +145,55 @@ describe('read', () => {
     }
     await endpointStore.remove(accountId, endpointId);
     await expect(read(accountId, delivery.id)).rejects.toMatchObject(refusal);
+  });
+});
+
+describe('countOfEvent', () => {
+  /** An event that went to so many endpoints, to none of which anything was sent yet; `logsRead` counts reads of logs. */
+  async function arrangeMany(receivers: number) {
+    const { event, ...stores } = await arrange();
+    let now = 0;
+    let logsRead = 0;
+    const endpointIds = Array.from({ length: receivers }, uniqueEndpointId);
+    await stores.eventStore.addReceivers(event.accountId, event.id, endpointIds);
+    const { countOfEvent } = createReadDeliveries({
+      ...stores,
+      deliveryStore: {
+        ...stores.deliveryStore,
+        async readSummary(endpointId, eventId) {
+          logsRead += 1;
+          return await stores.deliveryStore.readSummary(endpointId, eventId);
+        },
+      },
+      now: () => now,
+    });
+    const [endpointId = uniqueEndpointId()] = endpointIds;
+    return {
+      count: () => countOfEvent(event.accountId, event.id),
+      deliver: () =>
+        stores.deliveryStore.append(
+          { endpointId, eventId: event.id },
+          { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined },
+        ),
+      logsRead: () => logsRead,
+      pass: (ms: number) => void (now += ms),
+    };
+  }
+
+  it('reads the logs of an event with many deliveries once in five seconds, however often it is asked', async () => {
+    const { count, deliver, logsRead, pass } = await arrangeMany(60);
+    await Promise.all([count(), count()]);
+    await deliver();
+    expect(await count()).toMatchObject({ total: 60, pending: 60 });
+    expect(logsRead()).toBe(60);
+    pass(COUNTS_SHOWN_FOR_MS);
+    expect(await count()).toMatchObject({ total: 60, pending: 59, delivered: 1 });
+  });
+
+  it('counts an event with few deliveries as they are at that moment', async () => {
+    const { count, deliver } = await arrangeMany(2);
+    expect(await count()).toMatchObject({ total: 2, pending: 2 });
+    await deliver();
+    expect(await count()).toMatchObject({ pending: 1, delivered: 1 });
   });
 });

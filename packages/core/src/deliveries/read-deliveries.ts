@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { EndpointId, EndpointRef } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRequireEndpoint } from '../endpoints/require-endpoint';
@@ -5,6 +6,7 @@ import { AppError } from '../errors/app-error';
 import type { AccountId, EventId } from '../events/event';
 import { eventNotFound } from '../events/event-not-found';
 import type { EventStore } from '../events/redis-event-store';
+import { steadyClock } from '../runtime/clock';
 import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../runtime/scan-page';
 import type { Attempt } from './attempt';
 import { type DeliveryFilter, matchesFilter, type ShownStatus } from './delivery-filter';
@@ -43,11 +45,25 @@ export interface ReadDeliveriesDeps {
   readonly eventStore: Pick<EventStore, 'findHead' | 'listReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'list' | 'readSummary'>;
   readonly heldDeliveries: HeldStatus;
+  /** Milliseconds by a clock that never jumps. */
+  readonly now?: () => number;
 }
 
 // So many at a time, so that an event that went to thousands of endpoints does not fill the memory: of each the whole log
 // is read.
 const COUNTED_AT_ONCE = 25;
+
+/**
+ * How long the counts of an event with more deliveries than are counted at once are shown: they take tenths of a second of
+ * reading logs. Whoever asks for them again and again, for as many events as are remembered, costs no more than that.
+ */
+export const COUNTS_SHOWN_FOR_MS = 5_000;
+const REMEMBERED_EVENTS = 1_000;
+
+interface RememberedCounts {
+  readonly counts: Promise<DeliveryCounts>;
+  readonly countedAt: number;
+}
 
 /** What happened to deliveries. An endpoint's are its account's only, and go with it. */
 export function createReadDeliveries({
@@ -55,7 +71,9 @@ export function createReadDeliveries({
   eventStore,
   deliveryStore,
   heldDeliveries,
+  now = steadyClock,
 }: ReadDeliveriesDeps) {
+  const remembered = new LRUCache<string, RememberedCounts>({ max: REMEMBERED_EVENTS });
   const requireEndpoint = createRequireEndpoint(endpointStore);
 
   /** Newest first. @throws AppError `not_found` when the account has no such endpoint. */
@@ -115,8 +133,22 @@ export function createReadDeliveries({
     return { deliveries: found, nextCursor };
   }
 
-  /** Of an event's deliveries. */
+  /** Of an event's deliveries; of one with many of them some seconds old. Requests at the same time share the work. */
   async function countOfEvent(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
+    const key = `${accountId}/${eventId}`;
+    const known = remembered.get(key);
+    if (known && now() - known.countedAt < COUNTS_SHOWN_FOR_MS) return await known.counts;
+    const counting = { counts: countAll(accountId, eventId), countedAt: now() };
+    remembered.set(key, counting);
+    const isLarge = await counting.counts.then(
+      ({ total }) => total > COUNTED_AT_ONCE,
+      () => false,
+    );
+    if (!isLarge && remembered.get(key) === counting) remembered.delete(key);
+    return await counting.counts;
+  }
+
+  async function countAll(accountId: AccountId, eventId: EventId): Promise<DeliveryCounts> {
     const counts = { total: 0, pending: 0, held: 0, delivered: 0, exhausted: 0, aborted: 0, cancelled: 0 };
     let before: EndpointId | undefined;
     do {
