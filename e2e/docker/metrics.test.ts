@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { registerPromAccountQuota } from '@webhooks/core/signals/prom-account-quota';
 import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
 import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
 import { createPromApiMetrics, createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
@@ -68,6 +69,7 @@ function apiRegistry(): Registry {
   const registry = new PromRegistry();
   collectDefaultMetrics({ register: registry });
   createPromApiMetrics(registry);
+  registerPromAccountQuota(registry, () => ({ usedBytes: 0, near: 0, over: 0 }));
   return registry;
 }
 
@@ -75,6 +77,7 @@ function workerRegistry(): Registry {
   const registry = new PromRegistry();
   collectDefaultMetrics({ register: registry });
   createPromWorkerMetrics(registry);
+  registerPromAccountQuota(registry, () => ({ usedBytes: 0, near: 0, over: 0 }));
   registerPromQueueDepth(registry, { read: async () => [] });
   registerPromArchiveBacklog(registry, { count: async () => 0, countAside: async () => 0 });
   return registry;

@@ -13,6 +13,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'event-types': 'The catalogue of what can be published.',
   'api-keys': 'Who may use the API.',
   accounts: 'Whose webhooks and events are kept apart.',
+  account: 'How much an account stores, and how much it may.',
   'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
 };
 
