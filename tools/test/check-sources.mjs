@@ -1,5 +1,6 @@
 // @ts-check
-import { installedProgram } from '../project-folders.mjs';
+import { join } from 'node:path';
+import { installedProgram, projectFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
 import { runInForeground } from '../setup/run-command.mjs';
 
@@ -13,6 +14,10 @@ const CHECKS = [
   {
     what: 'checking the format (biome)',
     command: [installedProgram('biome'), 'ci', `--colors=${process.stdout.isTTY ? 'force' : 'off'}`, '.'],
+  },
+  {
+    what: 'checking the lock file and the licences',
+    command: [process.execPath, join(projectFolder, 'tools/check-dependencies.mjs')],
   },
 ];
 
