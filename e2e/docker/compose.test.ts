@@ -24,8 +24,12 @@ const composeSchema = z.object({
   services: z.strictObject({
     api: processSchema,
     worker: processSchema,
-    redis: z.object({ volumes: z.array(z.string()), healthcheck: z.object({ test: z.array(z.string()) }) }),
-    prometheus: z.object({ volumes: z.array(z.string()) }),
+    redis: z.object({
+      image: z.string(),
+      volumes: z.array(z.string()),
+      healthcheck: z.object({ test: z.array(z.string()) }),
+    }),
+    prometheus: z.object({ image: z.string(), volumes: z.array(z.string()) }),
   }),
   volumes: z.record(z.string(), z.null()),
 });
@@ -73,6 +77,23 @@ describe('compose.yaml', () => {
     const files = sources.filter((source) => source.startsWith('./'));
     expect(files.filter((file) => !existsSync(join(DOCKER, file)))).toEqual([]);
     expect(sources.filter((source) => !files.includes(source))).toEqual(Object.keys(volumes));
+  });
+});
+
+describe('images that others make', () => {
+  const ownStages = stages.map(({ name }) => name);
+  const bases = stages.map(({ from }) => from).filter((from) => !ownStages.includes(from));
+
+  it.each([...bases, services.redis.image, services.prometheus.image])('%s is one exact version', (image) => {
+    expect(image).toMatch(/^[\w./-]+:v?\d+\.\d+\.\d+(-[\w.-]+)?(@sha256:[0-9a-f]{64})?$/);
+  });
+
+  it('run on a Node.js that package.json says is supported', () => {
+    const { engines } = parse(readFileSync(join(DOCKER, '../package.json'), 'utf8')) as {
+      engines: { node: string };
+    };
+    const major = /^node:(\d+)\./.exec(bases[0] ?? '')?.[1];
+    expect(engines.node).toMatch(new RegExp(`(\\^|>=)${major}\\b`));
   });
 });
 

@@ -5,11 +5,8 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/**
- * The npm that comes with the Node.js of the base image. Other versions judge a lock file differently: npm 11
- * refuses one that lacks optional packages of other platforms.
- */
-const NPM_VERSION = '10.8.2';
+/** The npm that comes with the Node.js of the base image: other versions judge a lock file differently. */
+const NPM_VERSION = '11.19.0';
 
 /** Fetches it once. Resolves with the folder that has its `npm` and `npx`. */
 export async function provideNpmOfImage(projectFolder: string): Promise<string> {
