@@ -25,7 +25,7 @@ export class Stack {
     readonly redis: TestRedis,
     readonly api: ManagedProcess,
     readonly client: ApiClient,
-    private readonly apiKey: string,
+    readonly bootstrapKey: string,
     private readonly environment: Readonly<Record<string, string>>,
   ) {}
 
@@ -45,7 +45,7 @@ export class Stack {
   async startApi(environment: Readonly<Record<string, string>> = {}) {
     const api = new ManagedProcess(API, { ...this.environment, ...environment });
     this.#moreApis.push(api);
-    const client = new ApiClient(await addressOf(api), this.apiKey);
+    const client = new ApiClient(await addressOf(api), this.bootstrapKey);
     await client.waitUntilReady();
     return { api, client };
   }
