@@ -101,7 +101,7 @@ export class Exchange {
     });
     stream.on('data', (chunk: Buffer) => this.#take(chunk));
     stream.on('end', () => this.#finish());
-    stream.on('error', (error: Error) => this.#onError(error));
+    stream.on('error', (error: Error) => this.#onError(this.#causeOf(error)));
     return stream;
   }
 
@@ -126,6 +126,11 @@ export class Exchange {
   #isPadded(): boolean {
     const raw = (this.#socket?.bytesRead ?? 0) - this.#bytesBefore;
     return raw > MAX_AROUND_BODY_BYTES + MAX_PADDING * this.input.limits.readBytes;
+  }
+
+  // Who wrote onto a connection that was closed is told so; from Node.js 24 on it comes before the reason for that.
+  #causeOf(error: NodeJS.ErrnoException): NodeJS.ErrnoException {
+    return error.code === 'ERR_SOCKET_CLOSED' ? (this.#socket?.errored ?? error) : error;
   }
 
   // Once there is a status, it decides, even if the body broke off.
