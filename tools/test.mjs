@@ -12,8 +12,12 @@ import { say } from './say.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { checkSources } from './test/check-sources.mjs';
 import { addCounts, formatCounts } from './test/counts.mjs';
+import { provideImageNode } from './test/image-node.mjs';
 import { runJest } from './test/run-jest.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
+
+// Less than a minute: what starts both programs from their build, and sends what they are given.
+const SMOKE = ['--selectProjects', 'e2e', '--testPathPatterns', 'e2e/delivery\\.test'];
 
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
@@ -24,12 +28,27 @@ try {
   await installDependencies({ signal });
   counts = addCounts(counts, { failed: await checkSources(signal) });
   const redis = await provideTestRedis(group, signal);
-  counts = addCounts(counts, await runJest(process.argv.slice(2), redis));
+  const wished = process.argv.slice(2);
+  say('test', 'running the tests (jest)');
+  counts = addCounts(counts, await runJest(wished, redis));
+  if (wished.length === 0) counts = addCounts(counts, await smokeUnderImageNode(redis));
 } catch (error) {
   say('test', describeError(group.failure.aborted ? group.failure.reason : error));
   counts = addCounts(counts, { failed: 1 });
 } finally {
   await group.stop(stop.insisted);
+}
+
+/**
+ * All else runs under whatever Node.js this is: one whole flow runs under the one of the images too.
+ * @param {Record<string, string>} redis
+ * @returns {Promise<Partial<import('./test/counts.mjs').Counts>>}
+ */
+async function smokeUnderImageNode(redis) {
+  const node = await provideImageNode(signal);
+  if (node === undefined) return {};
+  say('test', 'publishing and delivering under the Node.js of the images');
+  return await runJest(SMOKE, redis, node);
 }
 
 process.exitCode = counts.failed === 0 ? 0 : 1;

@@ -3,7 +3,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installedProgram } from '../project-folders.mjs';
-import { say } from '../say.mjs';
 import { runInForeground } from '../setup/run-command.mjs';
 
 /** @typedef {import('./counts.mjs').Counts} Counts */
@@ -12,15 +11,15 @@ import { runInForeground } from '../setup/run-command.mjs';
  * Runs the tests of all projects. No signal stops them: on Ctrl-C the terminal tells jest itself.
  * @param {readonly string[]} args
  * @param {Record<string, string>} redis
+ * @param {string} [node] the program to run them under; default: the one that runs this
  * @returns {Promise<Counts>}
  */
-export async function runJest(args, redis) {
-  say('test', 'running the tests (jest)');
+export async function runJest(args, redis, node = process.execPath) {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-test-report-'));
   try {
     const report = join(folder, 'report.json');
     const code = await runInForeground(
-      [installedProgram('jest'), '--json', `--outputFile=${report}`, ...args],
+      [node, installedProgram('jest'), '--json', `--outputFile=${report}`, ...args],
       { env: testEnvironment(redis) },
     );
     return countTests(code, JSON.parse(await readFile(report, 'utf8').catch(() => '{}')));
