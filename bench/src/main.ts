@@ -1,9 +1,9 @@
 /**
  * The benchmarks: `npm run bench` for all of them, `npm run bench -- drain` for one, `--short` for a quick look.
  * `--deliveries 200000` is for how many are loaded, `--rounds 1` for how often it is measured, `--scene hanging` for one
- * scene alone, where that can be chosen. `--json FILE` writes the figures of the one benchmark that is named, and
- * `--build DIR` measures the build of another checkout, where the benchmark says so; `path --profile DIR` profiles.
- * BENCH_REDIS_URL names a Redis of their own, which they empty.
+ * scene alone, where that can be chosen, `--seconds 10` for how long an attack of `tenants` lasts. `--json FILE` writes
+ * the figures of the one benchmark that is named, and `--build DIR` measures the build of another checkout, where the
+ * benchmark says so; `path --profile DIR` profiles. BENCH_REDIS_URL names a Redis of their own, which they empty.
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,6 +13,7 @@ import { runHistorySuite } from './history/index';
 import { runNeighboursSuite } from './neighbours/index';
 import { runPathSuite } from './path/index';
 import { runPublishSuite } from './publish/index';
+import { runTenantsSuite } from './tenants/index';
 import { runZooSuite } from './zoo/index';
 
 const suites = {
@@ -23,10 +24,11 @@ const suites = {
   history: runHistorySuite,
   path: runPathSuite,
   burst: runBurstSuite,
+  tenants: runTenantsSuite,
 };
 
 // Those that can measure another checkout's build, and write their figures down.
-const blackBoxes = ['path', 'burst'];
+const blackBoxes = ['path', 'burst', 'tenants'];
 const THIS_REPOSITORY = join(__dirname, '../..');
 
 async function main(): Promise<void> {
@@ -35,6 +37,7 @@ async function main(): Promise<void> {
       short: { type: 'boolean', default: false },
       deliveries: { type: 'string' },
       rounds: { type: 'string' },
+      seconds: { type: 'string' },
       scene: { type: 'string' },
       build: { type: 'string' },
       json: { type: 'string' },
@@ -51,6 +54,7 @@ async function main(): Promise<void> {
     throw new Error(`--build and --json are for one benchmark at a time, of: ${blackBoxes.join(', ')}.`);
   const deliveries = Number(values.deliveries ?? 0);
   const rounds = Number(values.rounds ?? 0);
+  const seconds = Number(values.seconds ?? 0);
   for (const name of wished) {
     const run = Object.entries(suites).find(([suite]) => suite === name)?.[1];
     if (!run)
@@ -62,6 +66,7 @@ async function main(): Promise<void> {
       build: values.build === undefined ? THIS_REPOSITORY : resolve(values.build),
       ...(deliveries > 0 ? { deliveries } : {}),
       ...(rounds > 0 ? { rounds } : {}),
+      ...(seconds > 0 ? { seconds } : {}),
       ...(values.scene === undefined ? {} : { scene: values.scene }),
       ...(values.json === undefined ? {} : { json: resolve(values.json) }),
       ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),

@@ -11,6 +11,8 @@ export interface SuiteOptions {
   readonly json?: string;
   /** How often each measurement is made, instead of the benchmark's own number. */
   readonly rounds?: number;
+  /** How long each measurement lasts, instead of the benchmark's own time. */
+  readonly seconds?: number;
   /** The one scene to measure, instead of all. */
   readonly scene?: string;
   /** The folder for CPU profiles, which are then made instead of measuring. */

@@ -9,9 +9,14 @@ export interface BuiltServiceOptions {
   /** The checkout whose build is run. */
   readonly build: string;
   readonly redisUrl: string;
+  /** Settings of both processes, in the place of those of the benchmarks. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** For node, in both processes. */
   readonly nodeOptions?: readonly string[];
 }
+
+// All that an account can do; not acting for others.
+const ALL_SCOPES = ['events:write', 'webhooks:read', 'webhooks:write', 'deliveries:read', 'deliveries:write'];
 
 /**
  * API and worker of a checkout as their users run them, a process each, with all settings at their defaults but these:
@@ -42,6 +47,7 @@ export class BuiltService {
       RATE_LIMIT: '1000000/1s',
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
+      ...options.environment,
     };
     const api = new MeasuredProcess(scriptOf(options.build, 'api'), settings, options.nodeOptions);
     const url = `http://127.0.0.1:${port}`;
@@ -77,33 +83,48 @@ export class BuiltService {
   }
 
   async createAccount(id: string): Promise<void> {
-    await this.#post('default', '/v1/accounts', { id });
+    await this.ask('default', 'POST', '/v1/accounts', { id });
   }
 
   /** @returns the webhook's id */
   async register(account: string, url: string, eventType: string): Promise<string> {
-    const webhook = await this.#post(account, '/v1/webhooks', { url, events: [eventType] });
+    const webhook = await this.ask(account, 'POST', '/v1/webhooks', { url, events: [eventType] });
     return String(webhook.id);
   }
 
   /** Sends all that this webhook was ever sent once more. */
   async replay(account: string, webhookId: string, ratePerSecond: number): Promise<void> {
     const order = { since: '2020-01-01T00:00:00Z', mode: 'all', rate: ratePerSecond };
-    await this.#post(account, `/v1/webhooks/${webhookId}/replays`, order);
+    await this.ask(account, 'POST', `/v1/webhooks/${webhookId}/replays`, order);
+  }
+
+  /** The headers of requests with a new key of the account's own. */
+  async issueKey(account: string): Promise<Readonly<Record<string, string>>> {
+    const { key } = await this.ask(account, 'POST', '/v1/api-keys', {
+      name: 'benchmark',
+      scopes: ALL_SCOPES,
+    });
+    return { authorization: `Bearer ${String(key)}` };
   }
 
   async stop(): Promise<void> {
     await Promise.all([this.api.stop(), this.stopWorker()]);
   }
 
-  async #post(account: string, path: string, body: unknown): Promise<Record<string, unknown>> {
+  /** What is answered to an operator who acts for the account. */
+  async ask(
+    account: string,
+    method: 'POST' | 'PUT',
+    path: string,
+    body: unknown,
+  ): Promise<Record<string, unknown>> {
     const response = await fetch(this.url + path, {
-      method: 'POST',
+      method,
       headers: { ...this.#headersFor(account), 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`POST ${path} gave ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${method} ${path} gave ${response.status}: ${text}`);
     return JSON.parse(text) as Record<string, unknown>;
   }
 

@@ -1,0 +1,113 @@
+/** One account's worst, in a process of its own, so that what it costs delays nobody's clock. */
+import { setMaxListeners } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { obeyParent } from '../processes/child-program';
+import type { AttackPlan, RequestTemplate } from './attack';
+
+export interface AttackCommand {
+  readonly url: string;
+  readonly plan: AttackPlan;
+  readonly seconds: number;
+}
+
+/** How many answers of each status there were; 0: none. */
+export type Answers = Readonly<Record<string, number>>;
+
+const NUMBER = '%i';
+const REOPEN_MS = 100;
+
+obeyParent(null, (command) => attack(command as AttackCommand));
+
+async function attack({ url, plan, seconds }: AttackCommand): Promise<Answers> {
+  const end = AbortSignal.timeout(seconds * 1_000);
+  // Each request and connection under way has one.
+  setMaxListeners(0, end);
+  const answers: Record<string, number> = {};
+  const agent = new Agent({ keepAlive: true, maxSockets: plan.atOnce });
+  const senders = plan.requests.map((template) => createSender(url, template, agent, end));
+  let sent = 0;
+
+  async function sendRest(): Promise<void> {
+    while (!end.aborted && sent < (plan.most ?? Number.POSITIVE_INFINITY)) {
+      const i = sent++;
+      const status = (await senders[i % senders.length]?.(i)) ?? 0;
+      answers[status] = (answers[status] ?? 0) + 1;
+    }
+  }
+
+  await Promise.all([
+    ...Array.from({ length: plan.atOnce }, sendRest),
+    ...Array.from({ length: plan.connections ?? 0 }, () => holdOpen(url, end)),
+    untilAborted(end),
+  ]);
+  agent.destroy();
+  return answers;
+}
+
+/** @returns what sends the request the i-th time, and resolves with the answer's status */
+function createSender(url: string, template: RequestTemplate, agent: Agent, end: AbortSignal) {
+  const bodyOf = createBodies(template);
+  const headersOf = (i: number) =>
+    Object.fromEntries(
+      Object.entries(template.headers).map(([name, value]) => [name, value.replace(NUMBER, String(i))]),
+    );
+  return (i: number) =>
+    new Promise<number>((resolve) => {
+      const body = bodyOf(i);
+      const sent = request(url + template.path.replace(NUMBER, String(i)), {
+        agent,
+        method: template.method,
+        signal: end,
+        headers: {
+          ...headersOf(i),
+          ...(body && { 'content-type': 'application/json', 'content-length': body.byteLength }),
+          ...(template.isCompressed && { 'content-encoding': 'gzip' }),
+        },
+      });
+      sent.on('error', () => resolve(0));
+      sent.on('response', (response) => {
+        response.on('error', () => resolve(0));
+        response.on('end', () => resolve(response.statusCode ?? 0));
+        response.resume();
+      });
+      sent.end(body);
+    });
+}
+
+/** What is the same each time is made once: the attacker's own processor time is not what is measured. */
+function createBodies({ body, isCompressed = false }: RequestTemplate): (i: number) => Buffer | undefined {
+  if (body === undefined) return () => undefined;
+  const encode = (text: string) => (isCompressed ? gzipSync(text) : Buffer.from(text));
+  if (!body.includes(NUMBER)) {
+    const encoded = encode(body);
+    return () => encoded;
+  }
+  return (i) => encode(body.replaceAll(NUMBER, String(i)));
+}
+
+/** A connection with half a request, and another one when it is closed. */
+async function holdOpen(url: string, end: AbortSignal): Promise<void> {
+  const { hostname, port } = new URL(url);
+  while (!end.aborted) {
+    const socket = connect(Number(port), hostname);
+    socket.write('POST /v1/events HTTP/1.1\r\nhost: a\r\nx-slow: ');
+    await untilClosed(socket, end);
+    await wait(REOPEN_MS);
+  }
+}
+
+async function untilClosed(socket: Socket, end: AbortSignal): Promise<void> {
+  const stop = () => socket.destroy();
+  end.addEventListener('abort', stop, { once: true });
+  socket.on('error', stop);
+  await new Promise((resolve) => socket.once('close', resolve));
+  end.removeEventListener('abort', stop);
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}

@@ -1,0 +1,33 @@
+import type { Attack } from './attack';
+import { burst, fanOut, hangingEndpoints, replays } from './delivery-attacks';
+import { compressedBodies, halfRequests, wrongKeys } from './entry-attacks';
+import {
+  batches,
+  customSchemas,
+  deepJson,
+  idempotentAnswers,
+  manyItems,
+  webhookIds,
+} from './publishing-attacks';
+import { deliveryExports, eventDetails, fatPatches, filteredLists } from './reading-attacks';
+
+/** All attacks, by the names that the command line knows them by. */
+export const attacks: ReadonlyMap<string, Attack> = new Map([
+  ['batches', batches],
+  ['compressed', compressedBodies],
+  ['deep-json', deepJson],
+  ['many-items', manyItems],
+  ['webhook-ids', webhookIds],
+  ['filtered-lists', filteredLists],
+  ['fat-patches', fatPatches],
+  ['idempotent-answers', idempotentAnswers],
+  ['replays', replays],
+  ['schemas', customSchemas],
+  ['wrong-keys', wrongKeys],
+  ['event-details', eventDetails],
+  ['exports', deliveryExports],
+  ['burst', burst],
+  ['hanging', hangingEndpoints],
+  ['fan-out', fanOut],
+  ['half-requests', halfRequests],
+]);

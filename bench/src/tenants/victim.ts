@@ -1,0 +1,101 @@
+/**
+ * An account that does nothing out of the ordinary: it publishes and reads at a steady rate, in a process of its own, and
+ * keeps how long each answer took.
+ */
+import { Agent, request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { obeyParent } from '../processes/child-program';
+import { textOf } from '../traffic/event-text';
+import { micros } from '../traffic/micros';
+
+export interface VictimOptions {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What it reads. */
+  readonly path: string;
+  readonly perSecond: number;
+}
+
+export type VictimCommand = ({ readonly do: 'start' } & VictimOptions) | { readonly do: 'stop' };
+
+/** Times are in microseconds of `micros()`. One that was not answered in time took as long as was waited. */
+export interface Asked {
+  readonly sentAt: number;
+  readonly tookMicros: number;
+  readonly isRefused: boolean;
+}
+
+export interface VictimRecord {
+  /** The i-th is event number i. */
+  readonly publishes: readonly Asked[];
+  readonly reads: readonly Asked[];
+}
+
+// Longer than anybody waits.
+const TIMEOUT_MS = 10_000;
+const agent = new Agent({ keepAlive: true });
+
+interface Running {
+  readonly publishes: Promise<Asked>[];
+  readonly reads: Promise<Asked>[];
+  isStopped: boolean;
+}
+let running: Running | undefined;
+
+obeyParent(null, (command) => obey(command as VictimCommand));
+
+async function obey(command: VictimCommand): Promise<VictimRecord | undefined> {
+  if (command.do === 'stop') return await stop();
+  running = { publishes: [], reads: [], isStopped: false };
+  void goOn(running, command);
+  return undefined;
+}
+
+async function goOn(now: Running, { url, headers, path, perSecond }: VictimOptions): Promise<void> {
+  const startedAt = performance.now();
+  for (let i = 0; !now.isStopped; i += 1) {
+    const early = startedAt + (i * 1_000) / perSecond - performance.now();
+    if (early > 0) await wait(early);
+    now.publishes.push(ask('POST', `${url}/v1/events`, headers, textOf(i)));
+    now.reads.push(ask('GET', url + path, headers));
+  }
+}
+
+async function stop(): Promise<VictimRecord> {
+  if (!running) throw new Error('The victim was not started.');
+  running.isStopped = true;
+  return { publishes: await Promise.all(running.publishes), reads: await Promise.all(running.reads) };
+}
+
+function ask(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body?: string,
+): Promise<Asked> {
+  const sentAt = micros();
+  return new Promise((resolve) => {
+    const end = (status: number) =>
+      resolve({ sentAt, tookMicros: micros() - sentAt, isRefused: status < 200 || status > 299 });
+    const sent = request(url, {
+      agent,
+      method,
+      timeout: TIMEOUT_MS,
+      headers: {
+        ...headers,
+        ...(body !== undefined && {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+        }),
+      },
+    });
+    sent.on('timeout', () => sent.destroy());
+    sent.on('error', () => end(0));
+    sent.on('response', (response) => {
+      response.on('error', () => end(0));
+      response.on('end', () => end(response.statusCode ?? 0));
+      response.resume();
+    });
+    sent.end(body);
+  });
+}
