@@ -34,7 +34,8 @@ async function attack({ url, plan, seconds }: AttackCommand): Promise<Answers> {
     while (!end.aborted && sent < (plan.most ?? Number.POSITIVE_INFINITY)) {
       const i = sent++;
       const status = (await senders[i % senders.length]?.(i)) ?? 0;
-      answers[status] = (answers[status] ?? 0) + 1;
+      // What the end breaks off has no answer.
+      if (!end.aborted) answers[status] = (answers[status] ?? 0) + 1;
     }
   }
 

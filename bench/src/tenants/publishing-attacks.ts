@@ -41,7 +41,7 @@ export const manyItems: Attack = {
   name: 'data of as many items as an event has room for',
 
   async prepare(world) {
-    const items = Array.from({ length: LARGEST_EVENT / 9 }, (_, i) => `"k${i}":0`).join(',');
+    const items = Array.from({ length: LARGEST_EVENT / 12 }, (_, i) => `"k${i}":0`).join(',');
     return await publishingText(world, `{"type":"${EVENT_TYPE}","data":{${items}}}`);
   },
 };
