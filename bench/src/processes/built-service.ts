@@ -19,9 +19,10 @@ export interface BuiltServiceOptions {
 // All that an account can do; not acting for others.
 const ALL_SCOPES = ['events:write', 'webhooks:read', 'webhooks:write', 'deliveries:read', 'deliveries:write'];
 
-const UNAVAILABLE = 503;
-const MOST_TRIES = 10;
-const TRY_AGAIN_MS = 1_000;
+// Too fast for the limits, or for the machine.
+const LATER = new Set([429, 503]);
+const MOST_TRIES = 20;
+const TRY_AGAIN_MS = 500;
 
 /**
  * API and worker of a checkout as their users run them, a process each, with all settings at their defaults but these:
@@ -130,8 +131,8 @@ export class BuiltService {
         body: JSON.stringify(body),
       });
     let response = await send();
-    // On a machine that is busy with other things: what is made ready is not what is measured.
-    for (let tries = 1; response.status === UNAVAILABLE && tries < MOST_TRIES; tries += 1) {
+    // What is made ready is not what is measured.
+    for (let tries = 1; LATER.has(response.status) && tries < MOST_TRIES; tries += 1) {
       await response.arrayBuffer();
       await wait(TRY_AGAIN_MS);
       response = await send();

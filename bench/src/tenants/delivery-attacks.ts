@@ -1,6 +1,6 @@
 import { textOf } from '../traffic/event-text';
 import type { Attack } from './attack';
-import { attackerHeaders, batchOf, LARGEST_BATCH, publishBefore, registerMany, type World } from './world';
+import { attackerHeaders, publishBefore, registerMany, type World } from './world';
 
 const AT_ONCE = 8;
 const BURST_EVENTS = 20_000;
@@ -10,17 +10,19 @@ const HANGING = 100;
 const REPLAYED_EVENTS = 5_000;
 const DELIVERED_WITHIN_MS = 60_000;
 
+/** Held for a webhook that is disabled, and let go of all at once: no limit of requests is in its way. */
 export const burst: Attack = {
   name: `a burst of ${BURST_EVENTS} at one endpoint`,
 
   async prepare(world) {
-    await registerMany(world, 1, () => ({ url: world.receiver.urlOf('ok', 'attacked') }));
+    const webhook = { url: world.receiver.urlOf('ok', 'attacked'), status: 'disabled' };
+    const [id] = await registerMany(world, 1, () => webhook);
+    await publishBefore(world, BURST_EVENTS);
     const headers = await attackerHeaders(world);
-    const body = JSON.stringify({ events: batchOf(LARGEST_BATCH) });
     return {
-      requests: [{ method: 'POST', path: '/v1/events/batch', headers, body }],
-      atOnce: AT_ONCE,
-      most: BURST_EVENTS / LARGEST_BATCH,
+      requests: [{ method: 'POST', path: `/v1/webhooks/${id}/enable`, headers, body: '{}' }],
+      atOnce: 1,
+      most: 1,
     };
   },
 };

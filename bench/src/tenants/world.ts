@@ -44,11 +44,17 @@ export async function attackerHeaders({ service }: World): Promise<Record<string
   return { ...(await service.issueKey(ATTACKER)), 'x-forwarded-for': '198.51.100.1' };
 }
 
+interface WebhookToRegister {
+  readonly url: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly status?: string;
+}
+
 /** Registers webhooks of the attacker, some at once. @returns their ids */
 export async function registerMany(
   { service }: World,
   count: number,
-  webhookOf: (i: number) => { readonly url: string; readonly metadata?: Readonly<Record<string, string>> },
+  webhookOf: (i: number) => WebhookToRegister,
 ): Promise<string[]> {
   const ids: string[] = [];
   let next = 0;
@@ -71,7 +77,7 @@ export async function publishBefore({ service }: World, events: number): Promise
   for (let first = 0; first < events; first += LARGEST_BATCH) {
     const body = { events: batchOf(Math.min(LARGEST_BATCH, events - first)) };
     const answer = await service.ask(ATTACKER, 'POST', '/v1/events/batch', body);
-    ids = (answer.data as { readonly id: string }[]).map(({ id }) => id);
+    ids = (answer.data as { readonly id?: string }[]).map(({ id }) => String(id));
   }
   return ids;
 }
