@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openTestRedis } from '@webhooks/core/testing/test-redis';
@@ -57,6 +59,29 @@ it('runs the benchmark of the history, in its short form, and prints how long ea
   const rows = [...stdout.matchAll(/\| (GET|…)[^|]*\|\s*([\d.]+) \|\s*([\d.]+) \|/g)];
   expect(rows).toHaveLength(17);
   for (const [, , p50, p99] of rows) expect(Number(p99)).toBeGreaterThanOrEqual(Number(p50));
+}, 180_000);
+
+it('runs an attack of the benchmark of tenants for as long as is said, and writes what another account noticed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-tenants-'));
+  const file = join(folder, 'tenants.json');
+  await promisify(execFile)(
+    process.execPath,
+    [MAIN, 'tenants', '--scene', 'wrong-keys', '--seconds', '1', '--json', file],
+    { env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' } },
+  );
+  const { rows } = JSON.parse(await readFile(file, 'utf8')) as { rows: unknown[] };
+  await rm(folder, { recursive: true });
+
+  const figures = ['publish_p99_ms', 'delivery_p99_ms', 'api_p99_ms', 'redis_memory_mb'];
+  const each = figures.flatMap((figure) => [figure, `quiet_${figure}`]);
+  expect(rows).toEqual([
+    expect.objectContaining({
+      attack: 'wrong-keys',
+      ...Object.fromEntries(each.map((figure) => [figure, expect.any(Number)])),
+      answers: { 401: expect.any(Number) },
+      met: expect.any(Boolean),
+    }),
+  ]);
 }, 180_000);
 
 it('says which benchmarks there are when it is asked for another one', async () => {
