@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
 import { readApiConfig } from '../../apps/api/src/config';
 import { readWorkerConfig } from '../../apps/worker/src/config';
 import { readPage } from './read-page';
@@ -49,7 +50,7 @@ function settingsOf(read: (environment: Record<string, string | undefined>) => u
   const settings = new Set<string>();
   const get = (_target: unknown, name: string | symbol) => {
     settings.add(String(name));
-    return undefined;
+    return name === 'SECRETS_ENCRYPTION_KEY' ? TEST_ENCRYPTION_KEY : undefined;
   };
   read(new Proxy<Record<string, string | undefined>>({}, { get }));
   return settings;
