@@ -1,8 +1,8 @@
 import type { ActFor } from '@webhooks/core/accounts/act-for';
 import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
 import type { IdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
-import type { LimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import type { AccountQuota } from '@webhooks/core/quota/account-quota';
+import type { LimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import type { Clock } from '@webhooks/core/runtime/clock';
 import type { NewId } from '@webhooks/core/runtime/ids';
 import type { Emit } from '@webhooks/core/signals/signals';

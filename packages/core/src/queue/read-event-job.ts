@@ -42,12 +42,7 @@ export interface ReadEventJobDeps {
  * @throws AppError `invalid_request` or `payload_too_large` when it is no valid event, `quota_exceeded` when its account
  *   stores as much as it may: not for what the API has accepted.
  */
-export function createReadEventJob({
-  validateEvent,
-  lookUpEndpoints,
-  requireRoom,
-  clock,
-}: ReadEventJobDeps) {
+export function createReadEventJob({ validateEvent, lookUpEndpoints, requireRoom, clock }: ReadEventJobDeps) {
   return async function readEventJob(job: EventJob): Promise<ReadEvent> {
     const accepted = acceptedEventSchema.safeParse(job.data);
     return accepted.success
