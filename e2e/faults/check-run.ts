@@ -1,4 +1,5 @@
 import { checkContent } from './checks/check-content';
+import { checkInFlight } from './checks/check-in-flight';
 import { checkOrder } from './checks/check-order';
 import { checkRate } from './checks/check-rate';
 import { checkRecord } from './checks/check-record';
@@ -6,11 +7,14 @@ import { findDuplicates } from './checks/find-duplicates';
 import { findLost, type OwedDelivery } from './checks/find-lost';
 import { findTwoJobs } from './checks/find-two-jobs';
 import { type Finding, toFindings } from './checks/finding';
-import { measureRecovery } from './checks/measure-recovery';
+import { tallyFaults } from './checks/tally-faults';
 import type { EndpointSpec } from './endpoints';
 import { type Ledger, pairOf, type ReceivedRequest } from './ledger';
 import type { QueueDepths } from './queue-depths';
 import type { RunResult } from './run-result';
+
+// A quarter of the default WORKER_CONCURRENCY.
+const IN_FLIGHT_OF_A_WORKER = 64;
 
 export interface FinishedRun {
   readonly fault: string;
@@ -19,18 +23,25 @@ export interface FinishedRun {
   readonly specs: readonly EndpointSpec[];
   /** The jobs that were left. */
   readonly depths: QueueDepths;
+  /** How many there were at once. */
+  readonly mostWorkers: number;
+  readonly redisMayLose: string | undefined;
+  /** What was found already. */
+  readonly findings: readonly Finding[];
 }
 
 /** Every promise of the service, held against what was seen. */
-export function checkRun({ fault, startedAt, ledger, specs, depths }: FinishedRun): RunResult {
+export function checkRun(run: FinishedRun): RunResult {
+  const { fault, startedAt, ledger, specs, depths, redisMayLose } = run;
   const lost = findLost(ledger, specs);
   const duplicates = findDuplicates(ledger);
   const twoJobs = findTwoJobs(ledger);
   const unexplained = duplicates.filter(({ isExplained }) => !isExplained);
   const findings: readonly Finding[] = [
+    ...run.findings,
     ...toFindings(
       'acknowledged and lost',
-      lost.map((owed) => describeLoss(ledger, owed)),
+      redisMayLose === undefined ? lost.map((owed) => describeLoss(ledger, owed)) : [],
     ),
     ...toFindings(
       'delivered again for no reason',
@@ -41,8 +52,8 @@ export function checkRun({ fault, startedAt, ledger, specs, depths }: FinishedRu
       twoJobs.map(({ pair, sign, requests }) => `${pair}, ${sign}: ${describeRequests(requests, ledger)}`),
     ),
     ...checkContent(ledger, specs),
-    ...specs.flatMap(({ name, options }) => checkOptions(ledger, name, options)),
-    ...checkRecord(ledger),
+    ...specs.flatMap((spec) => checkLimits(ledger, spec, run.mostWorkers)),
+    ...(redisMayLose === undefined ? checkRecord(ledger) : []),
     ...toFindings(
       'jobs left',
       Object.entries(depths).map(([queue, count]) => `${count} in ${queue}`),
@@ -51,25 +62,24 @@ export function checkRun({ fault, startedAt, ledger, specs, depths }: FinishedRu
   return {
     fault,
     faults: ledger.faults,
+    tallies: tallyFaults(ledger, specs, { lost, duplicates, twoJobs }),
     acknowledged: ledger.acknowledged.size,
-    lost: lost.length,
-    duplicates: duplicates.length,
-    twoJobs: twoJobs.length,
     requests: ledger.requests.length,
     seconds: (Date.now() - startedAt) / 1_000,
-    recoveryMs: ledger.faults.flatMap((one) => measureRecovery(one, ledger, specs)),
     findings,
   };
 }
 
-function checkOptions(
+function checkLimits(
   ledger: Ledger,
-  endpoint: string,
-  options: EndpointSpec['options'],
+  { name, options }: EndpointSpec,
+  mostWorkers: number,
 ): readonly Finding[] {
+  const isStrict = options?.ordering === 'strict';
   return [
-    ...(typeof options?.rate_limit === 'number' ? checkRate(ledger, endpoint, options.rate_limit) : []),
-    ...(options?.ordering === 'strict' ? checkOrder(ledger, endpoint) : []),
+    ...checkInFlight(ledger, name, isStrict ? 1 : IN_FLIGHT_OF_A_WORKER * mostWorkers),
+    ...(typeof options?.rate_limit === 'number' ? checkRate(ledger, name, options.rate_limit) : []),
+    ...(isStrict ? checkOrder(ledger, name) : []),
   ];
 }
 

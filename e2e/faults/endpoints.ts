@@ -17,10 +17,15 @@ export interface EndpointSpec {
 
 /** Many of these are published, in any order. */
 export const BULK_TYPE = 'keyword.quick_win';
+/** The most of all: few endpoints want these. It is not in the catalogue, but added while the service runs. */
+export const VOLUME_TYPE = 'stock.changed';
 /** Fewer, and many at a time: a rate limit stops some of each volley, and has let all of it through before the next. */
 export const SPARSE_TYPE = 'brief.created';
 /** One after the other, each after the one before was acknowledged. */
 export const SEQUENTIAL_TYPE = 'import.completed';
+
+/** The one that wants the volume. */
+export const VOLUME_ENDPOINT = 'narrow';
 
 const RATE_LIMIT_PER_SECOND = 20;
 // More than the bulk, and less than what comes when something was broken and is mended.
@@ -31,7 +36,14 @@ export const UNAVAILABLE = 'unavailable';
 export const endpoints: readonly EndpointSpec[] = [
   { name: 'swift', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
   { name: 'steady', events: [BULK_TYPE], answersAfterMs: 20, isPrompt: true },
-  { name: 'everything', events: ['*'], answersAfterMs: 5, isPrompt: true },
+  // Everything but the volume.
+  {
+    name: 'everything',
+    events: ['keyword.*', 'brief.*', SEQUENTIAL_TYPE],
+    answersAfterMs: 5,
+    isPrompt: true,
+  },
+  { name: VOLUME_ENDPOINT, events: [VOLUME_TYPE], answersAfterMs: 2, isPrompt: true },
   { name: 'slow', events: [BULK_TYPE], answersAfterMs: 300, isPrompt: true },
   { name: 'flaky', events: [SPARSE_TYPE], answersAfterMs: 5, isFlaky: true },
   { name: UNAVAILABLE, events: [SPARSE_TYPE], answersAfterMs: 5 },

@@ -33,8 +33,12 @@ it(
     // With the seed, so that the message says how to see it again.
     const { seed, findings } = report;
     expect({ seed, findings }).toEqual({ seed, findings: [] });
-    expect(report.rows[0]?.runs).toBeGreaterThanOrEqual(12);
-    expect(report.rows[0]?.acknowledged).toBeGreaterThan(0);
+    expect(report.rows.length).toBeGreaterThanOrEqual(12);
+    expect(sumOf(report.rows.map(({ acknowledged }) => acknowledged))).toBeGreaterThan(0);
   },
   WITHIN_MS + 10_000,
 );
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
+}

@@ -15,13 +15,14 @@ export const CUT_WITHIN_MS = 1_500;
 interface Link {
   readonly client: Socket;
   readonly redis: Socket;
-  doom: Cut | 'reply-awaited' | undefined;
+  doom: Cut | 'reply-awaited' | 'swallowed' | undefined;
 }
 
 /** Stands between one process and Redis. */
 export class FaultyProxy {
   readonly #links = new Set<Link>();
   #isStalled = false;
+  #delayMs = 0;
   #server: Awaited<ReturnType<typeof startTcpServer>> | undefined;
 
   private constructor(private readonly redisPort: number) {}
@@ -66,6 +67,23 @@ export class FaultyProxy {
     }
   }
 
+  /**
+   * What is sent on the connections that there are now gets lost, and neither side is told.
+   * @returns what resets them, as a kernel does that has waited for long enough.
+   */
+  swallow(): () => void {
+    const links = [...this.#links];
+    for (const link of links) link.doom = 'swallowed';
+    return () => {
+      for (const link of links) end(link);
+    };
+  }
+
+  /** Everything is on its way for so much longer, in each direction; 0 for no longer. */
+  delay(ms: number): void {
+    this.#delayMs = ms;
+  }
+
   async close(): Promise<void> {
     await this.#server?.close();
   }
@@ -82,16 +100,41 @@ export class FaultyProxy {
       this.#links.delete(link);
       end(link);
     });
-    client.on('data', (chunk) => passOn(link, chunk));
-    redis.on('data', (chunk) => passBack(link, chunk));
+    client.on(
+      'data',
+      this.#inOrder((chunk) => passOn(link, chunk)),
+    );
+    redis.on(
+      'data',
+      this.#inOrder((chunk) => passBack(link, chunk)),
+    );
     if (this.#isStalled) {
       client.pause();
       redis.pause();
     }
   }
+
+  /** Passes chunks on late while there is a delay, and never one before another. */
+  #inOrder(pass: (chunk: Buffer) => void): (chunk: Buffer) => void {
+    const waiting: { readonly dueAt: number; readonly chunk: Buffer }[] = [];
+    const release = () => {
+      const now = performance.now();
+      for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+        if (next.dueAt > now) return void setTimeout(release, next.dueAt - now);
+        waiting.shift();
+        pass(next.chunk);
+      }
+    };
+    return (chunk) => {
+      if (this.#delayMs === 0 && waiting.length === 0) return pass(chunk);
+      waiting.push({ dueAt: performance.now() + this.#delayMs, chunk });
+      if (waiting.length === 1) setTimeout(release, this.#delayMs);
+    };
+  }
 }
 
 function passOn(link: Link, chunk: Buffer): void {
+  if (link.doom === 'swallowed') return;
   if (link.doom === 'half-sent') {
     link.doom = undefined;
     link.redis.end(chunk.subarray(0, chunk.length >> 1));
@@ -103,6 +146,7 @@ function passOn(link: Link, chunk: Buffer): void {
 }
 
 function passBack(link: Link, chunk: Buffer): void {
+  if (link.doom === 'swallowed') return;
   if (link.doom === 'reply-awaited') end(link);
   else link.client.write(chunk);
 }

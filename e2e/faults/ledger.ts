@@ -40,6 +40,8 @@ export interface InjectedFault {
   readonly endedAt: number;
   /** Whether an attempt that it hit may have to be made again. */
   readonly mayRepeat: boolean;
+  /** Whether it is one of several strikes of the same fault, and not the first of them. */
+  readonly isFurtherStrike?: boolean;
 }
 
 /** A delivery as the API lists it. */

@@ -1,20 +1,21 @@
 /**
- * The fault suite: `npm run faults` for every kind of fault, `npm run faults -- worker-kill` for one, `-- quick` for all
- * of them in a few minutes. What it promises to find is in docs/faults.md.
+ * The fault suite: `npm run faults` for everything, `npm run faults -- worker-kill` for one fault, `-- quick` for most of
+ * them in a few minutes. What it promises to find is in docs/faults.md.
  */
 import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { faultKinds } from './fault-kinds';
 import { keepLedgers } from './keep-ledgers';
 import { printRows } from './print-rows';
 import { Random } from './random';
+import { REPOSITORY } from './repository';
 import type { RunResult } from './run-result';
 import type { RunSetting } from './run-service';
-import { names, runOneKind, runQuick, runShort } from './suite';
-import { summarize } from './summarize';
-
-const REPOSITORY = join(__dirname, '..', '..', '..', '..');
+import { scenarios } from './scenarios/scenarios';
+import { parseSchedule } from './schedule';
+import { names, runFull, runOneKind, runQuick, runSchedule, runShort } from './suite';
+import { summarize, totalOf } from './summarize';
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -23,6 +24,7 @@ async function main(): Promise<void> {
       seed: { type: 'string' },
       json: { type: 'string' },
       ledgers: { type: 'string' },
+      schedule: { type: 'string' },
       build: { type: 'string', default: REPOSITORY },
       help: { type: 'boolean', default: false },
     },
@@ -35,13 +37,14 @@ async function main(): Promise<void> {
   const keep = values.ledgers === undefined ? async () => {} : keepLedgers(resolve(values.ledgers));
   const setting = { build: resolve(values.build), random: new Random(seed), keep, signal: onStopSignal() };
   const results: RunResult[] = [];
-  for await (const result of runWished(positionals, setting, count)) {
+  const wished = values.schedule === undefined ? positionals : ['schedule'];
+  for await (const result of runWished(wished, setting, count, values.schedule)) {
     results.push(result);
     report(result);
     // After each run, so that a long suite that is broken off leaves what it has found.
     if (values.json !== undefined) await writeJson(values.json, seed, results);
   }
-  process.stdout.write(`\nseed ${seed}\n\n${printRows(summarize(results))}\n`);
+  process.stdout.write(`\nseed ${seed}\n\n${printRows([...summarize(results, names), totalOf(results)])}\n`);
   if (results.some(({ findings }) => findings.length > 0)) process.exitCode = 1;
 }
 
@@ -49,10 +52,14 @@ async function* runWished(
   wished: readonly string[],
   setting: RunSetting,
   count: number | undefined,
+  schedule = '',
 ): AsyncGenerator<RunResult> {
-  for (const name of wished.length === 0 ? names : wished) {
-    if (name === 'quick') yield* runQuick(setting);
+  for (const name of wished.length === 0 ? ['full'] : wished) {
+    if (name === 'full') yield* runFull(setting);
+    else if (name === 'quick') yield* runQuick(setting);
     else if (name === 'short') yield* runShort(setting);
+    else if (name === 'schedule')
+      yield await runSchedule(parseSchedule(schedule), { ...setting, fault: name });
     else yield* runOneKind(name, setting, count);
   }
 }
@@ -84,7 +91,10 @@ function describeFaults(faults: RunResult['faults']): readonly string[] {
 
 async function writeJson(file: string, seed: number, results: readonly RunResult[]): Promise<void> {
   const findings = results.flatMap(({ fault, findings: found }) => found.map((one) => ({ fault, ...one })));
-  await writeFile(file, `${JSON.stringify({ seed, rows: summarize(results), findings }, undefined, 2)}\n`);
+  await writeFile(
+    file,
+    `${JSON.stringify({ seed, rows: summarize(results, names), findings }, undefined, 2)}\n`,
+  );
 }
 
 /** Aborted when somebody wants this to end: what runs is to be stopped first. */
@@ -104,9 +114,10 @@ function toNumber(option: string, value: string): number {
 
 function usage(): string {
   return [
-    'npm run faults -- [FAULT … | quick] [--runs N] [--seed N] [--json FILE] [--build DIR] [--ledgers DIR]',
+    'npm run faults -- [FAULT … | quick | full] [--runs N] [--seed N] [--schedule FAULT:SEED,…] [--json FILE] [--build DIR] [--ledgers DIR]',
     '',
     ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
+    ...scenarios.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     `  ${'bursts'.padEnd(20)} nothing is broken: more comes at once than rate limits let through`,
     '',
   ].join('\n');

@@ -1,4 +1,4 @@
-import { BULK_TYPE, SEQUENTIAL_TYPE, SPARSE_TYPE } from './endpoints';
+import { BULK_TYPE, SEQUENTIAL_TYPE, SPARSE_TYPE, VOLUME_TYPE } from './endpoints';
 
 /** An event as it is to be sent. */
 export interface OutgoingEvent {
@@ -26,6 +26,8 @@ function dataOf(type: string, marker: string): Readonly<Record<string, unknown>>
       return { brief_id: marker, title: 'Red shoes' };
     case SEQUENTIAL_TYPE:
       return { import_id: marker, source: 'faults', total_rows: 7, failed_rows: 0 };
+    case VOLUME_TYPE:
+      return { item: marker, count: 4 };
     default:
       throw new Error(`There are no data for events of the type ${type}.`);
   }

@@ -9,24 +9,20 @@ const HEADINGS = [
   'two jobs',
   'recovery p50, s',
   'max, s',
-  'other findings',
 ];
-// They have columns of their own.
-const IN_COLUMNS = new Set(['acknowledged and lost', 'two jobs for one delivery']);
 
 /** The rows as a Markdown table, columns aligned, so that it can be read here and pasted there. */
 export function printRows(rows: readonly Row[]): string {
   const cells = [HEADINGS, ...rows.map(toCells)];
   const widths = HEADINGS.map((_, i) => Math.max(...cells.map((row) => row[i]?.length ?? 0)));
   const lines = cells.map((row) => `| ${row.map((cell, i) => pad(cell, widths[i] ?? 0, i)).join(' | ')} |`);
-  const rule = `| ${widths.map((width, i) => (isText(i) ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`;
+  const rule = `| ${widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`;
   return [lines[0], rule, ...lines.slice(1)].join('\n');
 }
 
 function toCells(row: Row): string[] {
-  const others = Object.entries(row.findings).filter(([check]) => !IN_COLUMNS.has(check));
   return [
-    row.fault,
+    row.fault === 'all' ? row.fault : `\`${row.fault}\``,
     String(row.runs),
     String(row.acknowledged),
     String(row.lost),
@@ -34,7 +30,6 @@ function toCells(row: Row): string[] {
     String(row.two_jobs),
     toSeconds(row.recovery_ms_p50),
     toSeconds(row.recovery_ms_max),
-    others.map(([check, count]) => `${check}: ${count}`).join('; '),
   ];
 }
 
@@ -42,10 +37,6 @@ function toSeconds(ms: number | null): string {
   return ms === null ? '–' : (ms / 1_000).toFixed(1);
 }
 
-function isText(column: number): boolean {
-  return column === 0 || column === HEADINGS.length - 1;
-}
-
 function pad(text: string, width: number, column: number): string {
-  return isText(column) ? text.padEnd(width) : text.padStart(width);
+  return column === 0 ? text.padEnd(width) : text.padStart(width);
 }

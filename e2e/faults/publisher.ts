@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { AcknowledgedFile } from './acknowledged-file';
-import { BULK_TYPE, SEQUENTIAL_TYPE, SPARSE_TYPE } from './endpoints';
+import { BULK_TYPE, SEQUENTIAL_TYPE, SPARSE_TYPE, VOLUME_TYPE } from './endpoints';
 import type { PublishedEvent } from './ledger';
 import { buildEvent, type OutgoingEvent } from './outgoing-event';
 import { type Acknowledgement, publishBatch, publishOne, type Target } from './publish-over-http';
@@ -11,13 +11,25 @@ const TICK_MS = 20;
 const BATCH_SIZE = 5;
 // Half as much again as the tightest rate limit lets through in a second.
 const SPARSE_VOLLEY = 30;
+const VOLUME_BATCH = 50;
+// A tenth of the requests, and so most of the events.
+const VOLUME_BATCH_SHARE = 0.1;
+// The first pause, and the longest: each is twice the one before.
 const REPEAT_AFTER_MS = 150;
+const REPEAT_AT_MOST_AFTER_MS = 2_000;
+// While so much waits for an answer, what comes on top is sent once: an outage is not to be made a flood.
+const MOST_REPEATED_AT_ONCE = 400;
+// The volume alone waits for the service when so many of it are under way: what a busy machine can't do within a run
+// would only make the run longer. All else comes at its rate, whatever happens.
+const MOST_VOLUME_UNDER_WAY = 1_500;
 // What Redis or an API that was just restarted needs to be well again, and much more.
 const REPEAT_FOR_MS = 30_000;
 
 export interface Rates {
   /** Events a second of the type that most endpoints want. */
   readonly bulk: number;
+  /** Events a second that few want; most of them come in batches. */
+  readonly volume?: number;
   /** Events a second of the type that the troubled endpoints want; they come in volleys. */
   readonly sparse: number;
   /** At most: each waits for the acknowledgement of the one before. */
@@ -31,6 +43,8 @@ export interface PublisherOptions {
   readonly acknowledged: AcknowledgedFile;
   readonly rates: Rates;
   readonly random: Random;
+  /** How many events of the volume have arrived. */
+  readonly countVolumeArrived: () => number;
 }
 
 /** Publishes at a constant rate, however long the answers take, over every way there is into the service. */
@@ -42,12 +56,14 @@ export class Publisher {
   #isStopping = false;
   #count = 0;
   #turn = 0;
+  #volumeAcknowledged = 0;
 
   constructor(private readonly options: PublisherOptions) {}
 
   start(): void {
-    const { bulk, sparse, sequential } = this.options.rates;
+    const { bulk, volume = 0, sparse, sequential } = this.options.rates;
     this.#track(this.#publishAtRate(BULK_TYPE, bulk, 1));
+    this.#track(this.#publishAtRate(VOLUME_TYPE, volume, 1, () => this.#isVolumeEnough()));
     this.#track(this.#publishAtRate(SPARSE_TYPE, sparse, SPARSE_VOLLEY));
     this.#track(this.#publishInSequence(sequential));
   }
@@ -61,6 +77,24 @@ export class Publisher {
     }
   }
 
+  /** An event that is ours to publish. */
+  prepare(type: string): OutgoingEvent {
+    const [event] = this.#build(type, 1, true);
+    if (event === undefined) throw new Error('No event was made.');
+    return event;
+  }
+
+  async publishUntilAcknowledged(event: OutgoingEvent): Promise<void> {
+    await this.#repeat([event], () => publishOne(this.#nextTarget(), event));
+  }
+
+  /** Publishes one event so often at once, and then until one is acknowledged. */
+  async publishCopies(type: string, copies: number): Promise<void> {
+    const event = this.prepare(type);
+    await Promise.all(Array.from({ length: copies }, () => publishOne(this.#nextTarget(), event)));
+    await this.publishUntilAcknowledged(event);
+  }
+
   /** Starts no more events; resolves when those under way are acknowledged, or were repeated for long enough. */
   async stop(): Promise<void> {
     this.#isStopping = true;
@@ -68,27 +102,39 @@ export class Publisher {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  async #publishAtRate(type: string, perSecond: number, volley: number): Promise<void> {
+  async #publishAtRate(
+    type: string,
+    perSecond: number,
+    volley: number,
+    isEnough: () => boolean = () => false,
+  ): Promise<void> {
     const startedAt = Date.now();
     let sent = 0;
     while (!this.#isStopping) {
       const due = Math.floor(((Date.now() - startedAt) * perSecond) / 1_000 / volley) * volley;
-      while (sent < due) sent += this.#publishNext(type);
+      while (sent < due) sent += isEnough() ? due - sent : this.#publishNext(type);
       await wait(TICK_MS);
     }
+  }
+
+  #isVolumeEnough(): boolean {
+    return this.#volumeAcknowledged - this.options.countVolumeArrived() > MOST_VOLUME_UNDER_WAY;
   }
 
   /** @returns how many events that were. */
   #publishNext(type: string): number {
     const { random, producer } = this.options;
     const chance = random.next();
-    if (chance < 0.05) {
-      const batch = this.#build(type, BATCH_SIZE, random.next() < 0.5);
+    const batchSize = type === VOLUME_TYPE ? VOLUME_BATCH : BATCH_SIZE;
+    const isRepeated = this.#underWay.size < MOST_REPEATED_AT_ONCE;
+    if (chance < (type === VOLUME_TYPE ? VOLUME_BATCH_SHARE : 0.05)) {
+      const batch = this.#build(type, batchSize, random.next() < 0.5);
       const key = batch[0]?.id === undefined ? `batch-${this.#count}` : undefined;
-      this.#track(this.#repeat(batch, () => publishBatch(this.#nextTarget(), batch, key)));
-      return BATCH_SIZE;
+      const send = () => publishBatch(this.#nextTarget(), batch, key);
+      this.#track(isRepeated ? this.#repeat(batch, send) : this.#once(batch, send));
+      return batchSize;
     }
-    const isOwnId = random.next() < 0.5;
+    const isOwnId = random.next() < 0.5 && isRepeated;
     const [event] = this.#build(type, 1, isOwnId);
     if (event === undefined) return 0;
     const send = chance < 0.25 ? () => producer.publish(event) : () => publishOne(this.#nextTarget(), event);
@@ -124,7 +170,11 @@ export class Publisher {
   /** For what has an id or an idempotency key: again and again, until it is acknowledged. */
   async #repeat(events: readonly OutgoingEvent[], send: () => Promise<Acknowledgement>): Promise<void> {
     const giveUpAt = Date.now() + REPEAT_FOR_MS;
-    while (!(await this.#once(events, send)) && Date.now() < giveUpAt) await wait(REPEAT_AFTER_MS);
+    let pauseMs = REPEAT_AFTER_MS;
+    while (!(await this.#once(events, send)) && Date.now() < giveUpAt) {
+      await wait(pauseMs);
+      pauseMs = Math.min(pauseMs * 2, REPEAT_AT_MOST_AFTER_MS);
+    }
   }
 
   async #once(events: readonly OutgoingEvent[], send: () => Promise<Acknowledgement>): Promise<boolean> {
@@ -135,6 +185,7 @@ export class Publisher {
       const event = this.published.get(marker);
       if (event) this.options.acknowledged.add({ ...event, id: ids[i], acknowledgedAt });
       this.acknowledgedCount += 1;
+      if (event?.type === VOLUME_TYPE) this.#volumeAcknowledged += 1;
     }
     return true;
   }

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
+import type { RedisDeployment } from './redis/redis-deployment';
 
 // Whichever of them a build does not have, it has nothing in. Not `gates`: what is left there is looked at in its own
 // time, and holds up nothing when nothing waits.
@@ -11,13 +12,13 @@ export type QueueDepths = Readonly<Record<string, number>>;
 
 /** Looks into the queues from outside, with BullMQ alone. */
 export class QueueObserver {
-  readonly #connection: Redis;
+  readonly #connection: Redis | Cluster;
   readonly #queues: readonly Queue[];
 
-  constructor(redisPort: number) {
-    this.#connection = new Redis(redisPort, '127.0.0.1', { maxRetriesPerRequest: null });
+  constructor({ connect, prefix }: RedisDeployment) {
+    this.#connection = connect({ maxRetriesPerRequest: null });
     this.#connection.on('error', () => {});
-    this.#queues = QUEUES.map((name) => new Queue(name, { connection: this.#connection }));
+    this.#queues = QUEUES.map((name) => new Queue(name, { connection: this.#connection, prefix }));
     // Redis is away now and then: that is what this is about, and BullMQ need not tell it.
     for (const queue of this.#queues) queue.on('error', () => {});
   }

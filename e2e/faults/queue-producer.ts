@@ -1,17 +1,16 @@
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import type { OutgoingEvent } from './outgoing-event';
 import type { Acknowledgement } from './publish-over-http';
+import type { RedisDeployment } from './redis/redis-deployment';
 
 /** A producer that pushes onto the queue `events`, with BullMQ alone. */
 export class QueueProducer {
-  readonly #connection: Redis;
+  readonly #connection: Redis | Cluster;
   readonly #queue: Queue;
 
-  constructor(redisPort: number) {
-    this.#connection = new Redis({
-      port: redisPort,
-      host: '127.0.0.1',
+  constructor({ connect, prefix }: RedisDeployment) {
+    this.#connection = connect({
       // A command whose reply got lost is not to be sent again behind our back: without an id it would be two events.
       // It is to fail at once instead: by the first of these alone it would neither fail nor be sent.
       autoResendUnfulfilledCommands: false,
@@ -21,7 +20,7 @@ export class QueueProducer {
       lazyConnect: true,
     });
     this.#connection.on('error', () => {});
-    this.#queue = new Queue('events', { connection: this.#connection });
+    this.#queue = new Queue('events', { connection: this.#connection, prefix });
     this.#queue.on('error', () => {});
   }
 

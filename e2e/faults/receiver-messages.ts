@@ -13,9 +13,12 @@ export type ToReceivers =
   /** Breaks every connection, and each further one at its first request. */
   | { readonly kind: 'reset'; readonly isOn: boolean }
   /** Takes requests, and keeps their answers back until it is off. */
-  | { readonly kind: 'stall'; readonly isOn: boolean };
+  | { readonly kind: 'stall'; readonly isOn: boolean }
+  /** Takes requests with this event, says so, and never answers them; without a marker, none. */
+  | { readonly kind: 'trap'; readonly marker?: string | undefined };
 
 /** What that process tells the harness. */
 export type FromReceivers =
   | { readonly kind: 'listening'; readonly port: number }
-  | { readonly kind: 'requests'; readonly requests: readonly ReceivedRequest[] };
+  | { readonly kind: 'requests'; readonly requests: readonly ReceivedRequest[] }
+  | { readonly kind: 'trapped' };

@@ -14,6 +14,7 @@ const REPORT_EVERY_MS = 25;
 // One: a breaker that is open already would stay so for long if its probes were refused again and again.
 const FLAKY_ATTEMPTS_REFUSED = 1;
 const FLAKY_ONE_OF = 3;
+const TRAPPING_ENDPOINT = 'swift';
 
 type Registration = Extract<ToReceivers, { kind: 'register' }>;
 
@@ -23,6 +24,7 @@ const sockets = new Set<Socket>();
 const stall = new EventEmitter().setMaxListeners(0);
 let isStalled = false;
 let isResetting = false;
+let trap: string | undefined;
 let finished: ReceivedRequest[] = [];
 
 const server = createServer((request, response) => void receive(request, response));
@@ -55,6 +57,7 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
     const status = response.writableFinished ? response.statusCode : null;
     finished.push({ ...facts, arrivedAt, endedAt: Date.now(), status });
   });
+  if (facts.marker === trap && facts.endpoint === TRAPPING_ENDPOINT) return report({ kind: 'trapped' });
   if (isResetting) return void request.socket.resetAndDestroy();
   if (registration.answersAfterMs > 0) await wait(registration.answersAfterMs);
   if (isStalled) await once(stall, 'over');
@@ -78,7 +81,7 @@ function describe({ headers }: IncomingMessage, body: Buffer, { endpoint, secret
   return {
     endpoint,
     eventId: String(headers['webhook-id']),
-    marker: String(event.data.keyword ?? event.data.brief_id ?? event.data.import_id),
+    marker: String(event.data.keyword ?? event.data.brief_id ?? event.data.import_id ?? event.data.item),
     type: event.type,
     attempt: Number(headers['x-service-attempt']),
     isVerified: headers['x-service-signature'] === signature,
@@ -111,6 +114,9 @@ function take(message: ToReceivers): void {
     case 'stall':
       isStalled = message.isOn;
       if (!isStalled) stall.emit('over');
+      return;
+    case 'trap':
+      trap = message.marker;
       return;
   }
 }

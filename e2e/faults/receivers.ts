@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { until } from '../support/until';
 import { isAccepted, pairOf, type ReceivedRequest } from './ledger';
 import type { FromReceivers, ToReceivers } from './receiver-messages';
 
@@ -9,6 +10,9 @@ export class Receivers {
   readonly requests: ReceivedRequest[] = [];
   /** The pairs of event and endpoint of which a request was answered with 2xx. */
   readonly accepted = new Set<string>();
+  readonly #acceptedAt = new Map<string, number>();
+
+  #trapped = 0;
 
   private constructor(
     private readonly child: ChildProcess,
@@ -16,6 +20,7 @@ export class Receivers {
   ) {
     child.on('message', (message: FromReceivers) => {
       if (message.kind === 'requests') this.#take(message.requests);
+      if (message.kind === 'trapped') this.#trapped += 1;
     });
   }
 
@@ -34,6 +39,22 @@ export class Receivers {
     this.child.send(message);
   }
 
+  /** How many events an endpoint has accepted. */
+  countAccepted(endpoint: string): number {
+    return this.#acceptedAt.get(endpoint) ?? 0;
+  }
+
+  /** From now on whoever sends this event gets no answer. */
+  setTrap(marker: string | undefined): void {
+    this.#trapped = 0;
+    this.tell({ kind: 'trap', marker });
+  }
+
+  /** Resolves once so many requests are in the trap. */
+  async untilTrapped(count: number): Promise<void> {
+    await until(async () => (this.#trapped >= count ? true : undefined));
+  }
+
   stop(): void {
     if (this.child.connected) this.child.disconnect();
   }
@@ -41,7 +62,9 @@ export class Receivers {
   #take(requests: readonly ReceivedRequest[]): void {
     for (const request of requests) {
       this.requests.push(request);
-      if (isAccepted(request)) this.accepted.add(pairOf(request));
+      if (!isAccepted(request) || this.accepted.has(pairOf(request))) continue;
+      this.accepted.add(pairOf(request));
+      this.#acceptedAt.set(request.endpoint, this.countAccepted(request.endpoint) + 1);
     }
   }
 }

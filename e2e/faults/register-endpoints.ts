@@ -1,8 +1,20 @@
 import type { ApiClient, Webhook } from '../support/api-client';
-import type { EndpointSpec } from './endpoints';
+import { type EndpointSpec, VOLUME_TYPE } from './endpoints';
+import type { Rates } from './publisher';
 import type { Receivers } from './receivers';
 
 const FOREIGN_ACCOUNT = 'foreign';
+const AT_ONCE = 16;
+
+const volumeType = {
+  description: 'How many of an item there are has changed.',
+  schema: {
+    type: 'object',
+    properties: { item: { type: 'string' }, count: { type: 'integer' } },
+    required: ['item', 'count'],
+  },
+  example: { item: 'shoe-1', count: 4 },
+};
 
 export interface RegisteredEndpoint {
   readonly spec: EndpointSpec;
@@ -16,17 +28,28 @@ export async function registerEndpoints(
   client: ApiClient,
   receivers: Receivers,
   specs: readonly EndpointSpec[],
+  { volume = 0 }: Rates,
 ): Promise<readonly RegisteredEndpoint[]> {
+  if (volume > 0) await client.expect(200, 'PUT', `/v1/event-types/${VOLUME_TYPE}`, volumeType);
   if (specs.some(({ isForeign }) => isForeign))
     await client.expect(201, 'POST', '/v1/accounts', { id: FOREIGN_ACCOUNT });
   const registered: RegisteredEndpoint[] = [];
-  for (const spec of specs) {
-    const { name, events, options = {}, isForeign = false, isFlaky = false, answersAfterMs } = spec;
-    const headers: Record<string, string> = isForeign ? { 'x-account-id': FOREIGN_ACCOUNT } : {};
-    const body = { url: receivers.urlOf(name), events, ...options };
-    const { body: webhook } = await client.expect<Webhook>(201, 'POST', '/v1/webhooks', body, headers);
-    receivers.tell({ kind: 'register', endpoint: name, secret: webhook.secret, answersAfterMs, isFlaky });
-    registered.push({ spec, webhookId: webhook.id, headers });
+  for (let from = 0; from < specs.length; from += AT_ONCE) {
+    const some = specs.slice(from, from + AT_ONCE);
+    registered.push(...(await Promise.all(some.map((spec) => registerEndpoint(client, receivers, spec)))));
   }
   return registered;
+}
+
+export async function registerEndpoint(
+  client: ApiClient,
+  receivers: Receivers,
+  spec: EndpointSpec,
+): Promise<RegisteredEndpoint> {
+  const { name, events, options = {}, isForeign = false, isFlaky = false, answersAfterMs } = spec;
+  const headers: Record<string, string> = isForeign ? { 'x-account-id': FOREIGN_ACCOUNT } : {};
+  const body = { url: receivers.urlOf(name), events, ...options };
+  const { body: webhook } = await client.expect<Webhook>(201, 'POST', '/v1/webhooks', body, headers);
+  receivers.tell({ kind: 'register', endpoint: name, secret: webhook.secret, answersAfterMs, isFlaky });
+  return { spec, webhookId: webhook.id, headers };
 }

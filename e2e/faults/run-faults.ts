@@ -1,12 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { endpoints, UNAVAILABLE } from './endpoints';
-import type { FaultKind } from './fault-kinds';
+import type { Scene } from './fault-scene';
 import type { InjectedFault } from './ledger';
 import { Progress } from './progress';
 import type { Rates } from './publisher';
+import { Random } from './random';
 import type { Receivers } from './receivers';
 import type { RunResult } from './run-result';
-import { type Patience, type RunSetting, runService, type Scene } from './run-service';
+import { type Patience, type RunSetting, runService } from './run-service';
+import type { Schedule, Step } from './schedule';
 
 // Before the first fault, so that it strikes a service at work.
 const WARM_UP_MS = 3_000;
@@ -14,8 +16,7 @@ const UNAVAILABLE_FOR_MS = 5_000;
 
 export interface FaultsRunOptions extends RunSetting {
   readonly fault: string;
-  /** What is injected, in this order, one after the other. */
-  readonly plan: readonly FaultKind[];
+  readonly schedule: Schedule;
   /** The pause between two faults: from a quarter of it to all of it. */
   readonly pauseMs: number;
   readonly rates: Rates;
@@ -23,25 +24,35 @@ export interface FaultsRunOptions extends RunSetting {
 }
 
 /** Breaks one thing after the other while events come in at a constant rate. */
-export async function runFaults({ plan, pauseMs, ...options }: FaultsRunOptions): Promise<RunResult> {
-  const { random, fault } = options;
-  const progress = new Progress(fault);
-  const inject = async (scene: Scene): Promise<readonly InjectedFault[]> => {
+export async function runFaults({ schedule, pauseMs, ...options }: FaultsRunOptions): Promise<RunResult> {
+  const progress = new Progress(options.fault);
+  const act = async (scene: Scene): Promise<readonly InjectedFault[]> => {
     scene.publisher.start();
     await wait(WARM_UP_MS);
     const recovered = refuseForAWhile(scene.receivers);
     const faults: InjectedFault[] = [];
-    for (const [i, kind] of plan.entries()) {
+    for (const [i, step] of schedule.entries()) {
       const { acknowledgedCount } = scene.publisher;
-      progress.show(`fault ${i + 1} of ${plan.length} (${kind.name}), ${acknowledgedCount} acknowledged`);
-      const facts = await kind.inject({ ...scene, random });
-      faults.push({ kind: kind.name, mayRepeat: kind.mayRepeat, ...facts });
+      progress.showShare(i, schedule.length, `${step.kind.name}, ${acknowledgedCount} acknowledged`);
+      const random = new Random(step.seed);
+      faults.push(...(await inject(step, scene, random)));
       await wait(random.between(pauseMs / 4, pauseMs));
     }
     await recovered;
     return faults;
   };
-  return await runService({ ...options, specs: endpoints, random: random.fork(), progress, act: inject });
+  const random = options.random.fork();
+  return await runService({ ...options, specs: endpoints, random, progress, act });
+}
+
+async function inject({ kind }: Step, scene: Scene, random: Random): Promise<readonly InjectedFault[]> {
+  const strikes = [await kind.inject({ ...scene, random })].flat();
+  return strikes.map((strike, i) => ({
+    kind: kind.name,
+    mayRepeat: kind.mayRepeat,
+    ...strike,
+    ...(i > 0 ? { isFurtherStrike: true } : {}),
+  }));
 }
 
 /** One receiver of them all is out of order, whatever the fault is. */

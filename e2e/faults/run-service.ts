@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { AcknowledgedFile } from './acknowledged-file';
 import { checkRun } from './check-run';
 import { findOwed } from './checks/find-lost';
+import type { Finding } from './checks/finding';
 import { drain } from './drain';
-import type { EndpointSpec } from './endpoints';
+import { type EndpointSpec, VOLUME_ENDPOINT } from './endpoints';
+import type { Scene } from './fault-scene';
 import type { InjectedFault, Ledger, RecordedDelivery } from './ledger';
 import { findOpenBreakers } from './open-breakers';
 import type { Progress } from './progress';
@@ -14,7 +16,10 @@ import { QueueProducer } from './queue-producer';
 import type { Random } from './random';
 import { readRecorded } from './read-recorded';
 import { Receivers } from './receivers';
-import { type RegisteredEndpoint, registerEndpoints } from './register-endpoints';
+import type { RedisDeployment } from './redis/redis-deployment';
+import { startSingleRedis } from './redis/single-redis';
+import { type RegisteredEndpoint, registerEndpoint, registerEndpoints } from './register-endpoints';
+import { checkResources, measureResources } from './resources';
 import type { RunResult } from './run-result';
 import { Service } from './service';
 
@@ -23,12 +28,6 @@ export interface Patience {
   readonly drainWithinMs: number;
   /** When nothing has come for so long, no queue holds a job, and no breaker is open, what is owed will never come. */
   readonly silentForMs: number;
-}
-
-export interface Scene {
-  readonly service: Service;
-  readonly receivers: Receivers;
-  readonly publisher: Publisher;
 }
 
 /** What all runs of a suite have in common. */
@@ -49,6 +48,12 @@ export interface RunOptions extends RunSetting {
   readonly rates: Rates;
   readonly patience: Patience;
   readonly progress: Progress;
+  /** By default one server. */
+  readonly startRedis?: () => Promise<RedisDeployment>;
+  /** More settings of all processes. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Why Redis itself may lose what was acknowledged: what is lost is then counted, and no finding. */
+  readonly redisMayLose?: string;
   /** Has events published, and breaks what is to be broken. */
   readonly act: (scene: Scene) => Promise<readonly InjectedFault[]>;
 }
@@ -56,10 +61,12 @@ export interface RunOptions extends RunSetting {
 /** One life of the service: starts it, lets `act` have its way, waits until all has arrived, and checks. */
 export async function runService(options: RunOptions): Promise<RunResult> {
   options.progress.show('starting');
-  const service = await Service.start(options.build);
+  const redis = await (options.startRedis ?? startSingleRedis)();
+  const { build, environment = {} } = options;
+  const service = await Service.start({ build, redis, environment });
   const receivers = await Receivers.start();
-  const producer = new QueueProducer(service.redis.port);
-  const observer = new QueueObserver(service.redis.port);
+  const producer = new QueueProducer(redis);
+  const observer = new QueueObserver(redis);
   try {
     return await Promise.race([
       actAndCheck(options, service, receivers, producer, observer),
@@ -74,20 +81,47 @@ export async function runService(options: RunOptions): Promise<RunResult> {
 }
 
 async function actAndCheck(
-  { fault, specs, rates, random, patience, progress, keep, act }: RunOptions,
+  { fault, rates, random, patience, progress, keep, act, redisMayLose, ...options }: RunOptions,
   service: Service,
   receivers: Receivers,
   producer: QueueProducer,
   observer: QueueObserver,
 ): Promise<RunResult> {
   const startedAt = Date.now();
-  const registered = await registerEndpoints(service.client, receivers, specs);
+  const specs = [...options.specs];
+  const registered: RegisteredEndpoint[] = [
+    ...(await registerEndpoints(service.client, receivers, specs, rates)),
+  ];
+  const base = await measureResources(service);
   const file = await AcknowledgedFile.create(join(service.folder, 'acknowledged.ndjson'));
-  const publisher = new Publisher({ targets: service.targets, producer, acknowledged: file, rates, random });
-  const faults = await act({ service, receivers, publisher });
+  const publisher = new Publisher({
+    targets: service.targets,
+    producer,
+    acknowledged: file,
+    rates,
+    random,
+    countVolumeArrived: () => receivers.countAccepted(VOLUME_ENDPOINT),
+  });
+  const checks: (() => Promise<readonly Finding[]>)[] = [];
+  const register = async (spec: EndpointSpec) => {
+    const one = await registerEndpoint(service.client, receivers, spec);
+    specs.push(spec);
+    registered.push(one);
+    return one;
+  };
+  const faults = await act({
+    service,
+    receivers,
+    publisher,
+    register,
+    checkLater: (check) => checks.push(check),
+  });
   progress.show('waiting for acknowledgements');
   await publisher.stop();
   const acknowledged = await file.close();
+  progress.show('making the checks that were put off');
+  const findings: Finding[] = [];
+  for (const check of checks) findings.push(...(await check()));
   const depths = await drain({
     ...patience,
     countOwed: () => findOwed(acknowledged.values(), receivers.accepted, specs).length,
@@ -100,8 +134,10 @@ async function actAndCheck(
   const { published } = publisher;
   const { requests } = receivers;
   const ledger: Ledger = { published, acknowledged, requests, faults, recorded };
+  findings.push(...(await checkResources(service, base, ledger)));
   await keep(ledger);
-  return checkRun({ fault, startedAt, ledger, specs, depths });
+  const { mostWorkers } = service;
+  return checkRun({ fault, startedAt, ledger, specs, depths, mostWorkers, redisMayLose, findings });
 }
 
 async function rejectOnAbort(signal: AbortSignal): Promise<never> {

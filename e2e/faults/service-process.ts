@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { until } from '../support/until';
 import type { FaultyProxy } from './faulty-proxy';
+import { TAMPERING_FILE, type Tampering } from './tampering';
 
 // A bound, so that a process that can't start ends the run.
 const READY_WITHIN_MS = 60_000;
+const FAULTY_RUNTIME = join(__dirname, 'faulty-runtime.js');
 
 export interface ServiceProcessOptions {
   readonly name: string;
@@ -14,16 +17,21 @@ export interface ServiceProcessOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Where it serves /readyz. */
   readonly url: string;
-  /** Between it and Redis. */
-  readonly proxy: FaultyProxy;
-  readonly logFile: string;
+  /** Between it and Redis, where there is one. */
+  readonly proxy: FaultyProxy | undefined;
+  /** Where its log is. */
+  readonly folder: string;
 }
 
 /** An API or a worker that is killed, stopped and started again under the same name and address. */
 export class ServiceProcess {
   #child: ChildProcess | undefined;
+  /** What is run at the next start. */
+  script: string;
 
-  constructor(private readonly options: ServiceProcessOptions) {}
+  constructor(private readonly options: ServiceProcessOptions) {
+    this.script = options.script;
+  }
 
   get name(): string {
     return this.options.name;
@@ -33,15 +41,26 @@ export class ServiceProcess {
     return this.options.url;
   }
 
+  /** @throws where it reaches Redis without one. */
   get proxy(): FaultyProxy {
+    if (!this.options.proxy) throw new Error(`There is no proxy between ${this.name} and Redis.`);
     return this.options.proxy;
+  }
+
+  /** Undefined while it does not run. */
+  get processId(): number | undefined {
+    return this.#child && !hasEnded(this.#child) ? this.#child.pid : undefined;
   }
 
   /** Resolves once it says that it is ready. */
   async start(): Promise<void> {
-    const { script, environment, logFile, url } = this.options;
+    const { url } = this.options;
+    const logFile = this.#file('log');
     const log = openSync(logFile, 'a');
-    this.#child = spawn(process.execPath, [script], { env: environment, stdio: ['ignore', log, log] });
+    this.#child = spawn(process.execPath, ['--require', FAULTY_RUNTIME, this.script], {
+      env: { ...this.options.environment, [TAMPERING_FILE]: this.#file('tampering') },
+      stdio: ['ignore', log, log],
+    });
     closeSync(log);
     const child = this.#child;
     const giveUpAt = Date.now() + READY_WITHIN_MS;
@@ -66,6 +85,20 @@ export class ServiceProcess {
 
   thaw(): void {
     this.#child?.kill('SIGCONT');
+  }
+
+  /** Does something to it from within. */
+  async tamper(tampering: Tampering): Promise<void> {
+    await writeFile(this.#file('tampering'), JSON.stringify(tampering));
+    this.#child?.kill('SIGUSR2');
+  }
+
+  async close(): Promise<void> {
+    await this.options.proxy?.close();
+  }
+
+  #file(extension: string): string {
+    return join(this.options.folder, `${this.name.replace(' ', '-')}.${extension}`);
   }
 }
 

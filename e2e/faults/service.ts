@@ -4,57 +4,68 @@ import { join } from 'node:path';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
+import { Queue } from 'bullmq';
 import { ApiClient } from '../support/api-client';
-import { RedisServer } from '../support/redis-server';
+import type { RedisServer } from '../support/redis-server';
 import { FaultyProxy } from './faulty-proxy';
 import type { Target } from './publish-over-http';
+import type { RedisDeployment } from './redis/redis-deployment';
 import { ServiceProcess } from './service-process';
 
 // Short, so that runs end soon; long enough in all that nothing a run does uses it up.
 const RETRY_SCHEDULE = ['200ms', '500ms', '1s', '1s', ...Array<string>(16).fill('2s')].join(',');
+// More than any run publishes: a list that was cut would look like a loss.
+const RETENTION_COUNT = '1000000';
 
-// Redis writes its log before it answers, unless it is asked to sync it every second: while such a sync is under
-// way it answers first, for up to two seconds. A kill would then lose what was acknowledged, and the service could
-// do nothing about it. `no` leaves the syncing to the kernel, which outlives a killed process.
-const REDIS_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
+export interface ServiceOptions {
+  /** The root of a built checkout whose programs are run. */
+  readonly build: string;
+  /** Ends with the service. */
+  readonly redis: RedisDeployment;
+  /** For all processes, on top of what every run needs. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
 
-/** The service under test: two APIs and two workers, each behind a proxy of its own, and their Redis. */
+/** The service under test: two APIs and two workers, each behind a proxy of its own where Redis is one server. */
 export class Service {
+  readonly apis: ServiceProcess[] = [];
+  readonly workers: ServiceProcess[] = [];
+  readonly apiKey = buildApiKey().key;
+  /** How many there were at once. */
+  mostWorkers = 0;
+  #workersMade = 0;
+
   private constructor(
-    readonly redis: RedisServer,
-    readonly apis: readonly ServiceProcess[],
-    readonly workers: readonly ServiceProcess[],
-    readonly apiKey: string,
+    private readonly options: ServiceOptions,
     /** Where the processes' logs are. */
     readonly folder: string,
   ) {}
 
-  /** @param build the root of a built checkout whose programs are run. */
-  static async start(build: string): Promise<Service> {
-    const folder = await mkdtemp(join(tmpdir(), 'webhooks-faults-'));
-    const redis = await RedisServer.start(REDIS_OPTIONS);
-    const { key } = buildApiKey();
-    const prepare = async (kind: 'api' | 'worker', name: string): Promise<ServiceProcess> => {
-      const [proxy, port] = [await FaultyProxy.start(redis.port), await findClosedPort()];
-      return new ServiceProcess({
-        name,
-        script: join(build, `apps/${kind}/dist/main.js`),
-        environment: settingsOf(kind, port, proxy.url, key),
-        url: `http://127.0.0.1:${port}`,
-        proxy,
-        logFile: join(folder, `${name}.log`),
-      });
-    };
-    const apis = [await prepare('api', 'api A'), await prepare('api', 'api B')];
-    const workers = [await prepare('worker', 'worker A'), await prepare('worker', 'worker B')];
-    const service = new Service(redis, apis, workers, key, folder);
+  static async start(options: ServiceOptions): Promise<Service> {
+    const service = new Service(options, await mkdtemp(join(tmpdir(), 'webhooks-faults-')));
     try {
-      await Promise.all([...apis, ...workers].map((part) => part.start()));
+      service.apis.push(await service.#prepare('api', 'api A'), await service.#prepare('api', 'api B'));
+      await Promise.all([
+        ...service.apis.map((api) => api.start()),
+        service.addWorker(),
+        service.addWorker(),
+      ]);
     } catch (error) {
       await service.stop();
       throw error;
     }
     return service;
+  }
+
+  /** @throws where Redis is not one server. */
+  get redis(): RedisServer {
+    const { server } = this.options.redis;
+    if (!server) throw new Error('There is more than one Redis server in this run.');
+    return server;
+  }
+
+  get deployment(): RedisDeployment {
+    return this.options.redis;
   }
 
   /** A client of the first API: for what is done while nothing is broken. */
@@ -67,13 +78,65 @@ export class Service {
     return this.apis.map(({ url }) => ({ url, apiKey: this.apiKey }));
   }
 
+  async addWorker(): Promise<void> {
+    const name = `worker ${String.fromCharCode('A'.charCodeAt(0) + (this.#workersMade++ % 26))}`;
+    const worker = await this.#prepare('worker', name);
+    this.workers.push(worker);
+    this.mostWorkers = Math.max(this.mostWorkers, this.workers.length);
+    await worker.start();
+  }
+
+  /** Ends the oldest one as an orchestrator does. */
+  async removeWorker(): Promise<void> {
+    const worker = this.workers.shift();
+    await worker?.end('SIGTERM');
+    await worker?.close();
+  }
+
+  /** Replaces the programs of one process by those of another build. */
+  async upgrade(part: ServiceProcess, build: string): Promise<void> {
+    await part.end('SIGTERM');
+    part.script = part.script.replace(this.options.build, build);
+    await part.start();
+  }
+
+  /** As any program does that can reach Redis. */
+  async pushOntoQueue(name: string, data: unknown): Promise<void> {
+    const connection = this.deployment.connect({ maxRetriesPerRequest: null });
+    const queue = new Queue('events', { connection, prefix: this.deployment.prefix });
+    await queue.add(name, data);
+    await queue.close();
+    connection.disconnect();
+  }
+
+  async findKeys(pattern: string): Promise<readonly string[]> {
+    const connection = this.deployment.connect({ maxRetriesPerRequest: null });
+    const keys = await connection.keys(pattern);
+    connection.disconnect();
+    return keys;
+  }
+
   /** Ends it without ceremony: all that is to be known of it is known by then. */
   async stop(): Promise<void> {
     const parts = [...this.apis, ...this.workers];
     await Promise.all(parts.map((part) => part.end('SIGKILL')));
-    await Promise.all(parts.map(({ proxy }) => proxy.close()));
-    await this.redis.remove();
+    await Promise.all(parts.map((part) => part.close()));
+    await this.options.redis.remove();
     await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #prepare(kind: 'api' | 'worker', name: string): Promise<ServiceProcess> {
+    const { build, redis, environment } = this.options;
+    const proxy = redis.server && (await FaultyProxy.start(redis.server.port));
+    const port = await findClosedPort();
+    return new ServiceProcess({
+      name,
+      script: join(build, `apps/${kind}/dist/main.js`),
+      environment: { ...settingsOf(kind, port, proxy?.url ?? redis.url, this.apiKey), ...environment },
+      url: `http://127.0.0.1:${port}`,
+      proxy,
+      folder: this.folder,
+    });
   }
 }
 
@@ -87,10 +150,11 @@ function settingsOf(kind: 'api' | 'worker', port: number, redisUrl: string, apiK
     SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
     ALLOW_HTTP_URLS: 'true',
     DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
+    RETENTION_COUNT,
     LOG_FORMAT: 'json',
     LOG_LEVEL: 'warn',
     ...(kind === 'api'
-      ? { BOOTSTRAP_API_KEY: apiKey, RATE_LIMIT: 'off' }
+      ? { BOOTSTRAP_API_KEY: apiKey, RATE_LIMIT: 'off', MAX_WEBHOOKS: '20000' }
       : { RETRY_SCHEDULE: RETRY_SCHEDULE }),
   };
 }

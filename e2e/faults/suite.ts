@@ -1,30 +1,85 @@
-import { faultKinds } from './fault-kinds';
+import { faultKindNamed, faultKinds } from './fault-kinds';
 import { BURSTS, runBursts, USUAL_BURSTS } from './run-bursts';
 import { runFaults } from './run-faults';
 import type { RunResult } from './run-result';
 import type { Patience, RunSetting } from './run-service';
+import { scenarioNamed, scenarios } from './scenarios/scenarios';
+import { planSteps, possibleKinds, type Schedule } from './schedule';
 
-const FULL_RATES = { bulk: 60, sparse: 10, sequential: 6 };
+const FULL_RATES = { bulk: 4, volume: 150, sparse: 5, sequential: 3 };
+const ONE_KIND_RATES = { bulk: 40, volume: 20, sparse: 10, sequential: 6 };
 // Leaves room on two cores for whatever else runs there.
-const MIXED_RATES = { bulk: 30, sparse: 8, sequential: 5 };
+const MIXED_RATES = { bulk: 25, volume: 20, sparse: 8, sequential: 5 };
 
-// A job of a killed worker may wait for twice JOB_LOCK_DURATION, and what is behind it in order as well.
-const FULL_PATIENCE: Patience = { drainWithinMs: 240_000, silentForMs: 75_000 };
+// A worker whose clock was five minutes ahead or behind may have put something off by as much.
+const FULL_PATIENCE: Patience = { drainWithinMs: 480_000, silentForMs: 75_000 };
 const QUICK_PATIENCE: Patience = { drainWithinMs: 80_000, silentForMs: 40_000 };
 const SHORT_PATIENCE: Patience = { drainWithinMs: 50_000, silentForMs: 35_000 };
 
-// More in one life of the service would tell nothing more, and what is lost would be harder to put down to one.
-const MOST_FAULTS_A_RUN = 10;
+// More in one life of the service would make what is found hard to put down to one; less, more starts than faults.
+const FAULTS_A_LIFE = 40;
+const FULL_PAUSE_MS = 1_000;
 const QUICK_BURSTS = 5;
 
-// Those that a mixed run has no time for.
-const LONG = new Set(['none', 'worker-stop-long']);
+// What shorter runs have no time for.
+const QUICK_LEAVES_OUT = new Set(['none', 'worker-clock-ahead', 'worker-clock-behind', 'redis-outage-7s']);
+const SHORT_KINDS = new Set([
+  'worker-kill',
+  'worker-restart',
+  'worker-stop-2s',
+  'worker-cut',
+  'worker-stall',
+  'worker-half-open',
+  'api-kill',
+  'api-cut',
+  'api-stall',
+  'redis-outage-1s',
+  'redis-torn-file',
+  'redis-out-of-memory',
+  'duplicate-publishes',
+  'poison-jobs',
+  'receiver-reset',
+]);
 
-/** Kinds of fault by name, and the calm case with bursts. */
-export const names: readonly string[] = [...faultKinds.map(({ name }) => name), BURSTS];
+/** All that can be asked for by name. */
+export const names: readonly string[] = [
+  ...faultKinds.map(({ name }) => name),
+  BURSTS,
+  ...scenarios.map(({ name }) => name),
+];
+
+/** Everything, as often as a published table needs it: many faults in few lives of the service, and what needs one of its own. */
+export async function* runFull(setting: RunSetting): AsyncGenerator<RunResult> {
+  const kinds = (await possibleKinds(faultKinds, say)).flatMap((kind) =>
+    Array<typeof kind>(kind.usualCount).fill(kind),
+  );
+  const schedule = planSteps(setting.random.shuffle(kinds), setting.random);
+  const lives = Math.ceil(schedule.length / FAULTS_A_LIFE);
+  for (let life = 0; life < lives; life += 1) {
+    // Dealt out, so that each life has its share of the long ones.
+    const part = schedule.filter((_, i) => i % lives === life);
+    const fault = `life ${life + 1} of ${lives}`;
+    yield await runSchedule(part, { ...setting, fault, rates: FULL_RATES });
+  }
+  yield* runOneKind(BURSTS, setting);
+  for (const scenario of scenarios) yield* runOneKind(scenario.name, setting);
+}
+
+export async function runSchedule(
+  schedule: Schedule,
+  options: RunSetting & { readonly fault: string; readonly rates?: typeof FULL_RATES },
+): Promise<RunResult> {
+  return await runFaults({
+    rates: FULL_RATES,
+    ...options,
+    patience: FULL_PATIENCE,
+    pauseMs: FULL_PAUSE_MS,
+    schedule,
+  });
+}
 
 /**
- * One fault, again and again, in lives of the service that know nothing else.
+ * One fault, again and again.
  * @param count how often, instead of the usual number.
  */
 export async function* runOneKind(
@@ -32,33 +87,50 @@ export async function* runOneKind(
   setting: RunSetting,
   count?: number,
 ): AsyncGenerator<RunResult> {
-  const patience = FULL_PATIENCE;
+  const scenario = scenarioNamed(name);
   if (name === BURSTS) {
-    yield await runBursts({ ...setting, patience, bursts: count ?? USUAL_BURSTS });
-    return;
-  }
-  const kind = faultKinds.find((one) => one.name === name);
-  if (!kind) throw new Error(`There is no fault "${name}"; there are: ${names.join(', ')}.`);
-  for (let left = count ?? kind.usualCount; left > 0; left -= MOST_FAULTS_A_RUN) {
-    const plan = Array.from({ length: Math.min(left, MOST_FAULTS_A_RUN) }, () => kind);
-    yield await runFaults({ ...setting, patience, plan, fault: name, rates: FULL_RATES, pauseMs: 4_000 });
+    yield await runBursts({ ...setting, patience: FULL_PATIENCE, bursts: count ?? USUAL_BURSTS });
+  } else if (scenario) {
+    const obstacle = await scenario.obstacle?.();
+    if (obstacle !== undefined) return say(`LEFT OUT: ${name}: ${obstacle}`);
+    for (let run = 0; run < (count ?? scenario.usualCount); run += 1) yield await scenario.run(setting);
+  } else {
+    const kind = faultKindNamed(name);
+    if (!kind) throw new Error(`There is no fault "${name}"; there are: ${names.join(', ')}.`);
+    for (let left = count ?? kind.usualCount; left > 0; left -= FAULTS_A_LIFE) {
+      const possible = await possibleKinds(
+        Array.from({ length: Math.min(left, FAULTS_A_LIFE) }, () => kind),
+        say,
+      );
+      if (possible.length === 0) return;
+      const schedule = planSteps(possible, setting.random);
+      yield await runSchedule(schedule, { ...setting, fault: name, rates: ONE_KIND_RATES });
+    }
   }
 }
 
-/** Ends within four minutes: each kind of fault once, in one life of the service, and a few bursts. */
+/** Ends within four minutes: most kinds of fault once, in one life of the service, and a few bursts. */
 export async function* runQuick(setting: RunSetting): AsyncGenerator<RunResult> {
-  yield await runMixed({ ...setting, patience: QUICK_PATIENCE, pauseMs: 2_000 });
+  const kinds = faultKinds.filter(({ name, isLong }) => !isLong && !QUICK_LEAVES_OUT.has(name));
+  yield await runMixed(kinds, { ...setting, patience: QUICK_PATIENCE, pauseMs: 1_000 });
   yield await runBursts({ ...setting, patience: SHORT_PATIENCE, bursts: QUICK_BURSTS });
 }
 
 /** Ends within two minutes: what `npm test` has time for. */
 export async function* runShort(setting: RunSetting): AsyncGenerator<RunResult> {
-  yield await runMixed({ ...setting, patience: SHORT_PATIENCE, pauseMs: 1_000 });
+  const kinds = faultKinds.filter(({ name }) => SHORT_KINDS.has(name));
+  yield await runMixed(kinds, { ...setting, patience: SHORT_PATIENCE, pauseMs: 1_000 });
 }
 
 async function runMixed(
+  kinds: typeof faultKinds,
   options: RunSetting & { readonly patience: Patience; readonly pauseMs: number },
 ): Promise<RunResult> {
-  const plan = options.random.shuffle(faultKinds.filter(({ name }) => !LONG.has(name)));
-  return await runFaults({ ...options, plan, fault: 'mixed', rates: MIXED_RATES });
+  const possible = await possibleKinds(options.random.shuffle(kinds), say);
+  const schedule = planSteps(possible, options.random);
+  return await runFaults({ ...options, schedule, fault: 'mixed', rates: MIXED_RATES });
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
 }

@@ -1,6 +1,6 @@
-import type { RunResult } from './run-result';
+import type { FaultTally, RunResult } from './run-result';
 
-/** What all runs with one fault came to: a row of the table, and of the JSON. */
+/** What all injections of one fault came to: a row of the table, and of the JSON. */
 export interface Row {
   readonly fault: string;
   /** How often it was injected. */
@@ -11,36 +11,37 @@ export interface Row {
   readonly two_jobs: number;
   readonly recovery_ms_p50: number | null;
   readonly recovery_ms_max: number | null;
-  /** Everything that was found, by name, with how many cases there were. */
-  readonly findings: Readonly<Record<string, number>>;
 }
 
-export function summarize(results: readonly RunResult[]): readonly Row[] {
-  const names = [...new Set(results.map(({ fault }) => fault))];
-  return names.map((name) =>
-    toRow(
-      name,
-      results.filter(({ fault }) => fault === name),
-    ),
+/** @param order the names of faults as they are to be listed; others come after them. */
+export function summarize(results: readonly RunResult[], order: readonly string[] = []): readonly Row[] {
+  const tallies = results.flatMap((result) => result.tallies);
+  const names = new Set([...order, ...tallies.map(({ kind }) => kind)]);
+  return [...names].flatMap((name) => {
+    const ofFault = tallies.filter(({ kind }) => kind === name);
+    return ofFault.length === 0 ? [] : [toRow(name, ofFault)];
+  });
+}
+
+/** All rows as one. */
+export function totalOf(results: readonly RunResult[]): Row {
+  return toRow(
+    'all',
+    results.flatMap(({ tallies }) => tallies),
   );
 }
 
-function toRow(fault: string, results: readonly RunResult[]): Row {
-  const sum = (read: (result: RunResult) => number) => results.reduce((all, one) => all + read(one), 0);
-  const recovery = results.flatMap(({ recoveryMs }) => recoveryMs).sort((a, b) => a - b);
-  const findings: Record<string, number> = {};
-  for (const { check, count } of results.flatMap((result) => result.findings)) {
-    findings[check] = (findings[check] ?? 0) + count;
-  }
+function toRow(fault: string, tallies: readonly FaultTally[]): Row {
+  const sum = (read: (tally: FaultTally) => number) => tallies.reduce((all, one) => all + read(one), 0);
+  const recovery = tallies.flatMap(({ recoveryMs }) => recoveryMs).sort((a, b) => a - b);
   return {
     fault,
-    runs: sum(({ faults }) => faults.length),
+    runs: tallies.length,
     acknowledged: sum(({ acknowledged }) => acknowledged),
     lost: sum(({ lost }) => lost),
     duplicates: sum(({ duplicates }) => duplicates),
     two_jobs: sum(({ twoJobs }) => twoJobs),
     recovery_ms_p50: recovery[Math.max(Math.ceil(recovery.length / 2) - 1, 0)] ?? null,
     recovery_ms_max: recovery.at(-1) ?? null,
-    findings,
   };
 }

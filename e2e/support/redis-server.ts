@@ -12,15 +12,25 @@ export class RedisServer {
   #child: ChildProcess | undefined;
 
   private constructor(
-    private readonly folder: string,
+    /** Where its data are. */
+    readonly folder: string,
     readonly port: number,
     private readonly options: readonly string[],
+    private readonly environment: Readonly<Record<string, string>>,
   ) {}
 
-  /** @param options more of the command line. */
-  static async start(options: readonly string[] = []): Promise<RedisServer> {
-    const folder = await mkdtemp(join(tmpdir(), 'webhooks-redis-'));
-    const server = new RedisServer(folder, await findClosedPort(), options);
+  /**
+   * @param options more of the command line.
+   * @param within the folder that its own is made in.
+   * @param environment more of the process's environment.
+   */
+  static async start(
+    options: readonly string[] = [],
+    within: string = tmpdir(),
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<RedisServer> {
+    const folder = await mkdtemp(join(within, 'webhooks-redis-'));
+    const server = new RedisServer(folder, await findClosedPort(), options, environment);
     await server.start();
     return server;
   }
@@ -30,9 +40,7 @@ export class RedisServer {
   }
 
   async start(): Promise<void> {
-    const [program = 'redis-server', ...givenArguments] = JSON.parse(
-      process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
-    ) as string[];
+    const { program, args, env } = redisProgram();
     const ownArguments = [
       '--port',
       String(this.port),
@@ -44,8 +52,8 @@ export class RedisServer {
       '',
       ...this.options,
     ];
-    this.#child = spawn(program, [...givenArguments, ...ownArguments], {
-      env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
+    this.#child = spawn(program, [...args, ...ownArguments], {
+      env: { ...env, ...this.environment },
       stdio: 'ignore',
     });
     await until(async () => ((await redisAnswers(this.port)) ? true : undefined));
@@ -77,4 +85,16 @@ export class RedisServer {
     child.kill(signal);
     await exited;
   }
+}
+
+/** How Redis is run on this machine. */
+export function redisProgram() {
+  const [program = 'redis-server', ...args] = JSON.parse(
+    process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
+  ) as string[];
+  return {
+    program,
+    args,
+    env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
+  };
 }

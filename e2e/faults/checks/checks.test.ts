@@ -7,7 +7,7 @@ import { checkRecord } from './check-record';
 import { findDuplicates } from './find-duplicates';
 import { findLost } from './find-lost';
 import { findTwoJobs } from './find-two-jobs';
-import { measureRecovery } from './measure-recovery';
+import { createMeasureRecovery } from './measure-recovery';
 
 const SPECS: readonly EndpointSpec[] = [
   { name: 'one', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
@@ -185,7 +185,7 @@ describe('recovery', () => {
       request({ endpoint: 'all', arrivedAt: 990, endedAt: 995 }),
     ];
     const ledger = { acknowledged: acknowledge('m1'), requests };
-    expect(measureRecovery(kill, ledger, SPECS)).toEqual([3_000]);
+    expect(createMeasureRecovery(ledger, SPECS)(kill)).toEqual([3_000]);
   });
 
   it('of anything else lasts until what was acknowledged before has been accepted', () => {
@@ -195,7 +195,7 @@ describe('recovery', () => {
       request({ endpoint: 'all', arrivedAt: 950, endedAt: 960 }),
     ];
     const ledger = { acknowledged: acknowledge('m1'), requests };
-    expect(measureRecovery(stop, ledger, SPECS)).toEqual([2_500]);
+    expect(createMeasureRecovery(ledger, SPECS)(stop)).toEqual([2_500]);
   });
 });
 

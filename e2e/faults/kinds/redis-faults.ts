@@ -1,0 +1,96 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { RedisServer } from '../../support/redis-server';
+import { fillDisk, isOnSmallDisk } from '../redis/small-disk';
+import { tearLastWrite } from '../redis/torn-write';
+import { during, type FaultKind, type Strike } from './fault-kind';
+
+const stops = [
+  { seconds: 2, usualCount: 10 },
+  { seconds: 10, usualCount: 2 },
+  { seconds: 60, usualCount: 1 },
+] as const;
+const outages = [
+  { seconds: 1, usualCount: 12 },
+  { seconds: 7, usualCount: 4 },
+  { seconds: 20, usualCount: 2 },
+  { seconds: 60, usualCount: 1 },
+] as const;
+
+/** What befalls Redis itself. */
+export const redisFaults: readonly FaultKind[] = [
+  ...stops.map(
+    ({ seconds, usualCount }): FaultKind => ({
+      name: `redis-stop-${seconds}s`,
+      what: `SIGSTOP of Redis for ${seconds} s, then SIGCONT`,
+      mayRepeat: true,
+      usualCount,
+      isLong: seconds > 2,
+      inject: async ({ service: { redis } }) =>
+        await during('Redis', async () => {
+          redis.freeze();
+          await wait(seconds * 1_000);
+          redis.thaw();
+        }),
+    }),
+  ),
+  ...outages.map(
+    ({ seconds, usualCount }): FaultKind => ({
+      name: `redis-outage-${seconds}s`,
+      what: `kill -9 of Redis, which starts from its append-only file ${seconds} s later`,
+      mayRepeat: true,
+      usualCount,
+      isLong: seconds > 7,
+      inject: async ({ service: { redis } }) => await killAndStart(redis, () => wait(seconds * 1_000)),
+    }),
+  ),
+  {
+    name: 'redis-torn-file',
+    what: 'kill -9 of Redis in the middle of a write: half of a command is the end of its append-only file',
+    mayRepeat: true,
+    usualCount: 8,
+    inject: async ({ service: { redis } }) => await killAndStart(redis, () => tearLastWrite(redis.folder)),
+  },
+  {
+    name: 'redis-out-of-memory',
+    what: 'Redis takes no writes for four to nine seconds (maxmemory, noeviction)',
+    mayRepeat: true,
+    usualCount: 10,
+    inject: async ({ service: { redis }, random }) =>
+      await during('Redis', () => withholdMemory(redis.port, random.between(4_000, 9_000))),
+  },
+  {
+    name: 'redis-disk-full',
+    what: "the disk of Redis' append-only file is full for four to nine seconds",
+    mayRepeat: true,
+    usualCount: 6,
+    obstacle: async () =>
+      (await isOnSmallDisk()) ? undefined : 'a small tmpfs can not be mounted here: it takes root',
+    inject: async ({ service: { redis }, random }) =>
+      await during('Redis', async () => {
+        const giveBack = await fillDisk(redis.folder);
+        await wait(random.between(4_000, 9_000));
+        await giveBack();
+      }),
+  },
+];
+
+async function killAndStart(redis: RedisServer, meanwhile: () => Promise<unknown>): Promise<Strike> {
+  return await during('Redis', async () => {
+    await redis.kill();
+    await meanwhile();
+    await redis.start();
+  });
+}
+
+async function withholdMemory(redisPort: number, forMs: number): Promise<void> {
+  const redis = new Redis(redisPort, '127.0.0.1');
+  try {
+    const used = /used_memory:(\d+)/.exec(await redis.info('memory'))?.[1] ?? '1';
+    await redis.config('SET', 'maxmemory', used);
+    await wait(forMs);
+    await redis.config('SET', 'maxmemory', '0');
+  } finally {
+    redis.disconnect();
+  }
+}

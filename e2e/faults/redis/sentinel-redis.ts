@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { Redis } from 'ioredis';
+import { RedisServer, redisProgram } from '../../support/redis-server';
+import { until } from '../../support/until';
+import { PartitionProxy } from './partition-proxy';
+import type { RedisDeployment } from './redis-deployment';
+
+const NAME = 'webhooks';
+const SENTINELS = 3;
+const DOWN_AFTER_MS = 1_000;
+const SERVER_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
+
+export interface SentinelRedis extends RedisDeployment {
+  readonly master: RedisServer;
+  readonly network: PartitionProxy;
+  /** Resolves once the Sentinels name another master than the first. */
+  untilFailedOver(): Promise<void>;
+}
+
+/**
+ * A master, a replica and three Sentinels.
+ * @param options more of the servers' command line.
+ */
+export async function startSentinelRedis(options: readonly string[] = []): Promise<SentinelRedis> {
+  const master = await RedisServer.start([...SERVER_OPTIONS, ...options]);
+  const network = await PartitionProxy.start(master.port);
+  const replica = await RedisServer.start([
+    ...SERVER_OPTIONS,
+    ...options,
+    '--replicaof',
+    `127.0.0.1 ${network.port}`,
+  ]);
+  await untilReplicating(replica);
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-sentinels-'));
+  const sentinels = await Promise.all(
+    Array.from({ length: SENTINELS }, (_, i) => startSentinel(folder, i, network.port)),
+  );
+  const hosts = sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
+  await untilSentinelsKnow(hosts);
+  return {
+    url: `redis+sentinel://${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${NAME}`,
+    prefix: 'bull',
+    master,
+    network,
+    connect: (connection) => new Redis({ ...connection, sentinels: hosts, name: NAME }),
+    untilFailedOver: async () => {
+      await asking(hosts[0]?.port ?? 0, (client) =>
+        until(async () => {
+          const address = (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) as string[];
+          return Number(address[1]) === network.port ? undefined : true;
+        }),
+      );
+    },
+    async remove() {
+      await Promise.all(sentinels.map(({ child }) => end(child)));
+      await Promise.all([master.remove(), replica.remove()]);
+      await network.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startSentinel(folder: string, index: number, masterPort: number) {
+  const port = await findClosedPort();
+  const file = join(folder, `sentinel-${index}.conf`);
+  const lines = [
+    `port ${port}`,
+    `dir ${folder}`,
+    `sentinel monitor ${NAME} 127.0.0.1 ${masterPort} 2`,
+    `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`,
+    `sentinel failover-timeout ${NAME} 10000`,
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  const { program, args, env } = redisProgram();
+  const child = spawn(program, [...args, file, '--sentinel'], { env, stdio: 'ignore' });
+  return { port, child };
+}
+
+async function untilReplicating({ port }: RedisServer): Promise<void> {
+  await asking(port, (client) =>
+    until(async () => (/master_link_status:up/.test(await client.info('replication')) ? true : undefined)),
+  );
+}
+
+/** Each must know the replica, and the two others: else there is nothing to fail over to, or nobody to agree with. */
+async function untilSentinelsKnow(hosts: readonly { readonly port: number }[]): Promise<void> {
+  for (const { port } of hosts) {
+    await asking(port, (client) =>
+      until(async () =>
+        /slaves=1,sentinels=3/.test(await client.info('sentinel').catch(() => '')) ? true : undefined,
+      ),
+    );
+  }
+}
+
+async function asking<Result>(port: number, ask: (client: Redis) => Promise<Result>): Promise<Result> {
+  const client = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null });
+  client.on('error', () => {});
+  try {
+    return await ask(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}

@@ -1,0 +1,109 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { endpoints } from '../endpoints';
+import type { Scene } from '../fault-scene';
+import { during } from '../kinds/fault-kind';
+import type { InjectedFault } from '../ledger';
+import { Progress } from '../progress';
+import { startClusterRedis } from '../redis/cluster-redis';
+import type { RedisDeployment } from '../redis/redis-deployment';
+import { startSentinelRedis } from '../redis/sentinel-redis';
+import { runService } from '../run-service';
+import type { Scenario } from './scenario';
+
+const RATES = { bulk: 10, volume: 40, sparse: 5, sequential: 4 };
+const PATIENCE = { drainWithinMs: 240_000, silentForMs: 75_000 };
+const BEFORE_MS = 6_000;
+const AFTER_MS = 6_000;
+// The Sentinels agree within two or three seconds: for the rest there are two masters, and clients at the wrong one.
+const CUT_OFF_MS = 10_000;
+const ASYNCHRONOUS = 'replication is asynchronous: what the old master had not passed on is gone';
+
+interface Breakable extends RedisDeployment {
+  breakMaster(): Promise<void>;
+}
+
+/** Redis that consists of several servers, one of which is lost. What Redis loses is counted, and is not ours. */
+export const failOvers: readonly Scenario[] = [
+  failOver('sentinel-kill', 'kill -9 of the master behind Sentinels', () => killedMaster([])),
+  failOver(
+    'sentinel-partition',
+    'the master is cut off from its replica and the Sentinels for 10 s, and clients go on writing to it',
+    () => partitionedMaster([]),
+  ),
+  failOver(
+    'sentinel-partition-guarded',
+    'the same with min-replicas-to-write 1 and min-replicas-max-lag 1',
+    () => partitionedMaster(['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1']),
+  ),
+  failOver('cluster-node-kill', 'kill -9 of the node of a Cluster that has the queues', clusterNode),
+];
+
+function failOver(name: string, what: string, start: () => Promise<Breakable>): Scenario {
+  return {
+    name,
+    what,
+    usualCount: 2,
+    run: async (setting) => {
+      const redis = await start();
+      return await runService({
+        ...setting,
+        fault: name,
+        specs: endpoints,
+        rates: RATES,
+        patience: PATIENCE,
+        progress: new Progress(name),
+        startRedis: async () => redis,
+        redisMayLose: ASYNCHRONOUS,
+        act: async (scene) => await breakOnce(name, scene, redis),
+      });
+    },
+  };
+}
+
+async function breakOnce(
+  kind: string,
+  { publisher }: Scene,
+  redis: Breakable,
+): Promise<readonly InjectedFault[]> {
+  publisher.start();
+  await wait(BEFORE_MS);
+  const strike = await during('Redis', () => redis.breakMaster());
+  await wait(AFTER_MS);
+  return [{ kind, mayRepeat: true, ...strike }];
+}
+
+async function killedMaster(options: readonly string[]): Promise<Breakable> {
+  const redis = await startSentinelRedis(options);
+  return {
+    ...redis,
+    async breakMaster() {
+      await redis.master.kill();
+      await redis.untilFailedOver();
+      await redis.master.start();
+    },
+  };
+}
+
+async function partitionedMaster(options: readonly string[]): Promise<Breakable> {
+  const redis = await startSentinelRedis(options);
+  return {
+    ...redis,
+    async breakMaster() {
+      redis.network.cutOff();
+      await Promise.all([wait(CUT_OFF_MS), redis.untilFailedOver()]);
+      redis.network.heal();
+    },
+  };
+}
+
+async function clusterNode(): Promise<Breakable> {
+  const redis = await startClusterRedis();
+  return {
+    ...redis,
+    async breakMaster() {
+      await redis.queueMaster.kill();
+      await redis.untilFailedOver();
+      await redis.queueMaster.start();
+    },
+  };
+}
