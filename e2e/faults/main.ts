@@ -14,6 +14,7 @@ import type { RunResult } from './run-result';
 import type { RunSetting } from './run-service';
 import { scenarios } from './scenarios/scenarios';
 import { parseSchedule } from './schedule';
+import { MOST_SOAK_MINUTES, soak, USUAL_SOAK_MINUTES } from './soak';
 import { names, runFull, runOneKind, runQuick, runSchedule, runShort } from './suite';
 import { summarize, totalOf } from './summarize';
 
@@ -25,6 +26,7 @@ async function main(): Promise<void> {
       json: { type: 'string' },
       ledgers: { type: 'string' },
       schedule: { type: 'string' },
+      minutes: { type: 'string' },
       build: { type: 'string', default: REPOSITORY },
       help: { type: 'boolean', default: false },
     },
@@ -37,8 +39,13 @@ async function main(): Promise<void> {
   const keep = values.ledgers === undefined ? async () => {} : keepLedgers(resolve(values.ledgers));
   const setting = { build: resolve(values.build), random: new Random(seed), keep, signal: onStopSignal() };
   const results: RunResult[] = [];
-  const wished = values.schedule === undefined ? positionals : ['schedule'];
-  for await (const result of runWished(wished, setting, count, values.schedule)) {
+  const minutes = values.minutes === undefined ? USUAL_SOAK_MINUTES : toNumber('--minutes', values.minutes);
+  const runs = positionals.includes('soak')
+    ? soak({ ...setting, seed, say, minutes: Math.min(minutes, MOST_SOAK_MINUTES) })
+    : values.schedule === undefined
+      ? runWished(positionals, setting, count)
+      : runGiven(values.schedule, setting);
+  for await (const result of runs) {
     results.push(result);
     report(result);
     // After each run, so that a long suite that is broken off leaves what it has found.
@@ -52,16 +59,21 @@ async function* runWished(
   wished: readonly string[],
   setting: RunSetting,
   count: number | undefined,
-  schedule = '',
 ): AsyncGenerator<RunResult> {
   for (const name of wished.length === 0 ? ['full'] : wished) {
     if (name === 'full') yield* runFull(setting);
     else if (name === 'quick') yield* runQuick(setting);
     else if (name === 'short') yield* runShort(setting);
-    else if (name === 'schedule')
-      yield await runSchedule(parseSchedule(schedule), { ...setting, fault: name });
     else yield* runOneKind(name, setting, count);
   }
+}
+
+async function* runGiven(schedule: string, setting: RunSetting): AsyncGenerator<RunResult> {
+  yield await runSchedule(parseSchedule(schedule), { ...setting, fault: 'schedule' });
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
 }
 
 function report({ fault, faults, acknowledged, requests, seconds, findings }: RunResult): void {
@@ -114,7 +126,7 @@ function toNumber(option: string, value: string): number {
 
 function usage(): string {
   return [
-    'npm run faults -- [FAULT … | quick | full] [--runs N] [--seed N] [--schedule FAULT:SEED,…] [--json FILE] [--build DIR] [--ledgers DIR]',
+    'npm run faults -- [FAULT … | quick | full | soak] [--runs N] [--minutes N] [--seed N] [--schedule FAULT:SEED,…] [--json FILE] [--build DIR] [--ledgers DIR]',
     '',
     ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     ...scenarios.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),

@@ -1,4 +1,5 @@
 import type { ApiClient } from '../support/api-client';
+import { askPatiently } from './ask-patiently';
 import type { RegisteredEndpoint } from './register-endpoints';
 
 /** The endpoints whose breaker says that its time has not come yet: what waits there waits for a reason. */
@@ -9,7 +10,8 @@ export async function findOpenBreakers(
   const open: string[] = [];
   for (const { spec, webhookId, headers } of registered) {
     const path = `/v1/webhooks/${webhookId}`;
-    const { body } = await client.expect<{ health?: { breaker?: string } }>(
+    const { body } = await askPatiently<{ health?: { breaker?: string } }>(
+      client,
       200,
       'GET',
       path,

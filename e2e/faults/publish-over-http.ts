@@ -50,6 +50,8 @@ async function post<Body>(
   }).catch(() => undefined);
   const text = await response?.text().catch(() => undefined);
   if (response === undefined || text === undefined || response.status >= 500) return undefined;
+  // A busy machine took too long to send it.
+  if (response.status === 408) return undefined;
   // The same request is still being worked on.
   if (response.status === 409 && text.includes('request_in_progress')) return undefined;
   if (!response.ok) throw new Error(`POST ${path} gave ${response.status}: ${text}`);

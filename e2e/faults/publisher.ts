@@ -21,7 +21,7 @@ const REPEAT_AT_MOST_AFTER_MS = 2_000;
 const MOST_REPEATED_AT_ONCE = 400;
 // The volume alone waits for the service when so many of it are under way: what a busy machine can't do within a run
 // would only make the run longer. All else comes at its rate, whatever happens.
-const MOST_VOLUME_UNDER_WAY = 1_500;
+const MOST_VOLUME_UNDER_WAY = 1_000;
 // What Redis or an API that was just restarted needs to be well again, and much more.
 const REPEAT_FOR_MS = 30_000;
 

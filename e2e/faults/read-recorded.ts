@@ -1,4 +1,5 @@
 import type { ApiClient } from '../support/api-client';
+import { askPatiently } from './ask-patiently';
 import type { RecordedDelivery } from './ledger';
 
 interface Page {
@@ -22,7 +23,7 @@ export async function readRecorded(
   do {
     const page = cursor ? `&cursor=${encodeURIComponent(cursor)}` : '';
     const path = `/v1/webhooks/${webhookId}/deliveries?limit=200${page}`;
-    const { body } = await client.expect<Page>(200, 'GET', path, undefined, headers);
+    const { body } = await askPatiently<Page>(client, 200, 'GET', path, undefined, headers);
     for (const { event_id, status, attempt_count } of body.data) {
       recorded.push({ endpoint, eventId: event_id, status, attemptCount: attempt_count });
     }

@@ -1,4 +1,5 @@
 import type { ApiClient, Webhook } from '../support/api-client';
+import { askPatiently } from './ask-patiently';
 import { type EndpointSpec, VOLUME_TYPE } from './endpoints';
 import type { Rates } from './publisher';
 import type { Receivers } from './receivers';
@@ -49,7 +50,7 @@ export async function registerEndpoint(
   const { name, events, options = {}, isForeign = false, isFlaky = false, answersAfterMs } = spec;
   const headers: Record<string, string> = isForeign ? { 'x-account-id': FOREIGN_ACCOUNT } : {};
   const body = { url: receivers.urlOf(name), events, ...options };
-  const { body: webhook } = await client.expect<Webhook>(201, 'POST', '/v1/webhooks', body, headers);
+  const { body: webhook } = await askPatiently<Webhook>(client, 201, 'POST', '/v1/webhooks', body, headers);
   receivers.tell({ kind: 'register', endpoint: name, secret: webhook.secret, answersAfterMs, isFlaky });
   return { spec, webhookId: webhook.id, headers };
 }

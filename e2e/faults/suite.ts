@@ -1,3 +1,4 @@
+import { toFindings } from './checks/finding';
 import { faultKindNamed, faultKinds } from './fault-kinds';
 import { BURSTS, runBursts, USUAL_BURSTS } from './run-bursts';
 import { runFaults } from './run-faults';
@@ -59,10 +60,32 @@ export async function* runFull(setting: RunSetting): AsyncGenerator<RunResult> {
     // Dealt out, so that each life has its share of the long ones.
     const part = schedule.filter((_, i) => i % lives === life);
     const fault = `life ${life + 1} of ${lives}`;
-    yield await runSchedule(part, { ...setting, fault, rates: FULL_RATES });
+    yield* goOn(fault, setting, () => runSchedule(part, { ...setting, fault, rates: FULL_RATES }));
   }
-  yield* runOneKind(BURSTS, setting);
-  for (const scenario of scenarios) yield* runOneKind(scenario.name, setting);
+  for (const name of [BURSTS, ...scenarios.map((scenario) => scenario.name)]) {
+    try {
+      yield* runOneKind(name, setting);
+    } catch (error) {
+      yield brokenOff(name, error, setting);
+    }
+  }
+}
+
+/** A life that breaks off is not to take the others along: it is a finding. */
+async function* goOn(
+  fault: string,
+  setting: RunSetting,
+  run: () => Promise<RunResult>,
+): AsyncGenerator<RunResult> {
+  yield await run().catch((error: unknown) => brokenOff(fault, error, setting));
+}
+
+/** @throws the same error when it is what was asked for. */
+function brokenOff(fault: string, error: unknown, { signal }: RunSetting): RunResult {
+  if (signal.aborted) throw error;
+  const text = error instanceof Error ? error.message : String(error);
+  const findings = toFindings('the run broke off', [text]);
+  return { fault, faults: [], tallies: [], acknowledged: 0, requests: 0, seconds: 0, findings };
 }
 
 export async function runSchedule(

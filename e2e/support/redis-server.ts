@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { redisAnswers } from '@webhooks/core/testing/redis-answers';
+import { Redis } from 'ioredis';
 import { until } from './until';
 
 /** A Redis server of a test's own, to be stopped, frozen and started again: on disk, with an append-only file. */
@@ -39,7 +40,8 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  async start(): Promise<void> {
+  /** @param more of the command line, this time. */
+  async start(more: readonly string[] = []): Promise<void> {
     const { program, args, env } = redisProgram();
     const ownArguments = [
       '--port',
@@ -51,6 +53,7 @@ export class RedisServer {
       '--save',
       '',
       ...this.options,
+      ...more,
     ];
     this.#child = spawn(program, [...args, ...ownArguments], {
       env: { ...env, ...this.environment },
@@ -71,6 +74,26 @@ export class RedisServer {
 
   thaw(): void {
     this.#child?.kill('SIGCONT');
+  }
+
+  /**
+   * Starts it, after its end, with nothing but what is in a backup. A Redis with an append-only file does not look at
+   * `dump.rdb`: it has to start without one, and to write one of what it has read then.
+   */
+  async startFromBackup(file: string): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+    await mkdir(this.folder);
+    await copyFile(file, join(this.folder, 'dump.rdb'));
+    await this.start(['--appendonly', 'no']);
+    const client = new Redis(this.port, '127.0.0.1');
+    await client.config('SET', 'appendonly', 'yes');
+    await until(async () => {
+      const persistence = await client.info('persistence');
+      return /aof_rewrite_in_progress:0/.test(persistence) && /aof_rewrite_scheduled:0/.test(persistence)
+        ? true
+        : undefined;
+    });
+    client.disconnect();
   }
 
   async remove(): Promise<void> {

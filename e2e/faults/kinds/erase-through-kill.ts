@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { askPatiently } from '../ask-patiently';
 import { toFindings } from '../checks/finding';
 import type { FaultScene } from '../fault-scene';
 import { during, type Strike } from './fault-kind';
@@ -19,7 +20,7 @@ export async function eraseThroughKill({
 }: FaultScene): Promise<Strike> {
   const account = `gone-${random.between(1, 1_000_000_000)}`;
   await fillAccount(service.client, account, receivers.urlOf('nobody'));
-  await service.client.expect(202, 'DELETE', `/v1/accounts/${account}`);
+  await askPatiently(service.client, 202, 'DELETE', `/v1/accounts/${account}`);
   checkLater(async () => toFindings('not erased', await findRemains(service, account)));
   await wait(random.between(0, 3_000));
   const [worker, api] = [random.pick(service.workers), random.pick(service.apis)];
@@ -36,14 +37,14 @@ async function fillAccount(
   url: string,
 ): Promise<void> {
   const asAccount = { 'x-account-id': account };
-  await client.expect(201, 'POST', '/v1/accounts', { id: account });
+  await askPatiently(client, 201, 'POST', '/v1/accounts', { id: account });
   for (let i = 0; i < ENDPOINTS; i += 1) {
-    await client.expect(201, 'POST', '/v1/webhooks', { url, events: ['*'] }, asAccount);
+    await askPatiently(client, 201, 'POST', '/v1/webhooks', { url, events: ['*'] }, asAccount);
   }
   const event = { type: 'keyword.quick_win', data: { keyword: account, position: 3, volume: 10 } };
   const events = Array.from({ length: BATCH_SIZE }, () => event);
   for (let i = 0; i < BATCHES; i += 1) {
-    await client.expect(200, 'POST', '/v1/events/batch', { events }, asAccount);
+    await askPatiently(client, 200, 'POST', '/v1/events/batch', { events }, asAccount);
   }
 }
 

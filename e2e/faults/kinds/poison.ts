@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { askPatiently } from '../ask-patiently';
 import { toFindings } from '../checks/finding';
 import type { FaultScene } from '../fault-scene';
 import { during, type Strike } from './fault-kind';
@@ -34,13 +35,14 @@ export async function poison({ service, checkLater }: FaultScene): Promise<Strik
 async function dropDeadLetters(client: FaultScene['service']['client'], wanted: number): Promise<number> {
   let dropped = 0;
   for (let look = 0; dropped < wanted && look < LOOKS; look += 1) {
-    const { body } = await client.expect<DeadLetters>(
+    const { body } = await askPatiently<DeadLetters>(
+      client,
       200,
       'GET',
       `/v1/dead-letters?limit=${wanted - dropped}`,
     );
     for (const { id } of body.data) {
-      await client.expect(204, 'DELETE', `/v1/dead-letters/${encodeURIComponent(id)}`);
+      await askPatiently(client, 204, 'DELETE', `/v1/dead-letters/${encodeURIComponent(id)}`);
       dropped += 1;
     }
     if (body.data.length === 0) await wait(LOOK_EVERY_MS);

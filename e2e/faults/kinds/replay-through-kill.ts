@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { askPatiently } from '../ask-patiently';
 import { SPARSE_TYPE } from '../endpoints';
 import type { FaultScene } from '../fault-scene';
 import { during, type Strike } from './fault-kind';
@@ -15,7 +16,7 @@ export async function replayThroughKill(scene: FaultScene): Promise<Strike> {
   const { webhookId } = await register({ name, events: [SPARSE_TYPE], answersAfterMs: 0 });
   await wait(KNOWN_AFTER_MS);
   const replay = { since: '2020-01-01T00:00:00Z', mode: 'missing', rate: RATE };
-  await service.client.expect(202, 'POST', `/v1/webhooks/${webhookId}/replays`, replay);
+  await askPatiently(service.client, 202, 'POST', `/v1/webhooks/${webhookId}/replays`, replay);
   await wait(random.between(100, 1_500));
   const victim = random.pick(service.workers);
   const strike = await during(victim.name, () => victim.end('SIGKILL'));

@@ -12,7 +12,8 @@ import type { RedisDeployment } from './redis-deployment';
 
 const NAME = 'webhooks';
 const SENTINELS = 3;
-const DOWN_AFTER_MS = 1_000;
+// A busy machine is not to look like a dead one.
+const DOWN_AFTER_MS = 3_000;
 const SERVER_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
 
 export interface SentinelRedis extends RedisDeployment {
@@ -20,6 +21,8 @@ export interface SentinelRedis extends RedisDeployment {
   readonly network: PartitionProxy;
   /** Resolves once the Sentinels name another master than the first. */
   untilFailedOver(): Promise<void>;
+  /** Resolves once the first master, which runs, has become a replica of the new one: until then it may take writes. */
+  untilDemoted(): Promise<void>;
 }
 
 /**
@@ -56,6 +59,7 @@ export async function startSentinelRedis(options: readonly string[] = []): Promi
         }),
       );
     },
+    untilDemoted: async () => await untilReplicating(master),
     async remove() {
       await Promise.all(sentinels.map(({ child }) => end(child)));
       await Promise.all([master.remove(), replica.remove()]);

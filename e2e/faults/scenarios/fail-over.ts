@@ -11,11 +11,11 @@ import { runService } from '../run-service';
 import type { Scenario } from './scenario';
 
 const RATES = { bulk: 10, volume: 40, sparse: 5, sequential: 4 };
-const PATIENCE = { drainWithinMs: 240_000, silentForMs: 75_000 };
+const PATIENCE = { drainWithinMs: 240_000, silentForMs: 30_000 };
 const BEFORE_MS = 6_000;
 const AFTER_MS = 6_000;
-// The Sentinels agree within two or three seconds: for the rest there are two masters, and clients at the wrong one.
-const CUT_OFF_MS = 10_000;
+// The Sentinels agree within four or five seconds: for the rest there are two masters, and clients at the wrong one.
+const CUT_OFF_MS = 12_000;
 const ASYNCHRONOUS = 'replication is asynchronous: what the old master had not passed on is gone';
 
 interface Breakable extends RedisDeployment {
@@ -27,7 +27,7 @@ export const failOvers: readonly Scenario[] = [
   failOver('sentinel-kill', 'kill -9 of the master behind Sentinels', () => killedMaster([])),
   failOver(
     'sentinel-partition',
-    'the master is cut off from its replica and the Sentinels for 10 s, and clients go on writing to it',
+    'the master is cut off from its replica and the Sentinels for 12 s, and clients go on writing to it',
     () => partitionedMaster([]),
   ),
   failOver(
@@ -80,6 +80,7 @@ async function killedMaster(options: readonly string[]): Promise<Breakable> {
       await redis.master.kill();
       await redis.untilFailedOver();
       await redis.master.start();
+      await redis.untilDemoted();
     },
   };
 }
@@ -92,6 +93,7 @@ async function partitionedMaster(options: readonly string[]): Promise<Breakable>
       redis.network.cutOff();
       await Promise.all([wait(CUT_OFF_MS), redis.untilFailedOver()]);
       redis.network.heal();
+      await redis.untilDemoted();
     },
   };
 }

@@ -1,0 +1,35 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Answer, ApiClient } from '../support/api-client';
+
+const TRIES = 60;
+const TRY_AGAIN_AFTER_MS = 1_000;
+// Redis was away, the request took too long to come, or the same one is still being worked on.
+const PASSING = new Set([408, 409, 503]);
+
+/**
+ * What a run itself wants of the service, which may just be recovering: asked for again and again, under one key so that
+ * it is done once.
+ */
+export async function askPatiently<Body>(
+  client: ApiClient,
+  status: number,
+  method: 'POST' | 'GET' | 'DELETE',
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer<Body>> {
+  const key = method === 'POST' ? { 'idempotency-key': `faults-${Date.now()}-${Math.random()}` } : {};
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await client
+      .request<Body>(method, path, body, { ...key, ...headers })
+      .catch(() => undefined);
+    if (answer?.status === status) return answer;
+    const isPassing = answer === undefined || PASSING.has(answer.status);
+    if (!isPassing || attempt === TRIES) {
+      throw new Error(
+        `${method} ${path} gave ${answer?.status}, not ${status}: ${JSON.stringify(answer?.body)}`,
+      );
+    }
+    await wait(TRY_AGAIN_AFTER_MS);
+  }
+}
