@@ -13,19 +13,21 @@ export interface DrainOptions {
   readonly readDepths: () => Promise<QueueDepths>;
   readonly findOpenBreakers: () => Promise<readonly string[]>;
   readonly progress: Progress;
-  /** The longest wait for all to end. */
-  readonly drainWithinMs: number;
+  /** When jobs are left and nothing has moved for so long, nothing will. */
+  readonly stuckAfterMs: number;
   /** When nothing has come for so long, no queue holds a job, and no breaker is open, what is owed will never come. */
   readonly silentForMs: number;
 }
 
-/** Waits until all that is owed has arrived and no job is left; or until there is no hope. Returns the jobs left. */
+/**
+ * Waits until all that is owed has arrived and no job is left; or until there is no hope. A machine that is slow does not
+ * end it: as long as anything moves, it waits. Returns the jobs left.
+ */
 export async function drain(options: DrainOptions): Promise<QueueDepths> {
-  const { countOwed, countRequests, readDepths, findOpenBreakers, progress, drainWithinMs, silentForMs } =
+  const { countOwed, countRequests, readDepths, findOpenBreakers, progress, stuckAfterMs, silentForMs } =
     options;
-  const deadline = Date.now() + drainWithinMs;
   let looksAtNothing = 0;
-  let requests = countRequests();
+  let last = '';
   let movedAt = Date.now();
   for (;;) {
     const depths = await readDepths();
@@ -33,11 +35,11 @@ export async function drain(options: DrainOptions): Promise<QueueDepths> {
     const isEmpty = Object.keys(depths).length === 0;
     progress.show(`draining: ${owed} owed, ${describe(depths)}`);
     looksAtNothing = isEmpty && owed === 0 ? looksAtNothing + 1 : 0;
-    const isMoving = !isEmpty || countRequests() !== requests || (await findOpenBreakers()).length > 0;
-    if (isMoving) movedAt = Date.now();
-    requests = countRequests();
-    const isHopeless = Date.now() - movedAt > silentForMs;
-    if (looksAtNothing >= LOOKS_NEEDED || isHopeless || Date.now() > deadline) return depths;
+    const now = `${countRequests()} ${describe(depths)}`;
+    if (now !== last || (isEmpty && owed > 0 && (await findOpenBreakers()).length > 0)) movedAt = Date.now();
+    last = now;
+    const isHopeless = Date.now() - movedAt > (isEmpty ? silentForMs : stuckAfterMs);
+    if (looksAtNothing >= LOOKS_NEEDED || isHopeless) return depths;
     await wait(LOOK_EVERY_MS);
   }
 }

@@ -1,7 +1,7 @@
 import { runSuite } from './run-suite';
 
-// It ends by itself within two minutes; this is for one that hangs.
-const WITHIN_MS = 200_000;
+// It ends by itself within two minutes, on a machine that has nothing else to do; this is for one that hangs.
+const WITHIN_MS = 400_000;
 
 it(
   'keeps every promise through one fault of most kinds: none lost, none twice without a reason',

@@ -24,8 +24,8 @@ import type { RunResult } from './run-result';
 import { Service } from './service';
 
 export interface Patience {
-  /** The longest wait for everything to arrive, once publishing has ended. */
-  readonly drainWithinMs: number;
+  /** When jobs are left and nothing has moved for so long, nothing will. */
+  readonly stuckAfterMs: number;
   /** When nothing has come for so long, no queue holds a job, and no breaker is open, what is owed will never come. */
   readonly silentForMs: number;
 }

@@ -13,9 +13,9 @@ const ONE_KIND_RATES = { bulk: 40, volume: 20, sparse: 10, sequential: 6 };
 const MIXED_RATES = { bulk: 25, volume: 20, sparse: 8, sequential: 5 };
 
 // A worker whose clock was five minutes ahead or behind may have put something off by as much.
-const FULL_PATIENCE: Patience = { drainWithinMs: 480_000, silentForMs: 75_000 };
-const QUICK_PATIENCE: Patience = { drainWithinMs: 80_000, silentForMs: 40_000 };
-const SHORT_PATIENCE: Patience = { drainWithinMs: 50_000, silentForMs: 35_000 };
+const FULL_PATIENCE: Patience = { stuckAfterMs: 480_000, silentForMs: 75_000 };
+const QUICK_PATIENCE: Patience = { stuckAfterMs: 80_000, silentForMs: 40_000 };
+const SHORT_PATIENCE: Patience = { stuckAfterMs: 50_000, silentForMs: 35_000 };
 
 // More in one life of the service would make what is found hard to put down to one; less, more starts than faults.
 const FAULTS_A_LIFE = 40;

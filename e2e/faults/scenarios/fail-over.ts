@@ -11,7 +11,7 @@ import { runService } from '../run-service';
 import type { Scenario } from './scenario';
 
 const RATES = { bulk: 10, volume: 40, sparse: 5, sequential: 4 };
-const PATIENCE = { drainWithinMs: 240_000, silentForMs: 30_000 };
+const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 30_000 };
 const BEFORE_MS = 6_000;
 const AFTER_MS = 6_000;
 // The Sentinels agree within four or five seconds: for the rest there are two masters, and clients at the wrong one.

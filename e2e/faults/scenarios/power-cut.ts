@@ -8,7 +8,7 @@ import { runService } from '../run-service';
 import type { Scenario } from './scenario';
 
 const RATES = { bulk: 10, volume: 60, sparse: 5, sequential: 4 };
-const PATIENCE = { drainWithinMs: 240_000, silentForMs: 30_000 };
+const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 30_000 };
 const CUTS = 6;
 const BETWEEN_MS = { lowest: 2_500, highest: 5_000 } as const;
 // A request that Redis had on record, and the disk had not, is made again: from so long before the cut on.

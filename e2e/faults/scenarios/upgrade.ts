@@ -11,7 +11,7 @@ import type { Scenario } from './scenario';
 const NAME = 'rolling-upgrade';
 // The version before the one that is tried: the last whose deliveries had two job ids by turns, on two queues.
 const FORMER_VERSION = '829e12881db2a5be5193c49eb5a6b71a948a63fc';
-const PATIENCE = { drainWithinMs: 300_000, silentForMs: 75_000 };
+const PATIENCE = { stuckAfterMs: 300_000, silentForMs: 75_000 };
 const BETWEEN_MS = 3_000;
 
 /** Every process of the former version is replaced by one of this version, while events come in. */

@@ -8,7 +8,7 @@ import type { Scenario } from './scenario';
 
 const NAME = 'wide-fan-out-kill';
 const ENDPOINTS = 10_000;
-const PATIENCE = { drainWithinMs: 300_000, silentForMs: 60_000 };
+const PATIENCE = { stuckAfterMs: 300_000, silentForMs: 60_000 };
 
 const specs: readonly EndpointSpec[] = Array.from({ length: ENDPOINTS }, (_, i) => ({
   name: `wide-${i}`,
