@@ -13,7 +13,7 @@ const PASSING = new Set([408, 409, 503]);
 export async function askPatiently<Body>(
   client: ApiClient,
   status: number,
-  method: 'POST' | 'GET' | 'DELETE',
+  method: 'POST' | 'PUT' | 'GET' | 'DELETE',
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},

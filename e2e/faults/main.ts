@@ -12,7 +12,7 @@ import { Random } from './random';
 import { REPOSITORY } from './repository';
 import type { RunResult } from './run-result';
 import type { RunSetting } from './run-service';
-import { scenarios } from './scenarios/scenarios';
+import { measurements, scenarios } from './scenarios/scenarios';
 import { parseSchedule } from './schedule';
 import { MOST_SOAK_MINUTES, soak, USUAL_SOAK_MINUTES } from './soak';
 import { names, runFull, runOneKind, runQuick, runSchedule, runShort } from './suite';
@@ -129,7 +129,7 @@ function usage(): string {
     'npm run faults -- [FAULT … | quick | full | soak] [--runs N] [--minutes N] [--seed N] [--schedule FAULT:SEED,…] [--json FILE] [--build DIR] [--ledgers DIR]',
     '',
     ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
-    ...scenarios.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
+    ...[...scenarios, ...measurements].map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     `  ${'bursts'.padEnd(20)} nothing is broken: more comes at once than rate limits let through`,
     '',
   ].join('\n');

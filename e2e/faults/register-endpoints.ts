@@ -31,9 +31,9 @@ export async function registerEndpoints(
   specs: readonly EndpointSpec[],
   { volume = 0 }: Rates,
 ): Promise<readonly RegisteredEndpoint[]> {
-  if (volume > 0) await client.expect(200, 'PUT', `/v1/event-types/${VOLUME_TYPE}`, volumeType);
+  if (volume > 0) await askPatiently(client, 200, 'PUT', `/v1/event-types/${VOLUME_TYPE}`, volumeType);
   if (specs.some(({ isForeign }) => isForeign))
-    await client.expect(201, 'POST', '/v1/accounts', { id: FOREIGN_ACCOUNT });
+    await askPatiently(client, 201, 'POST', '/v1/accounts', { id: FOREIGN_ACCOUNT });
   const registered: RegisteredEndpoint[] = [];
   for (let from = 0; from < specs.length; from += AT_ONCE) {
     const some = specs.slice(from, from + AT_ONCE);

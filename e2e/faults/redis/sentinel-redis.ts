@@ -18,6 +18,7 @@ const SERVER_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction
 
 export interface SentinelRedis extends RedisDeployment {
   readonly master: RedisServer;
+  readonly replica: RedisServer;
   readonly network: PartitionProxy;
   /** Resolves once the Sentinels name another master than the first. */
   untilFailedOver(): Promise<void>;
@@ -49,6 +50,7 @@ export async function startSentinelRedis(options: readonly string[] = []): Promi
     url: `redis+sentinel://${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${NAME}`,
     prefix: 'bull',
     master,
+    replica,
     network,
     connect: (connection) => new Redis({ ...connection, sentinels: hosts, name: NAME }),
     untilFailedOver: async () => {

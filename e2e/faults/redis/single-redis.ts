@@ -8,21 +8,30 @@ import { mountSmallDisk } from './small-disk';
 // do nothing about it. `no` leaves the syncing to the kernel, which outlives a killed process.
 const REDIS_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
 
-/**
- * One server with an append-only file, on a disk of its own where one can be had.
- * @param options more of its command line.
- */
-export async function startSingleRedis(options: readonly string[] = []): Promise<RedisDeployment> {
+/** One server with an append-only file, on a disk of its own where one can be had. */
+export async function startSingleRedis(): Promise<RedisDeployment> {
   const disk = await mountSmallDisk();
-  const server = await RedisServer.start([...REDIS_OPTIONS, ...options], disk?.folder);
+  const deployment = deploymentOf(await RedisServer.start(REDIS_OPTIONS, disk?.folder));
+  return {
+    ...deployment,
+    async remove() {
+      await deployment.remove();
+      await disk?.remove();
+    },
+  };
+}
+
+/** The same where this machine keeps its files, which is what syncing costs something for. */
+export async function startRedisOnDisk(): Promise<RedisDeployment> {
+  return deploymentOf(await RedisServer.start(REDIS_OPTIONS));
+}
+
+function deploymentOf(server: RedisServer): RedisDeployment {
   return {
     url: server.url,
     prefix: 'bull',
     server,
     connect: (connection) => new Redis(server.port, '127.0.0.1', connection),
-    async remove() {
-      await server.remove();
-      await disk?.remove();
-    },
+    remove: () => server.remove(),
   };
 }

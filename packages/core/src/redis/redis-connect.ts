@@ -28,6 +28,8 @@ export interface ConnectOptions {
 const COMMAND_TIMEOUT_MS = 1_500;
 const CONNECT_TIMEOUT_MS = 1_500;
 const MAX_RECONNECT_DELAY_MS = 1_000;
+// One of them may be on the wrong side of what is cut. Each is a connection beside each of ours.
+const SENTINELS_HEARD = 3;
 // Nobody hangs up on a command that matters; a silent Redis must not hold up the end of a process.
 const DISCONNECT_TIMEOUT_MS = 200;
 
@@ -76,7 +78,7 @@ function createClient(target: RedisTarget, roleOptions: ClientOptions): RedisCli
     case 'single':
       return new Redis({ ...options, ...target.node, db: target.db });
     case 'sentinel':
-      return new Redis({ ...options, sentinels: [...target.sentinels], name: target.master, db: target.db });
+      return new Redis({ ...options, ...sentinelOptionsFor(target) });
     case 'cluster':
       return new Cluster([...target.nodes], {
         redisOptions: options,
@@ -84,6 +86,20 @@ function createClient(target: RedisTarget, roleOptions: ClientOptions): RedisCli
         clusterRetryStrategy: reconnectDelay,
       });
   }
+}
+
+/**
+ * A master that was cut off from its replicas goes on answering, and all that it is told after another one was promoted is
+ * lost when it comes back: the Sentinels' word counts, not whether the connection stands.
+ */
+function sentinelOptionsFor({ sentinels, master, db }: Extract<RedisTarget, { kind: 'sentinel' }>) {
+  return {
+    sentinels: [...sentinels],
+    name: master,
+    db,
+    failoverDetector: true,
+    sentinelMaxConnections: SENTINELS_HEARD,
+  };
 }
 
 function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
