@@ -52,7 +52,9 @@ export async function startSentinelRedis(options: readonly string[] = []): Promi
     master,
     replica,
     network,
-    connect: (connection) => new Redis({ ...connection, sentinels: hosts, name: NAME }),
+    // As the service itself does: it follows the Sentinels' word.
+    connect: (connection) =>
+      new Redis({ ...connection, sentinels: hosts, name: NAME, failoverDetector: true }),
     untilFailedOver: async () => {
       await asking(hosts[0]?.port ?? 0, (client) =>
         until(async () => {

@@ -16,7 +16,7 @@ import type { Scenario } from './scenario';
 
 const NAME = 'restore-drill';
 const RATES = { bulk: 10, volume: 10, sparse: 8, sequential: 4 };
-const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 30_000 };
+const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 20_000 };
 const STEP_MS = 4_000;
 
 /** Redis is lost with its disk, and started from a backup that is some seconds old. */
