@@ -10,7 +10,7 @@ import { planSteps, possibleKinds, type Schedule } from './schedule';
 const FULL_RATES = { bulk: 4, volume: 150, sparse: 5, sequential: 3 };
 const ONE_KIND_RATES = { bulk: 40, volume: 20, sparse: 10, sequential: 6 };
 // Leaves room on two cores for whatever else runs there.
-const MIXED_RATES = { bulk: 25, volume: 20, sparse: 8, sequential: 5 };
+const MIXED_RATES = { bulk: 20, volume: 10, sparse: 6, sequential: 4 };
 
 // A worker whose clock was five minutes ahead or behind may have put something off by as much.
 const FULL_PATIENCE: Patience = { stuckAfterMs: 480_000, silentForMs: 75_000 };
