@@ -31,7 +31,7 @@ const schema = z
     ALLOW_HTTP_URLS: flagSchema.default(false),
     MAX_EVENT_BYTES: maxEventBytesSchema,
     /** Requests and events of one API key, in all processes together. */
-    RATE_LIMIT: allowanceSchema.prefault('1000/1s'),
+    RATE_LIMIT: allowanceSchema.prefault('10000/1s'),
     /** The same of all keys of an account together. */
     ACCOUNT_RATE_LIMIT: accountAllowanceSchema.prefault(SAME_AS_KEY),
     /** Failed authentications of one client address, in each process. */

@@ -142,7 +142,7 @@ describe('keys list', () => {
 
 describe('keys revoke', () => {
   it('ends a key', async () => {
-    const { id, key } = await runJson('keys create --name ci --scopes admin');
+    const { id, key } = await runJson('keys create --name ci --scopes events:write');
     expect(await run(`keys revoke ${id}`)).toEqual({
       exitCode: 0,
       out: `Revoked the key ${id}.\n`,
