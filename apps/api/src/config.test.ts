@@ -23,7 +23,7 @@ describe('readApiConfig', () => {
       INSECURE_UNENCRYPTED_SECRETS: true,
       MAX_EVENT_BYTES: 256 * 1024,
       MAX_WEBHOOKS: 500,
-      RATE_LIMIT: { count: 1_000, windowMs: 1_000 },
+      RATE_LIMIT: { count: 10_000, windowMs: 1_000 },
       ACCOUNT_RATE_LIMIT: 'same',
       AUTH_FAILURE_LIMIT: { count: 20, windowMs: 60_000 },
       MAX_CONNECTIONS: 10_000,
