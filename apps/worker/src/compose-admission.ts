@@ -6,7 +6,7 @@ import { createLookAtEndpoint, type EventHorizon } from '@webhooks/core/admissio
 import type { AdmissionStore } from '@webhooks/core/admission/redis-admission-store';
 import { Releaser } from '@webhooks/core/admission/releaser';
 import { createSettle } from '@webhooks/core/admission/settle';
-import { SLOW_AFTER_MS, Slots } from '@webhooks/core/admission/slots';
+import { Slots } from '@webhooks/core/admission/slots';
 import type { DeliveryQueue } from '@webhooks/core/deliveries/fan-out-event';
 import { createLeaveOrder } from '@webhooks/core/deliveries/leave-order';
 import type { DeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
@@ -22,6 +22,8 @@ import type { WorkerConfig } from './config';
 
 // One endpoint may hold a quarter of the slots.
 const ENDPOINT_SHARE = 4;
+// Several times what a healthy receiver takes to answer.
+const PLACE_PATIENCE_MS = 100;
 // Endpoints that nothing is known of yet may hold half of the slots together.
 const STRANGERS_SHARE = 2;
 // So many of the slow ones for each of the others: sixteen busy endpoints may begin to hang at once before they are felt.
@@ -56,8 +58,7 @@ export function composeAdmission(config: WorkerConfig, deps: AdmissionDeps) {
     onSlotFree: () => releaser.slotIsFree(),
     maxPerEndpoint: Math.max(Math.floor(quick / ENDPOINT_SHARE), 1),
     maxStrangers: Math.max(Math.floor(quick / STRANGERS_SHARE), 1),
-    // Those under way by then are slow ones, or as good as that.
-    patienceMs: SLOW_AFTER_MS,
+    patienceMs: PLACE_PATIENCE_MS,
   });
   const lookAtEndpoint = createLookAtEndpoint({ ...deps, restoreDelivery: createRestoreDelivery(deps) });
   const releaser = new Releaser({ ...deps, lookAtEndpoint, concurrency });

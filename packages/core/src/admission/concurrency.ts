@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Attempt, AttemptOutcome } from '../deliveries/attempt';
 import type { EndpointId } from '../endpoints/endpoint';
-import type { Slot, Slots } from './slots';
+import { SLOW_AFTER_MS, type Slot, type Slots } from './slots';
 import { WaitingLine } from './waiting-line';
 
 /** How an attempt ended for its endpoint; `unused`: nothing is known of the receiver by it. */
@@ -89,10 +89,10 @@ export class Concurrency {
   async enter(endpointId: EndpointId, isFailing: boolean, wasHeld: boolean): Promise<Place | NoPlace> {
     const lastMs = this.#lastMsOf(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
     // One that takes long will hardly free a place before patience is over; until then it would only cost a slot.
-    const isWorthWaiting = lastMs === undefined || lastMs <= this.options.patienceMs;
+    const isWorthWaiting = lastMs === undefined || lastMs <= SLOW_AFTER_MS;
     const hasEntered =
       this.#enterAtOnce(endpointId, isFailing) ||
-      (isWorthWaiting && (await this.#limitOf(endpointId).waiting.join(wasHeld)));
+      (isWorthWaiting && (await this.#limitOf(endpointId).waiting.join(wasHeld && lastMs !== undefined)));
     if (!hasEntered) return 'endpoint_full';
     const place = this.#takeSlot(endpointId, lastMs);
     if (!place) this.#free(endpointId, 'unused');
