@@ -258,7 +258,7 @@ describe('with jobs that are put off', () => {
       expect(await deliveryQueue.hasJob(partsOf(lost.eventId))).toBe(true);
     });
 
-    it('takes one that has ended out of the order', async () => {
+    it('takes one that has ended out of the order, and looks again at once: there may be many like it', async () => {
       const {
         look,
         admissionStore,
@@ -271,7 +271,7 @@ describe('with jobs that are put off', () => {
       const ended = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await deliveryStore.append(partsOf(ended.eventId), { kind: 'cancelled', reason: 'event_expired' });
       await admissionStore.joinOrder(at.id, [ended]);
-      await look(1);
+      expect(await look(1)).toEqual({ left: 1, lookAgainAt: NOW + 10 });
       expect((await admissionStore.stand(at.id, undefined)).next).toMatchObject({ eventId: eventIds[0] });
       await look(1);
       expect(await stillHeld()).toEqual([]);

@@ -44,6 +44,8 @@ interface Allowance {
 export const SAFETY_LOOK_MS = 10_000;
 // Fan-outs take milliseconds; one that broke off is put back for a second, one whose worker died for longer.
 const HORIZON_LOOK_MS = 100;
+// There may be hundreds like it in a row, one behind the other.
+const RESTORED_LOOK_MS = 10;
 // To a deleted endpoint nothing is sent: each one that is released ends as cancelled.
 const DELETED_AT_ONCE = 500;
 const DELETED_LOOK_MS = 100;
@@ -69,10 +71,11 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
     const lookAgainAt = now + againInMs;
     const request = { most, only, lookWasDueAt, lookAgainAt, now };
     const { left, isMissing } = await heldDeliveries.release(address, request);
-    // After Redis has lost data, say: all behind it would wait for ever.
-    if (isMissing && only !== undefined) await restoreDelivery(address, only);
     if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
-    return { left, lookAgainAt };
+    if (!isMissing || only === undefined) return { left, lookAgainAt };
+    // After Redis has lost data, say, or a former version has delivered it: all behind it would wait for ever.
+    await restoreDelivery(address, only);
+    return { left, lookAgainAt: clock() + RESTORED_LOOK_MS };
   };
 
   async function allowanceOf(endpoint: Endpoint | undefined, places: number): Promise<Allowance> {
