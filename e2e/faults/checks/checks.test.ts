@@ -1,5 +1,6 @@
 import type { EndpointSpec } from '../endpoints';
 import type { AcknowledgedEvent, InjectedFault, ReceivedRequest, RecordedDelivery } from '../ledger';
+import { buildRequest } from './build-request';
 import { checkContent } from './check-content';
 import { checkOrder } from './check-order';
 import { checkRate } from './check-rate';
@@ -18,20 +19,20 @@ const SPECS: readonly EndpointSpec[] = [
 describe('what is lost', () => {
   it('is what was acknowledged and never accepted, at each endpoint that was to get it', () => {
     const lost = findLost(
-      { acknowledged: acknowledge('m1'), requests: [request({ endpoint: 'one' })] },
+      { acknowledged: acknowledge('m1'), requests: [buildRequest({ endpoint: 'one' })] },
       SPECS,
     );
     expect(lost.map(({ endpoint }) => endpoint)).toEqual(['all']);
   });
 
   it('is also what was refused to the end', () => {
-    const requests = [request({ endpoint: 'one', status: 500 }), request({ endpoint: 'all' })];
+    const requests = [buildRequest({ endpoint: 'one', status: 500 }), buildRequest({ endpoint: 'all' })];
     expect(findLost({ acknowledged: acknowledge('m1'), requests }, SPECS)).toHaveLength(1);
   });
 });
 
 describe('a duplicate', () => {
-  const repeated = [request({ arrivedAt: 1_000 }), request({ arrivedAt: 9_000 })];
+  const repeated = [buildRequest({ arrivedAt: 1_000 }), buildRequest({ arrivedAt: 9_000 })];
 
   it('is explained by a fault that hit the attempt before it', () => {
     const faults = [fault({ startedAt: 1_500, endedAt: 1_500 })];
@@ -50,40 +51,43 @@ describe('a duplicate', () => {
 
   it('needs a fault of its own: one does not explain two', () => {
     const faults = [fault({ startedAt: 1_000, endedAt: 20_000 })];
-    const requests = [...repeated, request({ arrivedAt: 14_000 })];
+    const requests = [...repeated, buildRequest({ arrivedAt: 14_000 })];
     expect(findDuplicates({ requests, faults })).toMatchObject([{ isExplained: false }]);
   });
 
   it('is none where the first was refused', () => {
-    const requests = [request({ status: 500 }), request({ attempt: 2, arrivedAt: 2_000 })];
+    const requests = [buildRequest({ status: 500 }), buildRequest({ attempt: 2, arrivedAt: 2_000 })];
     expect(findDuplicates({ requests, faults: [] })).toEqual([]);
   });
 });
 
 describe('two jobs for one delivery', () => {
   it('show when a request comes while another one is under way', () => {
-    const requests = [request({ endedAt: 2_000, status: 500 }), request({ attempt: 2, arrivedAt: 1_500 })];
+    const requests = [
+      buildRequest({ endedAt: 2_000, status: 500 }),
+      buildRequest({ attempt: 2, arrivedAt: 1_500 }),
+    ];
     expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'overlapping requests' }]);
   });
 
   it('do not show in that when the sender of the first one was stopped', () => {
-    const requests = [request({ endedAt: 2_000 }), request({ arrivedAt: 1_500 })];
+    const requests = [buildRequest({ endedAt: 2_000 }), buildRequest({ arrivedAt: 1_500 })];
     const faults = [fault({ startedAt: 1_200, endedAt: 2_000 })];
     expect(findTwoJobs({ requests, faults })).toEqual([]);
   });
 
   it('show when attempts are counted on after one was accepted', () => {
-    const requests = [request({ attempt: 1 }), request({ attempt: 2, arrivedAt: 9_000 })];
+    const requests = [buildRequest({ attempt: 1 }), buildRequest({ attempt: 2, arrivedAt: 9_000 })];
     expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'attempts after acceptance' }]);
   });
 
   it('show when an attempt comes more often than faults can explain', () => {
-    const requests = [request({ status: 500 }), request({ arrivedAt: 9_000 })];
+    const requests = [buildRequest({ status: 500 }), buildRequest({ arrivedAt: 9_000 })];
     expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'an attempt repeated too often' }]);
   });
 
   it('do not show in attempts that follow each other', () => {
-    const requests = [request({ status: 500 }), request({ attempt: 2, arrivedAt: 2_000 })];
+    const requests = [buildRequest({ status: 500 }), buildRequest({ attempt: 2, arrivedAt: 2_000 })];
     expect(findTwoJobs({ requests, faults: [] })).toEqual([]);
   });
 });
@@ -94,15 +98,15 @@ describe('the content of requests', () => {
     checkContent({ published, requests }, SPECS).map(({ check }) => check);
 
   it('is as promised when each came to who asked for it, genuine and unchanged', () => {
-    expect(checksOf(request(), request({ endpoint: 'all' }))).toEqual([]);
+    expect(checksOf(buildRequest(), buildRequest({ endpoint: 'all' }))).toEqual([]);
   });
 
   it.each([
-    ['sent to an endpoint that had not asked for it', [request({ endpoint: 'foreign' })]],
-    ['never published', [request({ marker: 'm9' })]],
-    ['signature wrong', [request({ isVerified: false })]],
-    ['body changed between attempts', [request(), request({ attempt: 2, bodyHash: 'other' })]],
-    ['one event became two', [request(), request({ endpoint: 'all', eventId: 'evt_2' })]],
+    ['sent to an endpoint that had not asked for it', [buildRequest({ endpoint: 'foreign' })]],
+    ['never published', [buildRequest({ marker: 'm9' })]],
+    ['signature wrong', [buildRequest({ isVerified: false })]],
+    ['body changed between attempts', [buildRequest(), buildRequest({ attempt: 2, bodyHash: 'other' })]],
+    ['one event became two', [buildRequest(), buildRequest({ endpoint: 'all', eventId: 'evt_2' })]],
   ])('is not: %s', (check, requests) => {
     expect(checksOf(...requests)).toEqual([check]);
   });
@@ -110,7 +114,7 @@ describe('the content of requests', () => {
 
 describe('a rate limit', () => {
   const times = [0, 100, 200, 999, 1_100];
-  const requests = times.map((arrivedAt) => request({ arrivedAt }));
+  const requests = times.map((arrivedAt) => buildRequest({ arrivedAt }));
 
   it('is kept when no second had more than it allows, but for one that was on its way', () => {
     expect(checkRate({ requests }, 'one', 3)).toEqual([]);
@@ -131,25 +135,25 @@ describe('strict order', () => {
 
   it('is kept when one comes again after the next', () => {
     const requests = [
-      request({ arrivedAt: 1 }),
-      request({ marker: 'm2', arrivedAt: 2 }),
-      request({ arrivedAt: 3 }),
+      buildRequest({ arrivedAt: 1 }),
+      buildRequest({ marker: 'm2', arrivedAt: 2 }),
+      buildRequest({ arrivedAt: 3 }),
     ];
     expect(checkOrder({ acknowledged, requests }, 'one')).toEqual([]);
   });
 
   it('is not when one comes for the first time after the next', () => {
     const requests = [
-      request({ arrivedAt: 1, status: 500 }),
-      request({ marker: 'm2', arrivedAt: 2 }),
-      request({ attempt: 2, arrivedAt: 3 }),
+      buildRequest({ arrivedAt: 1, status: 500 }),
+      buildRequest({ marker: 'm2', arrivedAt: 2 }),
+      buildRequest({ attempt: 2, arrivedAt: 3 }),
     ];
     expect(checkOrder({ acknowledged, requests }, 'one')).toMatchObject([{ check: 'order not kept' }]);
   });
 });
 
 describe('the record', () => {
-  const checksOf = (recorded: readonly RecordedDelivery[], requests = [request({ attempt: 2 })]) =>
+  const checksOf = (recorded: readonly RecordedDelivery[], requests = [buildRequest({ attempt: 2 })]) =>
     checkRecord({ acknowledged: acknowledge('m1'), requests, recorded }).map(({ check }) => check);
 
   it('agrees when what was accepted is delivered, with all its attempts', () => {
@@ -180,9 +184,9 @@ describe('recovery', () => {
   it("of a killed worker's requests lasts until the next one for the same", () => {
     const kill = fault({ kind: 'worker-kill', startedAt: 1_000, endedAt: 1_002 });
     const requests = [
-      request({ arrivedAt: 900, endedAt: 1_004, status: null }),
-      request({ arrivedAt: 4_000 }),
-      request({ endpoint: 'all', arrivedAt: 990, endedAt: 995 }),
+      buildRequest({ arrivedAt: 900, endedAt: 1_004, status: null }),
+      buildRequest({ arrivedAt: 4_000 }),
+      buildRequest({ endpoint: 'all', arrivedAt: 990, endedAt: 995 }),
     ];
     const ledger = { acknowledged: acknowledge('m1'), requests };
     expect(createMeasureRecovery(ledger, SPECS)(kill)).toEqual([3_000]);
@@ -191,30 +195,13 @@ describe('recovery', () => {
   it('of anything else lasts until what was acknowledged before has been accepted', () => {
     const stop = fault({ startedAt: 1_000, endedAt: 3_000 });
     const requests = [
-      request({ arrivedAt: 3_400, endedAt: 3_500 }),
-      request({ endpoint: 'all', arrivedAt: 950, endedAt: 960 }),
+      buildRequest({ arrivedAt: 3_400, endedAt: 3_500 }),
+      buildRequest({ endpoint: 'all', arrivedAt: 950, endedAt: 960 }),
     ];
     const ledger = { acknowledged: acknowledge('m1'), requests };
     expect(createMeasureRecovery(ledger, SPECS)(stop)).toEqual([2_500]);
   });
 });
-
-function request(change: Partial<ReceivedRequest> = {}): ReceivedRequest {
-  const arrivedAt = change.arrivedAt ?? 1_000;
-  return {
-    endpoint: 'one',
-    eventId: `evt_${change.marker ?? 'm1'}`,
-    marker: 'm1',
-    type: 'keyword.quick_win',
-    attempt: 1,
-    arrivedAt,
-    endedAt: arrivedAt + 10,
-    status: 204,
-    isVerified: true,
-    bodyHash: 'hash',
-    ...change,
-  };
-}
 
 function record(change: Partial<RecordedDelivery> = {}): RecordedDelivery {
   return { endpoint: 'one', eventId: 'evt_m1', status: 'delivered', attemptCount: 2, ...change };

@@ -1,5 +1,6 @@
 import type { EndpointSpec } from '../endpoints';
 import type { AcknowledgedEvent, InjectedFault, Ledger, ReceivedRequest } from '../ledger';
+import { buildRequest } from './build-request';
 import { checkInFlight } from './check-in-flight';
 import { tallyFaults } from './tally-faults';
 
@@ -23,7 +24,7 @@ describe('what is put down to a fault', () => {
   it('is a loss by when the event was acknowledged, and a duplicate that it explains', () => {
     const acknowledged = acknowledge({ m1: 6_500 });
     const [event] = [...acknowledged.values()];
-    const requests = [request({ arrivedAt: 900, endedAt: 1_100 }), request({ arrivedAt: 6_900 })];
+    const requests = [buildRequest({ arrivedAt: 900, endedAt: 1_100 }), buildRequest({ arrivedAt: 6_900 })];
     const verdicts = {
       ...NOTHING,
       lost: event ? [{ event, endpoint: 'one' }] : [],
@@ -43,13 +44,13 @@ describe('what is put down to a fault', () => {
 });
 
 describe('requests in flight', () => {
-  const three = [0, 10, 20].map((arrivedAt) => request({ arrivedAt, endedAt: 100 }));
+  const three = [0, 10, 20].map((arrivedAt) => buildRequest({ arrivedAt, endedAt: 100 }));
   const found = (requests: ReceivedRequest[], cap: number, faults: InjectedFault[] = []) =>
     checkInFlight({ requests, faults }, 'one', cap).map(({ check }) => check);
 
   it('are as many as allowed when one ends where the next begins', () => {
     expect(
-      found([request({ arrivedAt: 0, endedAt: 50 }), request({ arrivedAt: 50, endedAt: 90 })], 1),
+      found([buildRequest({ arrivedAt: 0, endedAt: 50 }), buildRequest({ arrivedAt: 50, endedAt: 90 })], 1),
     ).toEqual([]);
   });
 
@@ -92,21 +93,4 @@ function acknowledge(times: Readonly<Record<string, number>>): Map<string, Ackno
 
 function fault(kind: string, startedAt: number, endedAt: number): InjectedFault {
   return { kind, victim: 'worker A', startedAt, endedAt, mayRepeat: true };
-}
-
-function request(change: Partial<ReceivedRequest>): ReceivedRequest {
-  const arrivedAt = change.arrivedAt ?? 0;
-  return {
-    endpoint: 'one',
-    eventId: 'evt_m1',
-    marker: 'm1',
-    type: 'keyword.quick_win',
-    attempt: 1,
-    arrivedAt,
-    endedAt: arrivedAt + 10,
-    status: 204,
-    isVerified: true,
-    bodyHash: 'hash',
-    ...change,
-  };
 }

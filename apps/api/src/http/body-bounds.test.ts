@@ -7,13 +7,13 @@ it.each([1 * KIB, 260 * KIB, 10_244 * KIB])(
   'takes an event of nothing but numbers of one digit in a body of %d bytes',
   (maxBytes) => {
     const body = Buffer.from(`[${'1,'.repeat(maxBytes / 2 - 2)}1]`);
-    const bounds = boundsOf({ takesEvents: true }, maxBytes);
+    const bounds = boundsOf({ request: { hasEventData: true } }, maxBytes);
     expect(bounds.maxBytes).toBe(maxBytes);
     expect(passedJsonBound(body, { maxDepth: 1, ...bounds })).toBeUndefined();
   },
 );
 
 it('takes fewer values where there are no events, and as many bytes as the route says', () => {
-  expect(boundsOf({ maxBodyBytes: 5 }, 100)).toEqual({ maxBytes: 5, maxValues: 10_000 });
-  expect(boundsOf({}, 100)).toEqual({ maxBytes: 100, maxValues: 10_000 });
+  expect(boundsOf({ maxBodyBytes: 5, request: {} }, 100)).toEqual({ maxBytes: 5, maxValues: 10_000 });
+  expect(boundsOf({ request: {} }, 100)).toEqual({ maxBytes: 100, maxValues: 10_000 });
 });

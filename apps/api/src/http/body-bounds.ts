@@ -18,10 +18,10 @@ const MAX_EVENT_VALUES_PER_BYTE = 9 / 16;
 
 /** @param maxEventBodyBytes the longest body that one event may come in. */
 export function boundsOf(
-  { maxBodyBytes, takesEvents }: Pick<Route, 'maxBodyBytes' | 'takesEvents'>,
+  { maxBodyBytes, request }: Pick<Route, 'maxBodyBytes' | 'request'>,
   maxEventBodyBytes: number,
 ): BodyBounds {
-  const maxValues = takesEvents
+  const maxValues = request.hasEventData
     ? Math.max(MAX_EVENT_VALUES, Math.ceil(maxEventBodyBytes * MAX_EVENT_VALUES_PER_BYTE))
     : MAX_VALUES;
   return { maxBytes: maxBodyBytes ?? maxEventBodyBytes, maxValues };

@@ -58,7 +58,8 @@ const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
  * that broke off goes on under the same ids. Errors that may pass are not remembered.
  *
  * @throws AppError `invalid_request` for a key that is none, `idempotency_key_reused` for another request's key,
- *   `request_in_progress` while the first is being worked on, `answer_not_kept` when the first answer was too long, `conflict` when another API key was used the first time.
+ *   `request_in_progress` while the first is being worked on, `answer_not_kept` when the first answer was too long,
+ *   `conflict` when another API key was used the first time.
  */
 export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceDeps) {
   return async function answerOnce(request: Request, response: Response, work: Work): Promise<RouteReply> {

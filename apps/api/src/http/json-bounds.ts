@@ -1,17 +1,19 @@
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from '@webhooks/core/runtime/json-codes';
+
 export interface JsonBounds {
   /** Arrays and objects within each other. */
   readonly maxDepth: number;
   /** Values at all depths together: items, members, and what is around them. */
   readonly maxValues: number;
 }
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 /**
  * Which bound a JSON text in UTF-8 passes, if any: found before it is parsed, in one pass without a copy. What is no JSON

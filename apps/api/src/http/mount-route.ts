@@ -23,7 +23,8 @@ export interface MountOptions extends AuthenticateOptions {
 
 /**
  * Serves the routes: key and scope first, then the body, then its shape, then the handler. A path is done with all its
- * methods before the next one, in the order of the table but for those of events, so that it may be listed before another that it would match.
+ * methods before the next one, in the order of the table but for those of events, so that it may be listed before another
+ * that it would match.
  */
 export function mountRoutes(app: Express, routes: readonly Route[], options: MountOptions): void {
   for (const [path, ofPath] of routesByPath(mostAskedFirst(routes))) {

@@ -10,7 +10,10 @@ export interface RequestShape {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** The body has events, whose `data` is the client's own: it is delivered as it was written, whatever its members. */
+  /**
+   * The body has events, whose `data` is the client's own: it may have many values, and is delivered as it was written,
+   * whatever its members.
+   */
   readonly hasEventData?: true;
 }
 
@@ -81,8 +84,6 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly problems?: readonly ErrorCode[];
   /** Instead of the limit that all have. */
   readonly maxBodyBytes?: number;
-  /** Its body holds events, which may have many values. */
-  readonly takesEvents?: true;
   handle(request: RouteRequest<Shape>): Promise<RouteReply>;
 }
 

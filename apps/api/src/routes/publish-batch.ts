@@ -42,7 +42,6 @@ export function publishBatch(acceptEvents: AcceptEvents) {
       hasEventData: true,
     },
     maxBodyBytes: MAX_BODY_BYTES,
-    takesEvents: true,
     creates: true,
     stores: 'event',
     responses: {

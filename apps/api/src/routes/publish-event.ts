@@ -12,7 +12,6 @@ export function publishEvent(acceptEvents: AcceptEvents) {
     path: '/v1/events',
     scope: 'events:write',
     request: { body: publishedEventSchema, hasEventData: true },
-    takesEvents: true,
     creates: true,
     stores: 'event',
     responses: {

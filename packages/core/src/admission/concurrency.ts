@@ -106,8 +106,8 @@ export class Concurrency {
   ): void {
     if (isOfStrangers) this.#strangers -= 1;
     this.options.slots.leave(slot);
-    // Pace is all that counts here: a receiver that refuses at once holds no slot.
     const size = this.#free(endpointId, useOf(attempt));
+    // Pace is all that counts here: a receiver that refuses at once holds no slot.
     if (attempt) this.#known.set(endpointId, { lastMs: paceOf(attempt), size: idleSizeOf(attempt, size) });
     if (isOfStrangers || slot.isSlow) this.options.onSlotFree();
   }

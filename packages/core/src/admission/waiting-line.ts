@@ -14,7 +14,7 @@ interface Waiter {
  * until one does.
  */
 export class WaitingLine {
-  readonly #waiters: Waiter[] = [];
+  #waiters: Waiter[] = [];
   #hasMoved = false;
   #isStuck = false;
   #isLooking = false;
@@ -61,10 +61,10 @@ export class WaitingLine {
 
   #sendImpatientAway(): void {
     this.#isStuck = this.#waiters.length > 0;
-    for (const waiter of this.#waiters) waiter.patience -= 1;
-    for (const waiter of this.#waiters.filter(({ patience }) => patience === 0)) {
-      this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
-      waiter.resolve(false);
+    for (const waiter of this.#waiters) {
+      waiter.patience -= 1;
+      if (waiter.patience === 0) waiter.resolve(false);
     }
+    this.#waiters = this.#waiters.filter(({ patience }) => patience > 0);
   }
 }

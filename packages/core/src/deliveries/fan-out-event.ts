@@ -3,6 +3,7 @@ import type { Subscriber } from '../endpoints/stored-endpoint';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent, AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
+import { chunksOf } from '../runtime/chunks-of';
 import type { Clock } from '../runtime/clock';
 import { createTurns } from '../runtime/turns';
 import type { Emit } from '../signals/signals';
@@ -80,7 +81,7 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
     stored.catch(() => {});
     const steps = routed.flatMap(stepsOf);
     const inTurn = steps.length > FEW ? takeTurn : atOnce;
-    for (const chunk of chunksOf(steps)) await inTurn(() => take(chunk, stored));
+    for (const chunk of chunksOf(steps, CHUNK)) await inTurn(() => take(chunk, stored));
     const durationMs = deps.clock() - startedAt;
     for (const one of routed) announce(one, durationMs);
   };
@@ -106,7 +107,7 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
   }
 
   async function addReceivers({ accountId, id }: AcceptedEvent, receivers: readonly Subscriber[]) {
-    for (const chunk of chunksOf(receivers)) {
+    for (const chunk of chunksOf(receivers, CHUNK)) {
       const endpointIds = chunk.map((receiver) => receiver.id);
       await deps.eventStore.addReceivers(accountId, id, endpointIds);
     }
@@ -133,12 +134,6 @@ function stepsOf(routed: RoutedEvent): readonly Step[] {
 
 function atOnce<Result>(work: () => Promise<Result>): Promise<Result> {
   return work();
-}
-
-function chunksOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
-  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, i) =>
-    items.slice(i * CHUNK, (i + 1) * CHUNK),
-  );
 }
 
 function toDelivery({ event, to }: Delivering): NewDelivery {

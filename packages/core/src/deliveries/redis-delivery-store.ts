@@ -13,6 +13,7 @@ import type { RedisClient } from '../redis/redis-connect';
 import { withStorageErrors } from '../redis/redis-errors';
 import { defineScript } from '../redis/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../redis/redis-timeline';
+import { chunksOf } from '../runtime/chunks-of';
 import type { DeliveryFact } from './delivery-fact';
 import type { DeliveryParts } from './delivery-id';
 import { ERASED_LOG_START, encodeFact, eraseAnswers, withoutAnswer } from './delivery-line';
@@ -160,8 +161,8 @@ export function createRedisDeliveryStore(
   ): Promise<DeliveryPage> {
     const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
     const deliveries: ListedDelivery[] = [];
-    for (let i = 0; i < marks.length; i += LOGS_AT_ONCE) {
-      deliveries.push(...(await readListed(endpointId, marks.slice(i, i + LOGS_AT_ONCE))));
+    for (const some of chunksOf(marks, LOGS_AT_ONCE)) {
+      deliveries.push(...(await readListed(endpointId, some)));
     }
     return { deliveries, nextCursor };
   }

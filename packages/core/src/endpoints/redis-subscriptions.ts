@@ -3,6 +3,7 @@ import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
 import type { RedisClient } from '../redis/redis-connect';
 import { defineScript } from '../redis/redis-script';
+import { chunksOf } from '../runtime/chunks-of';
 import type { EndpointId } from './endpoint';
 import { endpointsKeys } from './redis-endpoint-keys';
 import { decodeSubscription, encodeSubscription, parseSubscriber, type Subscriber } from './stored-endpoint';
@@ -131,10 +132,4 @@ function decode({ id, text }: Read['entries'][number]): Subscriber {
 function inOrder(entries: Read['entries'], subscribers: readonly Subscriber[]): readonly Subscriber[] {
   const byId = new Map<string, Subscriber>(subscribers.map((one) => [one.id, one]));
   return entries.flatMap(({ id }) => byId.get(id) ?? []);
-}
-
-function chunksOf<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
-    items.slice(i * size, (i + 1) * size),
-  );
 }

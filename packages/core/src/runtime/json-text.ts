@@ -1,15 +1,10 @@
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-codes';
+
 /**
  * Finds parts of a JSON text as they stand there, byte for byte: what JSON.parse makes of a number or of a member
  * named twice is not what was written. Only for texts that JSON.parse has taken, so nothing is checked again.
  */
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 // Between values there is nothing but white space that has a code as low as this.
 const SPACE = 0x20;
 
