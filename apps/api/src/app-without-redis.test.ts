@@ -125,7 +125,6 @@ describe('when Redis falls silent after a key was found', () => {
   function composeAppOver(keysRedis: RedisClient, redis: RedisClient) {
     const { app, parts } = composeApp({
       config: readApiConfig({ RATE_LIMIT: 'off', INSECURE_UNENCRYPTED_SECRETS: 'true' }),
-      storeRedis: redis,
       queues: { redis, prefix: 'bull' },
       authenticate: createAuthenticate({
         apiKeyStore: createRedisApiKeyStore(keysRedis),

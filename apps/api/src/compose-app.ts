@@ -58,7 +58,7 @@ import type { NoteUsage } from '@webhooks/core/quota/usage';
 import { UsageRecorder } from '@webhooks/core/quota/usage-recorder';
 import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
-import type { RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createInOrder } from '@webhooks/core/redis/in-order';
 import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
 import { createManageReplays } from '@webhooks/core/replays/manage-replays';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
@@ -74,7 +74,6 @@ import { createRoutes } from './routes/index';
 
 export interface AppContext {
   readonly config: ApiConfig;
-  readonly storeRedis: RedisClient;
   readonly queues: QueueConnection;
   readonly authenticate: AuthenticateClient;
   readonly probes: ProbeOptions;
@@ -87,54 +86,46 @@ export interface AppContext {
 const ENVELOPE_BYTES = 4 * 1024;
 
 /** Builds what the API can do, over connections that stand; `parts` are in the order in which they are to be stopped. */
-export function composeApp({
-  config,
-  storeRedis,
-  queues,
-  authenticate,
-  probes,
-  newId,
-  clock,
-  emit,
-}: AppContext) {
-  const apiKeyStore = createRedisApiKeyStore(storeRedis);
-  const usageStore = createRedisUsageStore(storeRedis);
+export function composeApp({ config, queues, authenticate, probes, newId, clock, emit }: AppContext) {
+  const { redis } = queues;
+  const apiKeyStore = createRedisApiKeyStore(redis);
+  const usageStore = createRedisUsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
     usageRecorder.note(accountId, kind, bytes, clock(), config.RETENTION);
   const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
   const endpointStore = createRedisEndpointStore(
-    storeRedis,
+    redis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
     quota.note,
   );
-  const accountStore = createRedisAccountStore(storeRedis);
-  const eventTypeStore = createRedisEventTypeStore(storeRedis);
+  const accountStore = createRedisAccountStore(redis);
+  const eventTypeStore = createRedisEventTypeStore(redis);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   const eventReleaser = new EventReleaser({
-    eventRelease: createRedisEventRelease(storeRedis),
+    eventRelease: createRedisEventRelease(redis),
     usageRecorder,
     retentionMs: retention.ageMs,
     emit,
   });
   const letGo = eventReleaser.add.bind(eventReleaser);
-  const eventStore = createRedisEventStore(storeRedis, retention, steadyClock, {
+  const eventStore = createRedisEventStore(redis, retention, steadyClock, {
     onPruned: letGo,
     onErased: (accountId, bytes, acceptedAt) =>
       usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
   });
-  const deliveryStore = createRedisDeliveryStore(storeRedis, retention, letGo);
-  const healthStore = createRedisHealthStore(storeRedis, config.RETENTION);
-  const admissionStore = createRedisAdmissionStore(storeRedis);
-  const heldDeliveries = createBullmqHeldDeliveries({ ...queues, redis: storeRedis });
+  const deliveryStore = createRedisDeliveryStore(redis, retention, letGo);
+  const healthStore = createRedisHealthStore(redis, config.RETENTION);
+  const admissionStore = createRedisAdmissionStore(redis);
+  const heldDeliveries = createBullmqHeldDeliveries(queues);
   const eventQueue = new BullmqEventQueue(queues);
   const subscriptions = createSubscriptions(endpointStore);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const deliveryQueue = new BullmqDeliveryQueue(queues);
   const replayQueue = new BullmqReplayQueue(queues);
   const erasureQueue = new BullmqErasureQueue(queues);
-  const remainsStore = createRedisRemainsStore(storeRedis);
-  const replayStore = createRedisReplayStore(storeRedis, config.RETENTION, noteUsage);
+  const remainsStore = createRedisRemainsStore(redis);
+  const replayStore = createRedisReplayStore(redis, config.RETENTION, noteUsage);
   const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
 
   const endpoints = createManageEndpoints({
@@ -158,6 +149,7 @@ export function composeApp({
     deliveryStore,
     admissionStore,
     deliveryQueue,
+    inOrder: createInOrder(redis),
     clock,
     emit,
   });
@@ -169,7 +161,7 @@ export function composeApp({
       requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'http'),
     }),
     eventStore,
-    eventClaims: createRedisEventClaimStore(storeRedis, config.RETENTION),
+    eventClaims: createRedisEventClaimStore(redis, config.RETENTION),
     lookUpEndpoints: createLookUpEndpoints(endpointStore),
     emit,
     validateEvent: createValidateEvent({ eventTypeStore, maxBytes: config.MAX_EVENT_BYTES }),
@@ -218,7 +210,7 @@ export function composeApp({
       accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
       eraseAccount: createEraseAccount({
         accountStore,
-        removeEndpoints: createRedisRemoveEndpoints(storeRedis),
+        removeEndpoints: createRedisRemoveEndpoints(redis),
         remainsStore,
         erasureQueue,
         clock,
@@ -238,11 +230,11 @@ export function composeApp({
     authenticate,
     actFor: createActFor(accountStore),
     quota,
-    idempotencyStore: createRedisIdempotencyStore(storeRedis, (accountId, bytes) =>
+    idempotencyStore: createRedisIdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),
     limitRate: createLimitRate({
-      allowanceStore: createRedisAllowanceStore(storeRedis),
+      allowanceStore: createRedisAllowanceStore(redis),
       ofKey: config.RATE_LIMIT,
       ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
       clock,

@@ -40,18 +40,15 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const clock = systemClock;
   const newId = createNewId(clock);
 
-  const connection = { url: config.REDIS_URL, role: 'answering', emit } as const;
-  const storeRedis = connectRedis({ ...connection, name: 'api-store' });
-  const queueRedis = connectRedis({ ...connection, name: 'api-queue' });
+  const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
 
-  const apiKeyStore = createRedisApiKeyStore(storeRedis);
+  const apiKeyStore = createRedisApiKeyStore(redis);
   const bootstrap = repeatUntilDone(async () => {
-    await ensureDefaultAccount(createRedisAccountStore(storeRedis), clock);
+    await ensureDefaultAccount(createRedisAccountStore(redis), clock);
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
   });
-  const isStoreReachable = createRedisProbe(storeRedis);
-  const isQueueReachable = createRedisProbe(queueRedis);
+  const isRedisReachable = createRedisProbe(redis);
 
   const authenticate = createAuthenticate({
     apiKeyStore,
@@ -62,15 +59,13 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
 
   const app = composeApp({
     config,
-    storeRedis,
-    queues: { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) },
+    queues: { redis, prefix: queuePrefix(config.REDIS_URL) },
     authenticate: AUTH_FAILURE_LIMIT
       ? createLimitAuthFailures({ authenticate, allowance: AUTH_FAILURE_LIMIT, clock })
       : authenticate,
     probes: {
       registry,
-      isReady: async () =>
-        bootstrap.isDone() && (await Promise.all([isStoreReachable(), isQueueReachable()])).every(Boolean),
+      isReady: async () => bootstrap.isDone() && (await isRedisReachable()),
     },
     newId,
     clock,
@@ -89,8 +84,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...app.parts,
-      { name: 'queue connection', stop: async () => queueRedis.disconnect() },
-      { name: 'store connection', stop: async () => storeRedis.disconnect() },
+      { name: 'connection', stop: async () => redis.disconnect() },
     ],
   };
 }

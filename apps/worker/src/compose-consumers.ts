@@ -36,7 +36,8 @@ import { createAccountQuota } from '@webhooks/core/quota/account-quota';
 import { createRedisUsageStore } from '@webhooks/core/quota/redis-usage-store';
 import type { NoteUsage } from '@webhooks/core/quota/usage';
 import { UsageRecorder } from '@webhooks/core/quota/usage-recorder';
-import type { ConnectOptions, RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createInOrder } from '@webhooks/core/redis/in-order';
+import type { ConnectOptions } from '@webhooks/core/redis/redis-connect';
 import { createChooseEvents } from '@webhooks/core/replays/choose-events';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { createStepReplay } from '@webhooks/core/replays/step-replay';
@@ -58,7 +59,6 @@ import { createReplayConsumer } from './consumers/bullmq-replay';
 
 export interface ConsumersContext {
   readonly config: WorkerConfig;
-  readonly storeRedis: RedisClient;
   readonly queues: QueueConnection;
   /** How connections to Redis are made, for the one that waits for attempts to archive. */
   readonly connection: Omit<ConnectOptions, 'name'>;
@@ -80,7 +80,6 @@ const STALLED_CHECKS_PER_LOCK = 4;
 /** Builds what takes jobs, over connections that stand, and what works for it on the side. Nothing is started. */
 export function composeConsumers({
   config,
-  storeRedis,
   queues,
   connection,
   registry,
@@ -88,40 +87,41 @@ export function composeConsumers({
   clock,
   emit,
 }: ConsumersContext) {
-  const usageStore = createRedisUsageStore(storeRedis);
+  const { redis } = queues;
+  const usageStore = createRedisUsageStore(redis);
   const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
   const noteUsage: NoteUsage = (accountId, kind, bytes) =>
     usageRecorder.note(accountId, kind, bytes, clock(), config.RETENTION);
   const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
   registerPromAccountQuota(registry, quota.standings);
   const endpointStore = createRedisEndpointStore(
-    storeRedis,
+    redis,
     provideSealer(config.SECRETS_ENCRYPTION_KEY, emit),
     quota.note,
   );
-  const accountStore = createRedisAccountStore(storeRedis);
+  const accountStore = createRedisAccountStore(redis);
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   const eventReleaser = new EventReleaser({
-    eventRelease: createRedisEventRelease(storeRedis),
+    eventRelease: createRedisEventRelease(redis),
     usageRecorder,
     retentionMs: retention.ageMs,
     emit,
   });
   const letGo = eventReleaser.add.bind(eventReleaser);
-  const eventStore = createRedisEventStore(storeRedis, retention, steadyClock, { onPruned: letGo });
-  const deliveryStore = createRedisDeliveryStore(storeRedis, retention, letGo);
-  const healthStore = createRedisHealthStore(storeRedis, healthRetentionOf(config));
+  const eventStore = createRedisEventStore(redis, retention, steadyClock, { onPruned: letGo });
+  const deliveryStore = createRedisDeliveryStore(redis, retention, letGo);
+  const healthStore = createRedisHealthStore(redis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
-  const attemptStore = createRedisAttemptStore(storeRedis, retention);
-  const admissionStore = createRedisAdmissionStore(storeRedis);
-  const heldDeliveries = createBullmqHeldDeliveries({ ...queues, redis: storeRedis });
+  const attemptStore = createRedisAttemptStore(redis, retention);
+  const admissionStore = createRedisAdmissionStore(redis);
+  const heldDeliveries = createBullmqHeldDeliveries(queues);
   const deliveryQueue = new BullmqDeliveryQueue(queues);
   const eventQueue = new BullmqEventQueue(queues);
   const eventHorizon = new BullmqEventHorizon(queues);
   const deadLetters = new BullmqDeadLetters(queues, clock);
   const accountJobs = new BullmqAccountJobs(queues);
   const archive = composeArchive(config, { connection, workerId, clock, emit });
-  const archiveStream = archive && createRedisArchiveStream(storeRedis);
+  const archiveStream = archive && createRedisArchiveStream(redis);
   if (archiveStream) registerPromArchiveBacklog(registry, archiveStream);
 
   const transport = composeTransport(config, emit);
@@ -139,10 +139,9 @@ export function composeConsumers({
     random: Math.random,
     emit,
   });
-  const dueDeliveries = new DueDeliveries({ connection: { ...queues, redis: storeRedis }, clock, emit });
+  const dueDeliveries = new DueDeliveries({ connection: queues, clock, emit });
   const formerDeliveries = new FormerDeliveries({
     connection: queues,
-    storeRedis,
     deliveryQueue,
     endpointStore,
     admissionStore,
@@ -163,7 +162,7 @@ export function composeConsumers({
     concurrency: FAN_OUT_CONCURRENCY,
     readEventJob: createReadEventJob({
       validateEvent: createValidateEvent({
-        eventTypeStore: createRedisEventTypeStore(storeRedis),
+        eventTypeStore: createRedisEventTypeStore(redis),
         maxBytes: config.MAX_EVENT_BYTES,
       }),
       lookUpEndpoints: createLookUpEndpoints(endpointStore),
@@ -174,12 +173,13 @@ export function composeConsumers({
     eventHorizon,
     takesEvents: createTakesEvents(accountStore, steadyClock),
     subscriptions,
-    pushedEvents: new PushedEvents({ ...queues, redis: storeRedis }, FAN_OUT_CONCURRENCY),
+    pushedEvents: new PushedEvents(queues, FAN_OUT_CONCURRENCY),
     fanOutEvent: createFanOutEvent({
       eventStore,
       deliveryStore,
       admissionStore,
       deliveryQueue,
+      inOrder: createInOrder(redis),
       clock,
       emit,
     }),
@@ -218,7 +218,7 @@ export function composeConsumers({
     ...background,
     concurrency: REPLAY_CONCURRENCY,
     stepReplay: createStepReplay({
-      replayStore: createRedisReplayStore(storeRedis, config.RETENTION),
+      replayStore: createRedisReplayStore(redis, config.RETENTION),
       endpointStore,
       chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
       ...createResend({ eventStore, deliveryStore, resendQueue: deliveryQueue, noteUsage, clock, emit }),
@@ -231,8 +231,8 @@ export function composeConsumers({
     concurrency: ERASURE_CONCURRENCY,
     stepErasure: createStepErasure({
       accountStore,
-      removeEndpoints: createRedisRemoveEndpoints(storeRedis),
-      remainsStore: createRedisRemainsStore(storeRedis),
+      removeEndpoints: createRedisRemoveEndpoints(redis),
+      remainsStore: createRedisRemainsStore(redis),
       deliveryJobs: deliveryQueue,
       accountJobs,
       retentionMs: config.RETENTION,

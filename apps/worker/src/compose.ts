@@ -40,19 +40,18 @@ export async function composeWorker(
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
-  const storeRedis = connectRedis({ ...connection, name: 'worker-store' });
-  const queueRedis = connectRedis({ ...connection, name: 'worker-queue' });
-  const queues = { redis: queueRedis, prefix: queuePrefix(config.REDIS_URL) };
+  const redis = connectRedis({ ...connection, name: 'worker' });
+  const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
 
-  const context = { config, storeRedis, queues, connection, registry, workerId, clock, emit };
+  const context = { config, queues, connection, registry, workerId, clock, emit };
   const { consumers, releasers, archiveParts, recorders, transport, openQueues } = composeConsumers(context);
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
     registry,
-    isReady: createRedisProbe(storeRedis),
+    isReady: createRedisProbe(redis),
   });
 
   const port = await opsServer.start();
@@ -70,8 +69,7 @@ export async function composeWorker(
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },
-      { name: 'queue connection', stop: async () => queueRedis.disconnect() },
-      { name: 'store connection', stop: async () => storeRedis.disconnect() },
+      { name: 'connection', stop: async () => redis.disconnect() },
     ],
   };
 }

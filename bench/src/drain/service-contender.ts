@@ -7,6 +7,7 @@ import type { Subscriber } from '@webhooks/core/endpoints/stored-endpoint';
 import type { AccountId, EventId } from '@webhooks/core/events/event';
 import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
 import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { createInOrder } from '@webhooks/core/redis/in-order';
 import { connectRedis, queuePrefix } from '@webhooks/core/redis/redis-connect';
 import { systemClock } from '@webhooks/core/runtime/clock';
 import { createNewId } from '@webhooks/core/runtime/ids';
@@ -24,11 +25,10 @@ export const serviceContender: Contender = {
   /** Fans the events out by the service's own code: ten accounts with an endpoint each. */
   async fill({ redisUrl, receiverUrl, deliveries }: Load) {
     const connection = { url: redisUrl, role: 'working', emit: () => {} } as const;
-    const storeRedis = connectRedis({ ...connection, name: 'bench-store' });
-    const queueRedis = connectRedis({ ...connection, name: 'bench-queue' });
-    const endpointStore = createRedisEndpointStore(storeRedis, testSealer);
-    const deliveryStore = createRedisDeliveryStore(storeRedis, RETENTION);
-    const deliveryQueue = new BullmqDeliveryQueue({ redis: queueRedis, prefix: queuePrefix(redisUrl) });
+    const redis = connectRedis({ ...connection, name: 'bench' });
+    const endpointStore = createRedisEndpointStore(redis, testSealer);
+    const deliveryStore = createRedisDeliveryStore(redis, RETENTION);
+    const deliveryQueue = new BullmqDeliveryQueue({ redis, prefix: queuePrefix(redisUrl) });
     const newId = createNewId(systemClock);
     const subscribers = new Map<AccountId, Subscriber>();
     for (let i = 0; i < ENDPOINTS; i += 1) {
@@ -37,10 +37,11 @@ export const serviceContender: Contender = {
       subscribers.set(endpoint.accountId, endpoint);
     }
     const fanOutEvent = createFanOutEvent({
-      eventStore: createRedisEventStore(storeRedis, RETENTION),
+      eventStore: createRedisEventStore(redis, RETENTION),
       deliveryStore,
-      admissionStore: createRedisAdmissionStore(storeRedis),
+      admissionStore: createRedisAdmissionStore(redis),
       deliveryQueue,
+      inOrder: createInOrder(redis),
       clock: systemClock,
       emit: () => {},
     });
@@ -63,8 +64,7 @@ export const serviceContender: Contender = {
       );
     }
     await deliveryQueue.close();
-    queueRedis.disconnect();
-    storeRedis.disconnect();
+    redis.disconnect();
   },
 };
 

@@ -8,6 +8,7 @@ import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { BullmqEventQueue } from '../queue/bullmq-event-queue';
 import { eventJobId } from '../queue/event-job';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../queue/queue-names';
+import { together } from '../redis/in-order';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
@@ -45,6 +46,7 @@ async function arrange(endpointCount: number) {
     deliveryStore,
     admissionStore: createRedisAdmissionStore(client),
     deliveryQueue: willClose(new BullmqDeliveryQueue(connection)),
+    inOrder: together,
     clock: () => 0,
     emit: signals.listen,
   };

@@ -6,6 +6,7 @@ import type { AcceptedEvent } from '../events/event';
 import { createRedisEventStore } from '../events/redis-event-store';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { DELIVERIES_QUEUE } from '../queue/queue-names';
+import { oneByOne, together } from '../redis/in-order';
 import { keys } from '../redis/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -47,6 +48,7 @@ function build(change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps> = () 
     deliveryStore,
     admissionStore,
     deliveryQueue,
+    inOrder: together,
     clock: () => NOW,
     emit: signals.listen,
   };
@@ -211,10 +213,13 @@ describe('fanOutEvent', () => {
     const broken = async () => {
       throw new Error('killed');
     };
+    // What comes after a break is not done.
+    const buildBroken = (change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps>) =>
+      build((deps) => ({ inOrder: oneByOne, ...change(deps) }));
 
     it('has stored the event, and no job, when the jobs could not be added', async () => {
       const { event } = await arrange(['*']);
-      const { fanOutEvent, eventStore } = build(() => ({ deliveryQueue: { addAll: broken } }));
+      const { fanOutEvent, eventStore } = buildBroken(() => ({ deliveryQueue: { addAll: broken } }));
       await expect(fanOutEvent(event)).rejects.toThrow('killed');
       expect(await eventStore.find(event.accountId, event.id)).toEqual(event);
       expect(await waitingIds()).toEqual([]);
@@ -223,7 +228,7 @@ describe('fanOutEvent', () => {
     // A list must not tell of a delivery that nothing works on.
     it('has the jobs before any list tells of their deliveries', async () => {
       const { event, endpointIds } = await arrange(['*']);
-      const { fanOutEvent, deliveryStore } = build(() => ({ deliveryStore: { enlist: broken } }));
+      const { fanOutEvent, deliveryStore } = buildBroken(() => ({ deliveryStore: { enlist: broken } }));
       await expect(fanOutEvent(event)).rejects.toThrow('killed');
       expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
       for (const id of endpointIds) expect((await deliveryStore.list(id, 10)).deliveries).toEqual([]);
@@ -232,7 +237,7 @@ describe('fanOutEvent', () => {
     it('lists no delivery that has no job, when only some of the jobs could be added', async () => {
       const { event, endpointIds } = await arrange(...Array.from({ length: 501 }, () => ['*']));
       let chunks = 0;
-      const { fanOutEvent, deliveryStore } = build((deps) => ({
+      const { fanOutEvent, deliveryStore } = buildBroken((deps) => ({
         deliveryQueue: {
           async addAll(deliveries) {
             chunks += 1;
@@ -255,12 +260,12 @@ describe('fanOutEvent', () => {
       ['before the lists of the endpoints', () => ({ deliveryStore: { enlist: broken } })],
       ['before the order', () => ({ admissionStore: { joinOrder: broken } })],
       ["before the account's list", ({ eventStore }) => ({ eventStore: { ...eventStore, enlist: broken } })],
-      ['before its receivers', ({ eventStore }) => ({ eventStore: { ...eventStore, addReceivers: broken } })],
+      ['before it is stored', ({ eventStore }) => ({ eventStore: { ...eventStore, save: broken } })],
     ])('%s is completed by the same again, with one job each', async (_where, change) => {
       const { event, endpointIds } = await arrange(['*']);
       const strict = buildEndpoint({ accountId: event.accountId, ordering: 'strict' });
       await endpointStore.create(strict);
-      await expect(build(change).fanOutEvent(event)).rejects.toThrow('killed');
+      await expect(buildBroken(change).fanOutEvent(event)).rejects.toThrow('killed');
 
       const { fanOutEvent, deliveryStore, eventStore, admissionStore } = build();
       await fanOutEvent(event);

@@ -3,6 +3,7 @@ import type { Subscriber } from '../endpoints/stored-endpoint';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent, AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
+import type { InOrder } from '../redis/in-order';
 import { chunksOf } from '../runtime/chunks-of';
 import type { Clock } from '../runtime/clock';
 import { createTurns } from '../runtime/turns';
@@ -16,12 +17,8 @@ export interface NewDelivery extends DeliveryParts {
 
 /** The queue of deliveries. Adding the same delivery again is harmless. */
 export interface DeliveryQueue {
-  /**
-   * Not all or nothing: when it throws, some of them may be on the queue.
-   *
-   * @param stored what their attempts need; they are added once it is there.
-   */
-  addAll(deliveries: readonly NewDelivery[], stored?: Promise<unknown>): Promise<void>;
+  /** When it throws, they may be on the queue all the same. */
+  addAll(deliveries: readonly NewDelivery[]): Promise<void>;
 }
 
 /** An event, with those that it goes to. */
@@ -30,26 +27,27 @@ export interface RoutedEvent {
   readonly receivers: readonly Subscriber[];
 }
 
-/** One delivery of an event, or, behind the last of them, that it has them all. */
-type Step =
-  | { readonly kind: 'deliver'; readonly event: AcceptedEvent; readonly to: Subscriber }
-  | { readonly kind: 'complete'; readonly routed: RoutedEvent };
-
-type Delivering = Extract<Step, { kind: 'deliver' }>;
+/** Some of those that an event goes to: nearly always all of them. */
+interface Portion extends RoutedEvent {
+  /** The event is stored with these. */
+  readonly isFirst: boolean;
+  /** With these it is complete: how many there are altogether. */
+  readonly total: number | undefined;
+}
 
 export interface FanOutEventDeps {
   readonly eventStore: Pick<EventStore, 'save' | 'enlist' | 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly deliveryQueue: DeliveryQueue;
+  /** Of the connection that all of these have. */
+  readonly inOrder: InOrder;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
 // Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few milliseconds.
 const CHUNK = 50;
-// What is more than this takes turns with others like it, chunk by chunk, so that a single event never waits for several.
-const FEW = 10;
 
 /** Who an event goes to: those of its account that asked for its type, or that it is aimed at. */
 export async function routeEvent(
@@ -72,45 +70,41 @@ export async function routeEvent(
  * delivery: what breaks off in the middle leaves no delivery that looks as if it were to be sent and never is.
  */
 export function createFanOutEvent(deps: FanOutEventDeps) {
+  const { eventStore, deliveryStore, admissionStore, deliveryQueue, inOrder } = deps;
   const takeTurn = createTurns();
 
   return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
     const startedAt = deps.clock();
-    const stored = Promise.all(routed.map(({ event }) => deps.eventStore.save(event)));
-    // Whoever adds the jobs gets to know of a failure; until it is their turn nobody asks.
-    stored.catch(() => {});
-    const steps = routed.flatMap(stepsOf);
-    const inTurn = steps.length > FEW ? takeTurn : atOnce;
-    for (const chunk of chunksOf(steps, CHUNK)) await inTurn(() => take(chunk, stored));
+    const batches = batchesOf(routed.flatMap(portionsOf));
+    const inTurn = batches.length > 1 ? takeTurn : atOnce;
+    for (const batch of batches) await inTurn(() => take(batch));
     const durationMs = deps.clock() - startedAt;
     for (const one of routed) announce(one, durationMs);
   };
 
-  async function take(chunk: readonly Step[], stored: Promise<unknown>): Promise<void> {
-    const deliveries = chunk.flatMap((step) => (step.kind === 'deliver' ? [step] : []));
-    const complete = chunk.flatMap((step) => (step.kind === 'complete' ? [step.routed] : []));
-    await deps.deliveryQueue.addAll(deliveries.map(toDelivery), stored);
-    await Promise.all([...deliveries.map(list), ...complete.map(listEvent)]);
-  }
-
-  async function list({ event, to }: Delivering) {
-    await Promise.all([
-      deps.deliveryStore.enlist(event.id, [to.id], event.acceptedAt, event.accountId),
-      to.ordering === 'strict'
-        ? deps.admissionStore.joinOrder(to.id, [{ eventId: event.id, acceptedAt: event.acceptedAt }])
-        : undefined,
+  async function take(batch: readonly Portion[]): Promise<void> {
+    await inOrder([
+      () => Promise.all(batch.map(store)),
+      () => deliveryQueue.addAll(batch.flatMap(deliveriesOf)),
+      () => Promise.all(batch.map(list)),
     ]);
   }
 
-  async function listEvent({ event, receivers }: RoutedEvent): Promise<void> {
-    await Promise.all([deps.eventStore.enlist(event, receivers.length), addReceivers(event, receivers)]);
+  async function store({ event, receivers, isFirst }: Portion): Promise<void> {
+    const endpointIds = receivers.map(({ id }) => id);
+    if (isFirst) await eventStore.save(event, endpointIds);
+    else await eventStore.addReceivers(event.accountId, event.id, endpointIds);
   }
 
-  async function addReceivers({ accountId, id }: AcceptedEvent, receivers: readonly Subscriber[]) {
-    for (const chunk of chunksOf(receivers, CHUNK)) {
-      const endpointIds = chunk.map((receiver) => receiver.id);
-      await deps.eventStore.addReceivers(accountId, id, endpointIds);
-    }
+  async function list({ event, receivers, total }: Portion): Promise<void> {
+    const { id: eventId, acceptedAt, accountId } = event;
+    const endpointIds = receivers.map(({ id }) => id);
+    const strict = receivers.filter(({ ordering }) => ordering === 'strict');
+    await Promise.all([
+      deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId),
+      ...strict.map(({ id }) => admissionStore.joinOrder(id, [{ eventId, acceptedAt }])),
+      total === undefined ? undefined : eventStore.enlist(event, total),
+    ]);
   }
 
   function announce({ event, receivers }: RoutedEvent, durationMs: number): void {
@@ -127,15 +121,36 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
 export type FanOutEvent = ReturnType<typeof createFanOutEvent>;
 
-function stepsOf(routed: RoutedEvent): readonly Step[] {
-  const { event, receivers } = routed;
-  return [...receivers.map((to) => ({ kind: 'deliver', event, to }) as const), { kind: 'complete', routed }];
+function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {
+  const chunks = receivers.length === 0 ? [[]] : chunksOf(receivers, CHUNK);
+  return chunks.map((chunk, i) => ({
+    event,
+    receivers: chunk,
+    isFirst: i === 0,
+    total: i === chunks.length - 1 ? receivers.length : undefined,
+  }));
+}
+
+/** Small ones go together. */
+function batchesOf(portions: readonly Portion[]): readonly (readonly Portion[])[] {
+  const batches: Portion[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const portion of portions) {
+    const ownSize = 1 + portion.receivers.length;
+    if (size + ownSize > CHUNK + 1) {
+      batches.push([]);
+      size = 0;
+    }
+    batches.at(-1)?.push(portion);
+    size += ownSize;
+  }
+  return batches;
 }
 
 function atOnce<Result>(work: () => Promise<Result>): Promise<Result> {
   return work();
 }
 
-function toDelivery({ event, to }: Delivering): NewDelivery {
-  return { accountId: event.accountId, eventId: event.id, endpointId: to.id };
+function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
+  return receivers.map((to) => ({ accountId: event.accountId, eventId: event.id, endpointId: to.id }));
 }

@@ -62,11 +62,15 @@ const ERASE = defineScript(`
   local accepted_at = string.match(head or ARGV[2], '^%d+')
   return {math.max(before - redis.call('STRLEN', KEYS[1]), 0), accepted_at or 0}`);
 
-// By their ids alone: so they are small, and a page can go on where the one before ended. KEYS: receivers. ARGV: how long to
-// keep them, the endpoints.
-const ADD_RECEIVERS = defineScript(`
-  for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 0, ARGV[i]) end
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])`);
+// Another event that came under this id before stays the one that is sent. Receivers are there by their ids alone: so they are
+// small, and a page can go on where the one before ended. KEYS: receivers, and the event if it is to be stored. ARGV: how
+// long to keep them, the event, the endpoints. Gives whether it was stored.
+const SAVE = defineScript(`
+  if #ARGV > 2 then
+    for i = 3, #ARGV do redis.call('ZADD', KEYS[1], 0, ARGV[i]) end
+    redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  end
+  return KEYS[2] and redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') and 1 or 0`);
 
 export interface EventStoreListeners {
   /** Is told what an account's list has let go of. */
@@ -91,13 +95,17 @@ export function createRedisEventStore(
   });
 
   return withStorageErrors({
-    /** Storing an event again changes nothing, nor does another one under the same id. */
-    async save(event: AcceptedEvent): Promise<void> {
-      const key = keys.event(event.accountId, event.id);
+    /**
+     * Stores an event, and endpoints that it goes to. Storing it again changes nothing, nor does another one under the same
+     * id; adding an endpoint again changes nothing.
+     */
+    async save(event: AcceptedEvent, endpointIds: readonly EndpointId[] = []): Promise<void> {
+      const { accountId, id } = event;
+      const key = keys.event(accountId, id);
       const readAt = now();
-      const saved = await redis.set(key, encode(event), 'PX', retention.ageMs, 'NX');
-      // Another event that came under this id before stays the one that is sent.
-      if (saved !== null) cache.set(key, { event, readAt });
+      const args = [retention.ageMs, encode(event), ...endpointIds];
+      const saved = await SAVE(redis, [keys.receivers(accountId, id), key], args);
+      if (saved === 1) cache.set(key, { event, readAt });
     },
 
     /**
@@ -168,8 +176,7 @@ export function createRedisEventStore(
 
     /** Adding an endpoint again changes nothing. */
     async addReceivers(accountId: AccountId, id: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
-      if (endpointIds.length === 0) return;
-      await ADD_RECEIVERS(redis, [keys.receivers(accountId, id)], [retention.ageMs, ...endpointIds]);
+      await SAVE(redis, [keys.receivers(accountId, id)], [retention.ageMs, '', ...endpointIds]);
     },
 
     /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */

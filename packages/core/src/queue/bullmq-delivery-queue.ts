@@ -1,4 +1,3 @@
-import type { JobsOptions } from 'bullmq';
 import type { DelayedJobs } from '../deliveries/bring-forward';
 import { type DeliveryParts, deliveryIdOf } from '../deliveries/delivery-id';
 import type { DeliveryRequested } from '../deliveries/delivery-run';
@@ -8,7 +7,7 @@ import type { DeliveryJobs } from '../erasure/step-erasure';
 import type { RedisClient } from '../redis/redis-connect';
 import { storageUnavailable } from '../redis/redis-errors';
 import { parsedOrUndefined } from '../runtime/parse-json';
-import type { NewJob } from './bullmq-add-jobs';
+import { createAddDeliveries, type DeliveryToAdd } from './bullmq-add-deliveries';
 import { BullmqFairOrder } from './bullmq-fair-order';
 import { createJobKeys, type JobKeys } from './bullmq-job-keys';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
@@ -16,19 +15,9 @@ import { type DeliveryJob, deliveryJobSchema, encodeRequest } from './delivery-j
 import type { QueueConnection } from './queue-connection';
 import { DELIVERIES_QUEUE } from './queue-names';
 
-// The retry policy decides when a delivery is at its end; BullMQ only has to be far from deciding it first.
-const MORE_ATTEMPTS_THAN_ANY_SCHEDULE = 10_000;
-
-// Each option is stored with each job, so there are no more than needed: what is the same for every job (its removal, its
-// backoff) is the worker's setting.
-const JOB_OPTIONS: JobsOptions = { attempts: MORE_ATTEMPTS_THAN_ANY_SCHEDULE };
-
 const ONE_STEP = 1;
 // What is sent once more can wait longer than what is new.
 const STEP_OF_REPLAYS = 4;
-
-/** Shortest names for what each pending delivery repeats: the job's id says the rest. */
-const JOB_NAME = 'd';
 
 /**
  * The queue of deliveries. Each has one job, for as long as it is not at its end, whose id is the delivery's: adding it
@@ -38,29 +27,23 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
   readonly #queue: BullmqOnDemandQueue;
   readonly #keys: JobKeys;
   readonly #fairOrder: BullmqFairOrder;
+  readonly #addDeliveries: ReturnType<typeof createAddDeliveries>;
 
   constructor(private readonly connection: QueueConnection) {
     this.#queue = new BullmqOnDemandQueue(DELIVERIES_QUEUE, connection);
     this.#keys = createJobKeys(connection.prefix, DELIVERIES_QUEUE);
     this.#fairOrder = new BullmqFairOrder(connection, DELIVERIES_QUEUE);
+    this.#addDeliveries = createAddDeliveries(connection);
   }
 
-  async addAll(deliveries: readonly NewDelivery[], stored?: Promise<unknown>): Promise<void> {
-    const [placed] = await Promise.all([this.#place(deliveries, ONE_STEP), stored]);
-    if (placed.length === 0) return;
-    await this.#queue.addAll(placed.map((delivery) => jobOf(delivery)));
+  async addAll(deliveries: readonly NewDelivery[]): Promise<void> {
+    await this.#addDeliveries(deliveries.map((delivery) => toAdd(delivery)));
   }
 
   async addRequested(
     deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[],
   ): Promise<void> {
-    const ofReplays = deliveries.filter(({ request }) => request.trigger === 'replay');
-    const others = deliveries.filter(({ request }) => request.trigger !== 'replay');
-    const placed = await Promise.all([
-      this.#place(ofReplays, STEP_OF_REPLAYS),
-      this.#place(others, ONE_STEP),
-    ]);
-    await this.#queue.addAll(placed.flat().map(({ request, ...delivery }) => jobOf(delivery, request)));
+    await this.#addDeliveries(deliveries.map(({ request, ...delivery }) => toAdd(delivery, request)));
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
@@ -105,21 +88,14 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
     await this.#queue.close();
   }
 
-  async #place<Delivery extends NewDelivery>(deliveries: readonly Delivery[], step: number) {
-    if (deliveries.length === 0) return [];
-    const flows = deliveries.map(({ accountId, endpointId }) => ({ accountId, flow: endpointId }));
-    const priorities = await this.#fairOrder.prioritiesOf(flows, step);
-    return deliveries.map((delivery, i) => ({ ...delivery, priority: priorities[i] ?? 1 }));
-  }
-
   // BullMQ would put it where it was when it came: behind all of today's, or before them.
   async #placeAnew(delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     const stored = await this.#ask((redis) => redis.hget(this.#keys.job(jobId), 'data'));
     const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (accountId === undefined) return;
-    const [placed] = await this.#place([{ accountId, ...delivery }], ONE_STEP);
-    if (placed) await this.#queue.changePriority(jobId, placed.priority);
+    const priority = await this.#fairOrder.priorityOf(accountId, delivery.endpointId);
+    await this.#queue.changePriority(jobId, priority);
   }
 
   // Most have none at all, which one command tells. One that is to be taken next is left alone: it ends by itself.
@@ -144,15 +120,10 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
   }
 }
 
-/** A delivery with its place in the fair order. */
-interface PlacedDelivery extends NewDelivery {
-  readonly priority: number;
-}
-
-function jobOf({ accountId, priority, ...delivery }: PlacedDelivery, request?: DeliveryRequested): NewJob {
+function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAdd {
   const data: DeliveryJob = {
-    account_id: accountId,
+    account_id: delivery.accountId,
     ...(request === undefined ? {} : { request: encodeRequest(request) }),
   };
-  return { name: JOB_NAME, data, opts: { ...JOB_OPTIONS, priority, jobId: deliveryIdOf(delivery) } };
+  return { ...delivery, data, step: request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP };
 }

@@ -7,28 +7,14 @@ import { createJobKeys } from './bullmq-job-keys';
 import { FAIR_ORDER } from './fair-order';
 import type { QueueConnection } from './queue-connection';
 
-/** What takes its turn: an endpoint of an account, say. */
-export interface Flow {
-  readonly accountId: AccountId;
-  readonly flow: string;
-}
-
-/** How much of its account's turn a job takes up; more for what can wait, such as a replay. */
-export type StepLength = number;
-
-// KEYS: prioritized, state, weights. ARGV: length of a step, then account and flow of each job.
-const PRIORITIES = defineScript(`${FAIR_ORDER}
+// KEYS: prioritized, state, weights. ARGV: account, flow.
+const PRIORITY = defineScript(`${FAIR_ORDER}
   local priority_of, finish = fair_order(KEYS[1], KEYS[2], KEYS[3])
-  local priorities = {}
-  for i = 2, #ARGV, 2 do
-    table.insert(priorities, priority_of(ARGV[i], ARGV[i + 1], tonumber(ARGV[1])))
-  end
+  local priority = priority_of(ARGV[1], ARGV[2], 1)
   finish()
-  return priorities`);
+  return priority`);
 
-const prioritiesSchema = z.array(z.number());
-
-/** Gives jobs that are about to be added to a queue their places in its fair order. */
+/** Gives a job that is to be put back its place in a queue's fair order, for BullMQ to put it there. */
 export class BullmqFairOrder {
   readonly #keys: readonly string[];
 
@@ -40,11 +26,10 @@ export class BullmqFairOrder {
     this.#keys = [prioritized, keys.fairOrder(queue), keys.accountWeights];
   }
 
-  /** BullMQ's `priority` for each, in their order. @throws AppError `storage_unavailable`. */
-  async prioritiesOf(flows: readonly Flow[], step: StepLength = 1): Promise<readonly number[]> {
-    const args = flows.flatMap(({ accountId, flow }) => [accountId, flow]);
+  /** BullMQ's `priority`. @throws AppError `storage_unavailable`. */
+  async priorityOf(accountId: AccountId, flow: string): Promise<number> {
     try {
-      return prioritiesSchema.parse(await PRIORITIES(this.connection.redis, this.#keys, [step, ...args]));
+      return z.number().parse(await PRIORITY(this.connection.redis, this.#keys, [accountId, flow]));
     } catch (error) {
       throw storageUnavailable(error);
     }

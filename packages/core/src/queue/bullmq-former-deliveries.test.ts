@@ -37,7 +37,6 @@ async function arrange(change: Partial<Endpoint> = {}) {
   const signals = recordSignals();
   const former = new FormerDeliveries({
     connection,
-    storeRedis: client,
     deliveryQueue,
     endpointStore,
     admissionStore,

@@ -5,7 +5,6 @@ import type { EndpointId } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { AccountId } from '../events/event';
 import { keys } from '../redis/keys';
-import type { RedisClient } from '../redis/redis-connect';
 import { defineScript } from '../redis/redis-script';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
@@ -19,7 +18,6 @@ import { createRedisFormerHeldStore, type FormerHeld, type FormerHeldStore } fro
 
 export interface FormerDeliveriesOptions {
   readonly connection: QueueConnection;
-  readonly storeRedis: RedisClient;
   readonly deliveryQueue: Pick<BullmqDeliveryQueue, 'addAll' | 'isRunning'>;
   readonly endpointStore: Pick<EndpointStore, 'listSubscribers'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
@@ -73,7 +71,7 @@ export class FormerDeliveries {
     this.#wakeQueue = openQueue(WAKE_QUEUE, options.connection);
     this.#slowKeys = createJobKeys(options.connection.prefix, SLOW_QUEUE);
     this.#keys = createJobKeys(options.connection.prefix, DELIVERIES_QUEUE);
-    this.#heldStore = createRedisFormerHeldStore(options.storeRedis, options.clock);
+    this.#heldStore = createRedisFormerHeldStore(options.connection.redis, options.clock);
   }
 
   start(): void {
@@ -186,7 +184,7 @@ export class FormerDeliveries {
   }
 
   async #accounts(): Promise<readonly AccountId[]> {
-    return (await this.options.storeRedis.hkeys(keys.accounts)) as AccountId[];
+    return (await this.options.connection.redis.hkeys(keys.accounts)) as AccountId[];
   }
 
   #schedule(delayMs: number, until: number): void {

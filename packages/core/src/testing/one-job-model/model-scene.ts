@@ -7,6 +7,7 @@ import { createDisable } from '../../endpoints/disable';
 import type { Endpoint } from '../../endpoints/endpoint';
 import { createManageEndpoints } from '../../endpoints/manage-endpoints';
 import type { AcceptedEvent } from '../../events/event';
+import { oneByOne } from '../../redis/in-order';
 import { keys } from '../../redis/keys';
 import { buildEndpoint } from '../build-endpoint';
 import { buildEvent } from '../build-event';
@@ -109,6 +110,7 @@ export class ModelScene {
     const fanOutEvent = createFanOutEvent({
       ...admission,
       eventStore,
+      inOrder: oneByOne,
       deliveryQueue: {
         addAll: async (deliveries) => {
           await admission.deliveryQueue.addAll(deliveries);
