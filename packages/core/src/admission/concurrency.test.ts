@@ -19,7 +19,8 @@ interface Arrangement {
 /** No patience, unless it is given: whoever finds no place is told so within this turn of the event loop or the next. */
 function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs = 0 }: Arrangement = {}) {
   let freed = 0;
-  const slots = new Slots({ quick: 32, slow, onCapacity: () => {}, clock: () => 0 });
+  let now = 0;
+  const slots = new Slots({ quick: 32, slow, onCapacity: () => {}, clock: () => now });
   const onSlotFree = () => {
     freed += 1;
   };
@@ -37,6 +38,13 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
     slots,
     enter,
     countFreed: () => freed,
+    /** The process is so late that an eighth of all is what it takes at once. */
+    async beLate(): Promise<void> {
+      while (slots.pace > 1 / 8) {
+        now += 1_000;
+        await jest.advanceTimersByTimeAsync(50);
+      }
+    },
     async enterTimes(times: number, isFailing = false): Promise<boolean[]> {
       const places = await Promise.all(Array.from({ length: times }, () => enter(HERE, isFailing)));
       return places.map((place) => typeof place === 'object');
@@ -64,6 +72,19 @@ describe('the places of an endpoint', () => {
   it('are two for a stranger, and a single one for one that is failing', async () => {
     expect(await arrange().enterTimes(4)).toEqual([true, true, false, false]);
     expect(await arrange().enterTimes(3, true)).toEqual([true, false, false]);
+  });
+
+  it('are fewer while the process is late, however many it has grown to', async () => {
+    const { enterTimes, leave, beLate, concurrency } = arrange({ slow: 0 });
+    for (let i = 0; i < 4; i += 1) {
+      await enterTimes(1);
+      leave(DELIVERED);
+    }
+    expect((await enterTimes(8)).every(Boolean)).toBe(true);
+    await beLate();
+    for (let i = 0; i < 7; i += 1) leave(DELIVERED);
+    expect(concurrency.freePlaces(HERE)).toBe(1);
+    expect(await enterTimes(3)).toEqual([true, false, false]);
   });
 
   it('are its own', async () => {

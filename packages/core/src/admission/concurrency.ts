@@ -27,7 +27,7 @@ export interface ConcurrencyOptions {
   readonly slots: Slots;
   /** Told when a slot is free again for those that find none. */
   readonly onSlotFree: () => void;
-  /** The most attempts that one endpoint may have under way. */
+  /** The most attempts that one endpoint may have under way; fewer while the process is late. */
   readonly maxPerEndpoint: number;
   /** How many attempts at endpoints that nothing is known of may be under way, all together. */
   readonly maxStrangers: number;
@@ -117,7 +117,7 @@ export class Concurrency {
     if (!this.#hasSlotFor(this.#lastMsOf(endpointId))) return 0;
     const limit = this.#limits.get(endpointId);
     if (!limit) return this.#firstSizeOf(endpointId);
-    return Math.max(limit.size - limit.underWay - limit.waiting.length, 0);
+    return Math.max(Math.min(limit.size, this.#most) - limit.underWay - limit.waiting.length, 0);
   }
 
   /** Whether the last attempt here at the endpoint was a slow one. */
@@ -143,10 +143,14 @@ export class Concurrency {
     return this.#strangers < this.options.maxStrangers;
   }
 
+  get #most(): number {
+    return Math.max(Math.floor(this.options.maxPerEndpoint * this.options.slots.pace), 1);
+  }
+
   #enterAtOnce(endpointId: EndpointId, isFailing: boolean): boolean {
     const limit = this.#limitOf(endpointId);
     if (isFailing && limit.underWay === 0) limit.size = MIN_SIZE;
-    if (limit.underWay >= limit.size) return false;
+    if (limit.underWay >= Math.min(limit.size, this.#most)) return false;
     limit.underWay += 1;
     return true;
   }
@@ -156,7 +160,7 @@ export class Concurrency {
     const limit = this.#limitOf(endpointId);
     limit.underWay -= 1;
     limit.size = this.#sizeAfter(use, limit.size);
-    while (limit.underWay < limit.size && limit.waiting.move()) limit.underWay += 1;
+    while (limit.underWay < Math.min(limit.size, this.#most) && limit.waiting.move()) limit.underWay += 1;
     // Forgotten when idle: memory is for what is under way.
     if (limit.underWay === 0) this.#limits.delete(endpointId);
     return limit.size;

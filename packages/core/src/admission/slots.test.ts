@@ -5,13 +5,22 @@ afterEach(() => jest.useRealTimers());
 
 function arrange({ quick = 2, slow = 2 } = {}) {
   const capacities: number[] = [];
+  let lateMs = 0;
   const slots = new Slots({
     quick,
     slow,
     onCapacity: (capacity) => capacities.push(capacity),
-    clock: () => performance.now(),
+    clock: () => performance.now() + lateMs,
   });
-  return { slots, capacities };
+  return {
+    slots,
+    capacities,
+    /** The process is busy for so long, and comes to its timer only then. */
+    beBusy(ms: number) {
+      lateMs += ms;
+      jest.advanceTimersByTime(50);
+    },
+  };
 }
 
 it('counts an attempt that has been under way for a while as slow, and lets one more begin in its place', () => {
@@ -65,4 +74,30 @@ it('has no timer left when nothing is under way', () => {
   slots.leave(slots.take(true));
   jest.advanceTimersByTime(SLOW_AFTER_MS);
   expect(jest.getTimerCount()).toBe(0);
+});
+
+describe('a process that is late', () => {
+  it('takes fewer at once, down to an eighth, and more again when it keeps up', () => {
+    const { slots, capacities, beBusy } = arrange({ quick: 64, slow: 0 });
+    slots.take(false);
+    beBusy(30);
+    expect(slots.capacity).toBe(44);
+    for (let i = 0; i < 10; i += 1) beBusy(30);
+    expect(slots.capacity).toBe(8);
+    for (let i = 0; i < 4; i += 1) beBusy(0);
+    expect(slots.capacity).toBe(24);
+    for (let i = 0; i < 20; i += 1) beBusy(0);
+    expect(slots.capacity).toBe(64);
+    expect(capacities.slice(0, 2)).toEqual([44, 31]);
+    expect(capacities.slice(-2)).toEqual([60, 64]);
+  });
+
+  it('is not taken for late because nothing was under way for a while', () => {
+    const { slots } = arrange({ quick: 64 });
+    slots.leave(slots.take(false));
+    jest.advanceTimersByTime(60_000);
+    slots.leave(slots.take(false));
+    jest.advanceTimersByTime(60_000);
+    expect(slots.pace).toBe(1);
+  });
 });

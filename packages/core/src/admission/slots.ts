@@ -20,21 +20,37 @@ export interface Slot {
 export const SLOW_AFTER_MS = 250;
 const LOOK_EVERY_MS = 50;
 
+// So late comes a timer when there is more under way than the processor keeps up with. What is under way beyond that waits in
+// this process, in front of whatever comes next, and gains nothing: it is better off in the queue, which has a fair order.
+const LATE_MS = 20;
+const SLOWED_DOWN_BY = 0.7;
+const SPED_UP_BY = 1 / 16;
+/** Enough to keep a processor busy with receivers that answer within some milliseconds. */
+const LEAST_PACE = 1 / 8;
+
 /**
  * Keeps slots free for endpoints that answer quickly: an attempt that has been under way for a while counts as slow, and
- * whoever takes jobs may take one more in its place, for as long as there is room among the slow ones.
+ * whoever takes jobs may take one more in its place, for as long as there is room among the slow ones. There are fewer quick
+ * ones while the process is late with what it has.
  */
 export class Slots {
   // In the order in which they were taken, so that the oldest are looked at first.
   readonly #quick = new Set<Slot>();
   #slow = 0;
+  #pace = 1;
   #timer: NodeJS.Timeout | undefined;
+  #dueAt = 0;
 
   constructor(private readonly options: SlotsOptions) {}
 
   /** How many attempts may be under way in all, as things stand. */
   get capacity(): number {
-    return this.options.quick + this.#slow;
+    return Math.floor(this.options.quick * this.#pace) + this.#slow;
+  }
+
+  /** Which share of the quick slots there is at the moment: 1 unless the process is late. */
+  get pace(): number {
+    return this.#pace;
   }
 
   get hasRoomForSlow(): boolean {
@@ -61,7 +77,9 @@ export class Slots {
 
   readonly #onTimer = () => {
     this.#timer = undefined;
-    const slowSince = this.options.clock() - SLOW_AFTER_MS;
+    const now = this.options.clock();
+    this.#keepPace(now - this.#dueAt);
+    const slowSince = now - SLOW_AFTER_MS;
     for (const slot of this.#quick) {
       if (slot.takenAt > slowSince || !this.hasRoomForSlow) break;
       this.#quick.delete(slot);
@@ -72,7 +90,16 @@ export class Slots {
 
   #keepLooking(): void {
     if (this.#quick.size === 0 || this.#timer !== undefined) return;
+    this.#dueAt = this.options.clock() + LOOK_EVERY_MS;
     this.#timer = setTimeout(this.#onTimer, LOOK_EVERY_MS);
+  }
+
+  #keepPace(lateMs: number): void {
+    const wanted = lateMs > LATE_MS ? this.#pace * SLOWED_DOWN_BY : this.#pace + SPED_UP_BY;
+    const pace = Math.min(Math.max(wanted, LEAST_PACE), 1);
+    if (pace === this.#pace) return;
+    this.#pace = pace;
+    this.options.onCapacity(this.capacity);
   }
 
   #countAsSlow(slot: Slot): void {
