@@ -58,7 +58,7 @@ import type { NoteUsage } from '@webhooks/core/quota/usage';
 import { UsageRecorder } from '@webhooks/core/quota/usage-recorder';
 import { createLimitRate } from '@webhooks/core/rate-limit/limit-rate';
 import { createRedisAllowanceStore } from '@webhooks/core/rate-limit/redis-allowance-store';
-import { createInOrder } from '@webhooks/core/redis/in-order';
+import { createInOrder } from '@webhooks/core/redis/redis-in-order';
 import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
 import { createManageReplays } from '@webhooks/core/replays/manage-replays';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';

@@ -8,7 +8,7 @@ import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { BullmqEventQueue } from '../queue/bullmq-event-queue';
 import { eventJobId } from '../queue/event-job';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../queue/queue-names';
-import { together } from '../redis/in-order';
+import { together } from '../redis/redis-in-order';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';

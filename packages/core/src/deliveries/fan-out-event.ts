@@ -3,7 +3,7 @@ import type { Subscriber } from '../endpoints/stored-endpoint';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent, AccountId } from '../events/event';
 import type { EventStore } from '../events/redis-event-store';
-import type { InOrder } from '../redis/in-order';
+import type { InOrder } from '../redis/redis-in-order';
 import { chunksOf } from '../runtime/chunks-of';
 import type { Clock } from '../runtime/clock';
 import { createTurns } from '../runtime/turns';

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
-import { createInOrder, oneByOne, together } from './in-order';
+import { createInOrder, oneByOne, together } from './redis-in-order';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
