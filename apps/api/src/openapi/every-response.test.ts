@@ -3,7 +3,7 @@ import { idOfKey } from '@webhooks/core/api-keys/api-key';
 import { deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
 import type { AccountId } from '@webhooks/core/events/event';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
-import { QUEUE_PREFIX } from '@webhooks/core/redis/keys';
+import { QUEUE_PREFIX } from '@webhooks/core/redis/redis-connect';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { uniqueAccountId, uniqueEventId } from '@webhooks/core/testing/unique-ids';

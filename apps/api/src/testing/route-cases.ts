@@ -12,7 +12,7 @@ import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-typ
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { DEAD_LETTERS_QUEUE } from '@webhooks/core/queue/queue-names';
 import { rejectedJobId } from '@webhooks/core/queue/rejected-job';
-import { QUEUE_PREFIX } from '@webhooks/core/redis/keys';
+import { QUEUE_PREFIX } from '@webhooks/core/redis/redis-connect';
 import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';

@@ -17,9 +17,6 @@ export interface Place {
   readonly isOfStrangers: boolean;
 }
 
-/** Why an attempt counts among the slow ones: it takes long, or there are too many strangers. */
-export type SlowReason = 'slow' | 'stranger';
-
 /** Why there is no place: its endpoint has as many as it may, or there is no slot for one like it. */
 export type NoPlace = 'endpoint_full' | 'no_slot';
 

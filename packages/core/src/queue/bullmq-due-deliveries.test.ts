@@ -3,7 +3,7 @@ import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { deliveryIdOf } from '../deliveries/delivery-id';
 import type { NewDelivery } from '../deliveries/fan-out-event';
-import { QUEUE_PREFIX } from '../redis/keys';
+import { QUEUE_PREFIX } from '../redis/redis-connect';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis } from '../testing/test-redis';

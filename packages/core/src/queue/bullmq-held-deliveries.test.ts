@@ -1,7 +1,8 @@
 import { Queue, Worker } from 'bullmq';
 import { deliveryIdOf } from '../deliveries/delivery-id';
 import type { EventId } from '../events/event';
-import { keys, QUEUE_PREFIX } from '../redis/keys';
+import { keys } from '../redis/keys';
+import { QUEUE_PREFIX } from '../redis/redis-connect';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';

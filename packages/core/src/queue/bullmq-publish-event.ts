@@ -1,6 +1,6 @@
 import { type ConnectionOptions, Queue } from 'bullmq';
 import type { EventData, KnownEventType } from '../events/catalogue/index';
-import { CLUSTER_QUEUE_PREFIX, QUEUE_PREFIX } from '../redis/keys';
+import { CLUSTER_QUEUE_PREFIX, QUEUE_PREFIX } from '../redis/redis-connect';
 import { eventJobId, type PublishedEventJob } from './event-job';
 import { EVENTS_QUEUE } from './queue-names';
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { keys, QUEUE_PREFIX } from '../redis/keys';
+import { keys } from '../redis/keys';
+import { QUEUE_PREFIX } from '../redis/redis-connect';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { readWaitingIds } from '../testing/waiting-jobs';

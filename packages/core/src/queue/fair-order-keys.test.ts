@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../deliveries/delivery-id';
 import type { EventId } from '../events/event';
-import { CLUSTER_QUEUE_PREFIX } from '../redis/keys';
+import { CLUSTER_QUEUE_PREFIX } from '../redis/redis-connect';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';

@@ -4,7 +4,7 @@ import type { AccountId } from '../events/event';
 import type { Clock } from '../runtime/clock';
 import type { Emit } from '../signals/signals';
 import type { Standing, UsageStore } from './redis-usage-store';
-import type { AccountUsage } from './usage';
+import type { AccountUsage, Door } from './usage';
 
 export interface AccountQuotaDeps {
   readonly usageStore: Pick<UsageStore, 'look'>;
@@ -28,10 +28,6 @@ interface Known {
   readonly isExact: boolean;
   readonly at: number;
 }
-
-/** Which way something comes in by. */
-export const doors = ['http', 'queue'] as const;
-export type Door = (typeof doors)[number];
 
 const REMEMBERED_ACCOUNTS = 10_000;
 /** An account that stores too much is looked at again so often at most, however many requests it makes. */

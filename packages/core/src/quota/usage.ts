@@ -52,3 +52,7 @@ export function lapseOf(at: number, keptMs: number): number {
   const part = Math.max(Math.ceil(keptMs / PARTS), 1);
   return Math.ceil((at + keptMs) / part) * part;
 }
+
+/** Which way something comes in by. */
+export const doors = ['http', 'queue'] as const;
+export type Door = (typeof doors)[number];

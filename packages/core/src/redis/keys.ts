@@ -105,9 +105,3 @@ export const keys = {
   /** What the keys of an endpoint's deliveries begin with. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,
 };
-
-/** What BullMQ puts before its keys: its own default, so that producers need not know it. */
-export const QUEUE_PREFIX = 'bull';
-
-/** In a Cluster all keys of a queue must have one hash tag; producers there set `prefix: '{bull}'`. */
-export const CLUSTER_QUEUE_PREFIX = '{bull}';

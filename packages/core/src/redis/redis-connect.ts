@@ -1,10 +1,21 @@
 import type { Duplex } from 'node:stream';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { Emit } from '../signals/signals';
-import { CLUSTER_QUEUE_PREFIX, QUEUE_PREFIX } from './keys';
 import { parseRedisUrl, type RedisTarget } from './redis-url';
 
+/** What BullMQ puts before its keys: its own default, so that producers need not know it. */
+export const QUEUE_PREFIX = 'bull';
+
+/** In a Cluster all keys of a queue must have one hash tag; producers there set `prefix: '{bull}'`. */
+export const CLUSTER_QUEUE_PREFIX = '{bull}';
+
 export type RedisClient = Redis | Cluster;
+
+/** A connection that could not be made, or broke; it is made anew. */
+export interface RedisErrorSignal {
+  readonly name: 'redis.error';
+  readonly connection: string;
+  readonly error: unknown;
+}
 
 /**
  * - `answering`: for whoever waits for the answer (an HTTP request): fails within two seconds.
@@ -17,7 +28,7 @@ export interface ConnectOptions {
   readonly role: ConnectionRole;
   /** For the log and for Redis' `CLIENT LIST`. */
   readonly name: string;
-  readonly emit: Emit;
+  readonly emit: (signal: RedisErrorSignal) => void;
   /**
    * When a command is answered by nothing for so long, the connection is taken for dead and made anew. For commands that
    * wait on purpose: nobody else would ever notice.

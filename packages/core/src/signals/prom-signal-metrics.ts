@@ -4,7 +4,7 @@ import { deadLetterQueues } from '../dead-letters/dead-letter';
 import { attemptOutcomes } from '../deliveries/attempt';
 import { endStatuses } from '../deliveries/delivery-log';
 import { disabledReasons } from '../endpoints/endpoint';
-import { doors } from '../quota/account-quota';
+import { doors } from '../quota/usage';
 import { counterOf, type SignalMetric, secondsOf } from './prom-signal-metric';
 import { createEmit, type SignalListener } from './signals';
 

@@ -1,5 +1,4 @@
-import type { SlowReason } from '../admission/concurrency';
-import type { HoldReason } from '../admission/hold-reason';
+import type { HoldReason, SlowReason } from '../admission/hold-reason';
 import type { AttemptOutcome, AttemptTimings } from '../deliveries/attempt';
 import type { DeliveryId } from '../deliveries/delivery-id';
 import type { EndStatus } from '../deliveries/delivery-log';
@@ -7,7 +6,8 @@ import type { RequestTrigger } from '../deliveries/trigger';
 import type { RefusalReason } from '../egress/address-ranges';
 import type { DisabledReason, EndpointId } from '../endpoints/endpoint';
 import type { AccountId, EventId } from '../events/event';
-import type { Door } from '../quota/account-quota';
+import type { Door } from '../quota/usage';
+import type { RedisErrorSignal } from '../redis/redis-connect';
 import type { ReplayEndStatus, ReplayMode } from '../replays/replay';
 
 /** Why the API hung up on a client without taking its request. */
@@ -201,7 +201,7 @@ export type Signal =
       readonly entryId: string;
       readonly reason: string;
     }
-  | { readonly name: 'redis.error'; readonly connection: string; readonly error: unknown }
+  | RedisErrorSignal
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }

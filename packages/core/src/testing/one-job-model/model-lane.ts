@@ -4,7 +4,7 @@ import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-job-keys';
 import type { DeliveryJob } from '../../queue/delivery-job';
 import { DELIVERIES_QUEUE } from '../../queue/queue-names';
-import { QUEUE_PREFIX } from '../../redis/keys';
+import { QUEUE_PREFIX } from '../../redis/redis-connect';
 import { buildAdmission } from '../build-admission';
 import { recordSignals } from '../record-signals';
 import { openTestRedis } from '../test-redis';
