@@ -1,4 +1,4 @@
-import { keys } from '@webhooks/core/redis/keys';
+import { keys } from '@webhooks/core/model/keys';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { startHttpServer } from '@webhooks/core/testing/local-server';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@webhooks/core/testing/postgres-server';

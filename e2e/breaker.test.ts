@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
+import type { EndpointId } from '@webhooks/core/model/endpoint';
+import { keys } from '@webhooks/core/model/keys';
 import { createEventPublisher } from '@webhooks/core/queue/bullmq-publish-event';
-import { keys } from '@webhooks/core/redis/keys';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';

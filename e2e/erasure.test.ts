@@ -1,4 +1,4 @@
-import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { Queue } from 'bullmq';
 import { ApiClient } from './support/api-client';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { clientCertificate, clientKey, otherCertificate } from '@webhooks/core/testing/certificates';
 import { createClosables } from '@webhooks/core/testing/closables';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
 import { clientCertificate, clientKey } from '@webhooks/core/testing/certificates';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { verifyBody } from '@webhooks/signature';

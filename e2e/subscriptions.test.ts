@@ -1,7 +1,7 @@
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
-import { hashKey, scopes } from '@webhooks/core/api-keys/api-key';
-import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import type { AccountId } from '@webhooks/core/events/event';
+import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
+import { hashKey, scopes } from '@webhooks/core/model/api-key';
+import type { AccountId } from '@webhooks/core/model/event';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { ApiClient } from './support/api-client';
 import { Receiver } from './support/receiver';

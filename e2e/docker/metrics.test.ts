@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { registerPromAccountQuota } from '@webhooks/core/signals/prom-account-quota';
-import { registerPromArchiveBacklog } from '@webhooks/core/signals/prom-archive-backlog';
-import { registerPromQueueDepth } from '@webhooks/core/signals/prom-queue-depth';
-import { createPromApiMetrics, createPromWorkerMetrics } from '@webhooks/core/signals/prom-signal-metrics';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
+import { registerPromAccountQuota } from '@webhooks/core/telemetry/prom-account-quota';
+import { registerPromArchiveBacklog } from '@webhooks/core/telemetry/prom-archive-backlog';
+import { registerPromQueueDepth } from '@webhooks/core/telemetry/prom-queue-depth';
+import { createPromApiMetrics, createPromWorkerMetrics } from '@webhooks/core/telemetry/prom-signal-metrics';
 import { collectDefaultMetrics, Registry as PromRegistry, type Registry } from 'prom-client';
 
 const PROJECT = join(__dirname, '..', '..');

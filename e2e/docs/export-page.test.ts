@@ -1,7 +1,7 @@
-import { readAttemptRow } from '@webhooks/core/archive/attempt-row';
-import { PgAttemptTable } from '@webhooks/core/archive/pg-attempt-table';
-import { createRedisArchiveStream } from '@webhooks/core/archive/redis-archive-stream';
-import { keys } from '@webhooks/core/redis/keys';
+import { keys } from '@webhooks/core/model/keys';
+import { readAttemptRow } from '@webhooks/core/record/attempt-row';
+import { PgAttemptTable } from '@webhooks/core/record/pg-attempt-table';
+import { createRedisArchiveStream } from '@webhooks/core/record/redis-archive-stream';
 import { buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@webhooks/core/testing/postgres-server';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';

@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '@webhooks/core/deliveries/attempt';
+import type { AttemptOutcome } from '@webhooks/core/model/attempt';
 import type { CertificateAuthority } from '@webhooks/core/testing/certificate-authority';
 
 /** A receiver at work. */

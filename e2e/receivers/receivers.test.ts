@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { judgeResult } from '@webhooks/core/deliveries/judge-result';
+import { judgeResult } from '@webhooks/core/attempt/judge-result';
 import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { SenderProcess } from '../../bench/src/zoo/sender-process';

@@ -1,9 +1,9 @@
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
-import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
-import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
-import { systemClock } from '@webhooks/core/runtime/clock';
-import { createNewId } from '@webhooks/core/runtime/ids';
+import { createAuthenticate } from '@webhooks/core/accounts/authenticate';
+import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
+import { systemClock } from '@webhooks/core/kernel/clock';
+import { createNewId } from '@webhooks/core/kernel/ids';
+import { connectRedis, type RedisClient } from '@webhooks/core/kernel/redis-connect';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';

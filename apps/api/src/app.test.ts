@@ -1,7 +1,7 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
-import { scopes } from '@webhooks/core/api-keys/api-key';
-import type { AccountId } from '@webhooks/core/events/event';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
+import { scopes } from '@webhooks/core/model/api-key';
+import type { AccountId } from '@webhooks/core/model/event';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';

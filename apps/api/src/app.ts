@@ -1,11 +1,11 @@
+import type { AccountQuota } from '@webhooks/core/accounts/account-quota';
 import type { ActFor } from '@webhooks/core/accounts/act-for';
-import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
-import type { IdempotencyStore } from '@webhooks/core/idempotency/redis-idempotency-store';
-import type { AccountQuota } from '@webhooks/core/quota/account-quota';
-import type { LimitRate } from '@webhooks/core/rate-limit/limit-rate';
-import type { Clock } from '@webhooks/core/runtime/clock';
-import type { NewId } from '@webhooks/core/runtime/ids';
-import type { Emit } from '@webhooks/core/signals/signals';
+import type { AuthenticateClient } from '@webhooks/core/accounts/limit-auth-failures';
+import type { LimitRate } from '@webhooks/core/accounts/limit-rate';
+import type { IdempotencyStore } from '@webhooks/core/intake/redis-idempotency-store';
+import type { Clock } from '@webhooks/core/kernel/clock';
+import type { NewId } from '@webhooks/core/kernel/ids';
+import type { Emit } from '@webhooks/core/model/signals';
 import express, { type Express } from 'express';
 import { announceRequests } from './http/announce-requests';
 import { mountDocs } from './http/docs';

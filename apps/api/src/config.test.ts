@@ -1,4 +1,4 @@
-import { ConfigError } from '@webhooks/core/config/environment';
+import { ConfigError } from '@webhooks/core/kernel/environment';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { caughtFrom } from '@webhooks/core/testing/caught-from';
 import { readApiConfig } from './config';

@@ -1,15 +1,15 @@
-import { idOfKey } from '@webhooks/core/api-keys/api-key';
-import { accountAllowanceSchema, allowanceSchema, SAME_AS_KEY } from '@webhooks/core/config/allowance';
+import { egressSettings } from '@webhooks/core/egress/egress-settings';
+import { trustProxySchema } from '@webhooks/core/egress/trust-proxy';
+import { accountAllowanceSchema, allowanceSchema, SAME_AS_KEY } from '@webhooks/core/kernel/allowance';
 import {
   commonSettings,
   flagSchema,
   maxEventBytesSchema,
   portSchema,
-} from '@webhooks/core/config/common-settings';
-import { egressSettings } from '@webhooks/core/config/egress-settings';
-import { type Environment, readConfig } from '@webhooks/core/config/environment';
-import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
-import { trustProxySchema } from '@webhooks/core/config/trust-proxy';
+} from '@webhooks/core/kernel/common-settings';
+import { type Environment, readConfig } from '@webhooks/core/kernel/environment';
+import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/kernel/secrets-settings';
+import { idOfKey } from '@webhooks/core/model/api-key';
 import { z } from 'zod';
 
 const schema = z

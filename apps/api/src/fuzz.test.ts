@@ -2,9 +2,9 @@ import { Agent, type IncomingHttpHeaders, request as sendHttp } from 'node:http'
 import { text as readText } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
-import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import type { Signal } from '@webhooks/core/signals/signal';
+import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
+import type { Signal } from '@webhooks/core/model/signal';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
 import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';

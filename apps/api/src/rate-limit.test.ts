@@ -1,7 +1,7 @@
-import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import type { Environment } from '@webhooks/core/config/environment';
-import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
-import type { AccountId } from '@webhooks/core/events/event';
+import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
+import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
+import type { Environment } from '@webhooks/core/kernel/environment';
+import type { AccountId } from '@webhooks/core/model/event';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { openTestRedis } from '@webhooks/core/testing/test-redis';

@@ -1,29 +1,26 @@
 import { once } from 'node:events';
 import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
-import { createManageAccounts, type ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
+import { createManageApiKeys, type ManageApiKeys } from '@webhooks/core/accounts/manage-api-keys';
+import { newApiKey } from '@webhooks/core/accounts/new-api-key';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
+import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
 import { createRedisAdmissionStore } from '@webhooks/core/admission/redis-admission-store';
-import { createManageApiKeys, type ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
-import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
-import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import {
-  createManageDeadLetters,
-  type ManageDeadLetters,
-} from '@webhooks/core/dead-letters/manage-dead-letters';
-import { createCancelDelivery } from '@webhooks/core/deliveries/cancel-delivery';
-import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remove-endpoints';
-import { createEraseAccount, type EraseAccount } from '@webhooks/core/erasure/erase-account';
-import { createRedisRemainsStore } from '@webhooks/core/erasure/redis-remains-store';
+import { type Clock, systemClock } from '@webhooks/core/kernel/clock';
+import { createNewId } from '@webhooks/core/kernel/ids';
+import { connectRedis, queuePrefix, type RedisClient } from '@webhooks/core/kernel/redis-connect';
+import { storageUnavailable } from '@webhooks/core/kernel/redis-errors';
+import { createEraseAccount, type EraseAccount } from '@webhooks/core/manage/erase-account';
+import { createManageAccounts, type ManageAccounts } from '@webhooks/core/manage/manage-accounts';
+import { createRedisRemainsStore } from '@webhooks/core/manage/redis-remains-store';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqErasureQueue } from '@webhooks/core/queue/bullmq-erasure-queue';
 import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
-import { connectRedis, queuePrefix, type RedisClient } from '@webhooks/core/redis/redis-connect';
-import { storageUnavailable } from '@webhooks/core/redis/redis-errors';
-import { createCancelReplay } from '@webhooks/core/replays/cancel-replay';
-import { createRedisReplayStore } from '@webhooks/core/replays/redis-replay-store';
-import { type Clock, systemClock } from '@webhooks/core/runtime/clock';
-import { createNewId } from '@webhooks/core/runtime/ids';
+import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
+import { createCancelDelivery } from '@webhooks/core/recovery/cancel-delivery';
+import { createCancelReplay } from '@webhooks/core/recovery/cancel-replay';
+import { createManageDeadLetters, type ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
+import { createRedisReplayStore } from '@webhooks/core/recovery/redis-replay-store';
 import type { CliConfig } from './config';
 
 /** What the commands work with: the same use cases as the API's. */

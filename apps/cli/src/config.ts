@@ -1,5 +1,5 @@
-import { commonSettings } from '@webhooks/core/config/common-settings';
-import { type Environment, readConfig } from '@webhooks/core/config/environment';
+import { commonSettings } from '@webhooks/core/kernel/common-settings';
+import { type Environment, readConfig } from '@webhooks/core/kernel/environment';
 import { z } from 'zod';
 
 const { REDIS_URL, RETENTION, RETENTION_COUNT } = commonSettings;

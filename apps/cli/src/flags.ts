@@ -1,7 +1,7 @@
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
-import { deadLetterQueues } from '@webhooks/core/dead-letters/dead-letter';
-import { inWords } from '@webhooks/core/errors/zod-words';
-import { accountIdSchema } from '@webhooks/core/events/event';
+import { inWords } from '@webhooks/core/kernel/zod-words';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
+import { deadLetterQueues } from '@webhooks/core/model/dead-letter';
+import { accountIdSchema } from '@webhooks/core/model/event';
 import { Option } from 'commander';
 import { z } from 'zod';
 import { UsageError } from './usage-error';

@@ -1,9 +1,9 @@
-import type { Account } from '@webhooks/core/accounts/account';
+import { createAuthenticate } from '@webhooks/core/accounts/authenticate';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
-import { createAuthenticate } from '@webhooks/core/api-keys/authenticate';
-import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import { AppError } from '@webhooks/core/errors/app-error';
-import type { AccountId } from '@webhooks/core/events/event';
+import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import type { Account } from '@webhooks/core/model/account';
+import type { AccountId } from '@webhooks/core/model/event';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { findClosedPort, startTcpServer } from '@webhooks/core/testing/local-server';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';

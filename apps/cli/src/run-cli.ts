@@ -1,5 +1,5 @@
-import { ConfigError, type Environment } from '@webhooks/core/config/environment';
-import { AppError } from '@webhooks/core/errors/app-error';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import { ConfigError, type Environment } from '@webhooks/core/kernel/environment';
 import { CommanderError } from 'commander';
 import type { Cli, Output } from './cli';
 import { openService } from './compose';

@@ -7,17 +7,17 @@ import type { AdmissionStore } from '@webhooks/core/admission/redis-admission-st
 import { Releaser } from '@webhooks/core/admission/releaser';
 import { createSettle } from '@webhooks/core/admission/settle';
 import { Slots } from '@webhooks/core/admission/slots';
-import type { DeliveryQueue } from '@webhooks/core/deliveries/fan-out-event';
-import { createLeaveOrder } from '@webhooks/core/deliveries/leave-order';
-import type { DeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
-import { createRestoreDelivery } from '@webhooks/core/deliveries/restore-delivery';
+import { createLeaveOrder } from '@webhooks/core/attempt/leave-order';
 import { createDisable } from '@webhooks/core/endpoints/disable';
 import { createDisableFailing } from '@webhooks/core/endpoints/disable-failing';
 import type { DisablePolicy } from '@webhooks/core/endpoints/disable-policy';
 import type { EndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import type { HealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import { type Clock, steadyClock } from '@webhooks/core/runtime/clock';
-import type { Emit } from '@webhooks/core/signals/signals';
+import type { DeliveryQueue } from '@webhooks/core/intake/fan-out-event';
+import { type Clock, steadyClock } from '@webhooks/core/kernel/clock';
+import type { Emit } from '@webhooks/core/model/signals';
+import type { DeliveryStore } from '@webhooks/core/record/redis-delivery-store';
+import { createRestoreDelivery } from '@webhooks/core/recovery/restore-delivery';
 import type { WorkerConfig } from './config';
 
 // One endpoint may hold a quarter of the slots.

@@ -1,10 +1,10 @@
-import { Archiver } from '@webhooks/core/archive/archiver';
-import { PgAttemptTable } from '@webhooks/core/archive/pg-attempt-table';
-import { createRedisArchiveStream } from '@webhooks/core/archive/redis-archive-stream';
-import { type ConnectOptions, connectRedis } from '@webhooks/core/redis/redis-connect';
-import type { Clock } from '@webhooks/core/runtime/clock';
-import type { Stoppable } from '@webhooks/core/runtime/shutdown';
-import type { Emit } from '@webhooks/core/signals/signals';
+import type { Clock } from '@webhooks/core/kernel/clock';
+import { type ConnectOptions, connectRedis } from '@webhooks/core/kernel/redis-connect';
+import type { Stoppable } from '@webhooks/core/kernel/shutdown';
+import type { Emit } from '@webhooks/core/model/signals';
+import { Archiver } from '@webhooks/core/record/archiver';
+import { PgAttemptTable } from '@webhooks/core/record/pg-attempt-table';
+import { createRedisArchiveStream } from '@webhooks/core/record/redis-archive-stream';
 import type { WorkerConfig } from './config';
 
 // One statement for all of them: more at once would save little, and hold up the process while they are put together.

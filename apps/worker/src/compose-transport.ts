@@ -1,4 +1,4 @@
-import { GotTransport } from '@webhooks/core/deliveries/got-transport';
+import { GotTransport } from '@webhooks/core/attempt/got-transport';
 import { cacheNames } from '@webhooks/core/egress/cache-names';
 import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
 import { directRoute } from '@webhooks/core/egress/direct-route';
@@ -6,8 +6,8 @@ import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
 import { proxyRoute } from '@webhooks/core/egress/proxy-route';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
-import { steadyClock } from '@webhooks/core/runtime/clock';
-import type { Emit } from '@webhooks/core/signals/signals';
+import { steadyClock } from '@webhooks/core/kernel/clock';
+import type { Emit } from '@webhooks/core/model/signals';
 import type { WorkerConfig } from './config';
 
 /** What deliveries go out by: to allowed addresses only, straight or through the proxy. */

@@ -1,4 +1,4 @@
-import { ConfigError } from '@webhooks/core/config/environment';
+import { ConfigError } from '@webhooks/core/kernel/environment';
 import { caughtFrom } from '@webhooks/core/testing/caught-from';
 import { readWorkerConfig } from './config';
 

@@ -1,19 +1,19 @@
-import { databaseUrlSchema } from '@webhooks/core/archive/database-url';
+import { egressSettings } from '@webhooks/core/egress/egress-settings';
+import { proxyUrlSchema } from '@webhooks/core/egress/proxy-url';
 import {
   commonSettings,
   maxEventBytesSchema,
   portSchema,
   retryScheduleSchema,
-} from '@webhooks/core/config/common-settings';
+} from '@webhooks/core/kernel/common-settings';
 import {
   durationOrNeverSchema,
   durationSchema,
   positiveDurationSchema,
-} from '@webhooks/core/config/duration';
-import { egressSettings } from '@webhooks/core/config/egress-settings';
-import { type Environment, readConfig } from '@webhooks/core/config/environment';
-import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/config/secrets-settings';
-import { proxyUrlSchema } from '@webhooks/core/egress/proxy-url';
+} from '@webhooks/core/kernel/duration';
+import { type Environment, readConfig } from '@webhooks/core/kernel/environment';
+import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/kernel/secrets-settings';
+import { databaseUrlSchema } from '@webhooks/core/record/database-url';
 import { z } from 'zod';
 
 const MINUTE = 60_000;

@@ -1,7 +1,7 @@
-import { systemClock } from '@webhooks/core/runtime/clock';
-import { runProcess } from '@webhooks/core/runtime/run-process';
-import { createWinstonSignalLog } from '@webhooks/core/signals/winston-signal-log';
-import { withoutRepeats } from '@webhooks/core/signals/without-repeats';
+import { systemClock } from '@webhooks/core/kernel/clock';
+import { runProcess } from '@webhooks/core/telemetry/run-process';
+import { createWinstonSignalLog } from '@webhooks/core/telemetry/winston-signal-log';
+import { withoutRepeats } from '@webhooks/core/telemetry/without-repeats';
 import { composeWorker } from './compose';
 import { readWorkerConfig } from './config';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
+import { connectRedis, type RedisClient } from '@webhooks/core/kernel/redis-connect';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { MeasuredProcess } from '../processes/measured-process';

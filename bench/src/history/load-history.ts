@@ -1,11 +1,11 @@
-import type { Attempt } from '@webhooks/core/deliveries/attempt';
-import type { DeliveryParts } from '@webhooks/core/deliveries/delivery-id';
-import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import type { AccountId, EventId } from '@webhooks/core/events/event';
-import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import type { RedisClient } from '@webhooks/core/redis/redis-connect';
-import { createNewId } from '@webhooks/core/runtime/ids';
+import { createNewId } from '@webhooks/core/kernel/ids';
+import type { RedisClient } from '@webhooks/core/kernel/redis-connect';
+import type { Attempt } from '@webhooks/core/model/attempt';
+import type { DeliveryParts } from '@webhooks/core/model/delivery-id';
+import type { AccountId, EventId } from '@webhooks/core/model/event';
+import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
+import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';

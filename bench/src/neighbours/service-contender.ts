@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import type { AccountId } from '@webhooks/core/events/event';
+import type { AccountId } from '@webhooks/core/model/event';
 import { createEventPublisher } from '@webhooks/core/queue/bullmq-publish-event';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { testSealer } from '@webhooks/core/testing/test-sealer';

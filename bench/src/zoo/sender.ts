@@ -5,9 +5,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GotTransport } from '@webhooks/core/deliveries/got-transport';
-import { judgeResult } from '@webhooks/core/deliveries/judge-result';
-import type { SendResult, SentResult } from '@webhooks/core/deliveries/transport';
+import { GotTransport } from '@webhooks/core/attempt/got-transport';
+import { judgeResult } from '@webhooks/core/attempt/judge-result';
+import type { SendResult, SentResult } from '@webhooks/core/attempt/transport';
 import { buildTransportOptions } from '@webhooks/core/testing/build-transport-options';
 
 export interface Sending {

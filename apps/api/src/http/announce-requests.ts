@@ -1,6 +1,6 @@
-import type { ApiKey } from '@webhooks/core/api-keys/api-key';
-import type { Clock } from '@webhooks/core/runtime/clock';
-import type { Emit } from '@webhooks/core/signals/signals';
+import type { Clock } from '@webhooks/core/kernel/clock';
+import type { ApiKey } from '@webhooks/core/model/api-key';
+import type { Emit } from '@webhooks/core/model/signals';
 import type { RequestHandler } from 'express';
 import { requestIdOf } from './request-id';
 

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { AppError } from '@webhooks/core/errors/app-error';
-import type { NewId } from '@webhooks/core/runtime/ids';
-import type { ConnectionRefusal } from '@webhooks/core/signals/signal';
-import type { Emit } from '@webhooks/core/signals/signals';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import type { NewId } from '@webhooks/core/kernel/ids';
+import type { ConnectionRefusal } from '@webhooks/core/model/signal';
+import type { Emit } from '@webhooks/core/model/signals';
 import { PROBLEM_TYPE, presentProblem } from './problem';
 
 export interface BrokenRequestOptions {

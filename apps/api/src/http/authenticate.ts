@@ -1,10 +1,10 @@
 import type { ActFor } from '@webhooks/core/accounts/act-for';
+import { keyIn } from '@webhooks/core/accounts/authenticate';
+import type { AuthenticateClient } from '@webhooks/core/accounts/limit-auth-failures';
+import type { LimitRate } from '@webhooks/core/accounts/limit-rate';
 import { requireOperator } from '@webhooks/core/accounts/require-operator';
-import type { ApiKey, Scope } from '@webhooks/core/api-keys/api-key';
-import { keyIn } from '@webhooks/core/api-keys/authenticate';
-import type { AuthenticateClient } from '@webhooks/core/api-keys/limit-auth-failures';
-import { AppError } from '@webhooks/core/errors/app-error';
-import type { LimitRate } from '@webhooks/core/rate-limit/limit-rate';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import type { ApiKey, Scope } from '@webhooks/core/model/api-key';
 import type { Request, RequestHandler, Response } from 'express';
 import { createSpend, type Spend } from './rate-limit';
 import type { Route } from './route';

@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
+import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
-import type { AccountId } from '@webhooks/core/events/event';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
+import type { AccountId } from '@webhooks/core/model/event';
+import { keys } from '@webhooks/core/model/keys';
+import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
 import { openQueue } from '@webhooks/core/queue/bullmq-open-queue';
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
-import { keys } from '@webhooks/core/redis/keys';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { AppError, type ErrorCode } from '@webhooks/core/errors/app-error';
-import type { Claim, IdempotencyStore, Slot } from '@webhooks/core/idempotency/redis-idempotency-store';
-import type { Clock } from '@webhooks/core/runtime/clock';
-import { createSeededNewId, type NewId } from '@webhooks/core/runtime/ids';
-import { createSeededSecretBytes } from '@webhooks/core/runtime/secret-bytes';
+import type { Claim, IdempotencyStore, Slot } from '@webhooks/core/intake/redis-idempotency-store';
+import { AppError, type ErrorCode } from '@webhooks/core/kernel/app-error';
+import type { Clock } from '@webhooks/core/kernel/clock';
+import { createSeededNewId, type NewId } from '@webhooks/core/kernel/ids';
+import { createSeededSecretBytes } from '@webhooks/core/kernel/secret-bytes';
 import type { Request, Response } from 'express';
 import { apiKeyOf, presentedKeyOf } from './authenticate';
 import { bodyTextOf } from './read-json-body';

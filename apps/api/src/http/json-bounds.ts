@@ -6,7 +6,7 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from '@webhooks/core/runtime/json-codes';
+} from '@webhooks/core/kernel/json-codes';
 
 export interface JsonBounds {
   /** Arrays and objects within each other. */

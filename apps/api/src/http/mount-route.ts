@@ -1,8 +1,8 @@
-import { AppError } from '@webhooks/core/errors/app-error';
-import type { AccountQuota } from '@webhooks/core/quota/account-quota';
-import type { Clock } from '@webhooks/core/runtime/clock';
-import type { NewId } from '@webhooks/core/runtime/ids';
-import { newSecretBytes } from '@webhooks/core/runtime/secret-bytes';
+import type { AccountQuota } from '@webhooks/core/accounts/account-quota';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import type { Clock } from '@webhooks/core/kernel/clock';
+import type { NewId } from '@webhooks/core/kernel/ids';
+import { newSecretBytes } from '@webhooks/core/kernel/secret-bytes';
 import type { Express, RequestHandler, Response } from 'express';
 import { type AuthenticateOptions, apiKeyOf, requireKeyFor, spendOf } from './authenticate';
 import { boundsOf } from './body-bounds';

@@ -1,8 +1,8 @@
-import { AppError } from '@webhooks/core/errors/app-error';
-import { invalidRequest } from '@webhooks/core/errors/invalid-request';
-import { prototypeFaults } from '@webhooks/core/errors/prototype-faults';
-import { faultsOf } from '@webhooks/core/errors/zod-faults';
-import { inWords } from '@webhooks/core/errors/zod-words';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import { invalidRequest } from '@webhooks/core/kernel/invalid-request';
+import { prototypeFaults } from '@webhooks/core/kernel/prototype-faults';
+import { faultsOf } from '@webhooks/core/kernel/zod-faults';
+import { inWords } from '@webhooks/core/kernel/zod-words';
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { nothing, type RequestShape } from './route';

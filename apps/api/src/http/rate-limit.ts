@@ -1,6 +1,6 @@
-import type { ApiKey } from '@webhooks/core/api-keys/api-key';
-import { AppError } from '@webhooks/core/errors/app-error';
-import type { LimitRate, RateStanding } from '@webhooks/core/rate-limit/limit-rate';
+import type { LimitRate, RateStanding } from '@webhooks/core/accounts/limit-rate';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import type { ApiKey } from '@webhooks/core/model/api-key';
 import type { Response } from 'express';
 
 const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {

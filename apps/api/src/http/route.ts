@@ -1,7 +1,7 @@
-import type { ApiKey, Scope } from '@webhooks/core/api-keys/api-key';
-import type { ErrorCode } from '@webhooks/core/errors/app-error';
-import type { NewId } from '@webhooks/core/runtime/ids';
-import type { SecretBytes } from '@webhooks/core/runtime/secret-bytes';
+import type { ErrorCode } from '@webhooks/core/kernel/app-error';
+import type { NewId } from '@webhooks/core/kernel/ids';
+import type { SecretBytes } from '@webhooks/core/kernel/secret-bytes';
+import type { ApiKey, Scope } from '@webhooks/core/model/api-key';
 import { z } from 'zod';
 import type { Spend } from './rate-limit';
 

@@ -1,5 +1,5 @@
-import { catalogue } from '@webhooks/core/events/catalogue/index';
-import type { EventType } from '@webhooks/core/events/event-type';
+import { catalogue } from '@webhooks/core/catalogue/built-in/index';
+import type { EventType } from '@webhooks/core/catalogue/event-type';
 import { z } from 'zod';
 import type { Components, Json } from './components';
 

@@ -1,9 +1,9 @@
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
-import { idOfKey } from '@webhooks/core/api-keys/api-key';
-import { deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
-import type { AccountId } from '@webhooks/core/events/event';
+import { QUEUE_PREFIX } from '@webhooks/core/kernel/redis-connect';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
+import { idOfKey } from '@webhooks/core/model/api-key';
+import { deadLetterIdOf } from '@webhooks/core/model/dead-letter';
+import type { AccountId } from '@webhooks/core/model/event';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
-import { QUEUE_PREFIX } from '@webhooks/core/redis/redis-connect';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { uniqueAccountId, uniqueEventId } from '@webhooks/core/testing/unique-ids';

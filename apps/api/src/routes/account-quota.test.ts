@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
-import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
-import { keys } from '@webhooks/core/redis/keys';
+import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
+import { keys } from '@webhooks/core/model/keys';
 import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import request from 'supertest';
 import { readProblem } from '../testing/read-problem';

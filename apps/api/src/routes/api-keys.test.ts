@@ -1,5 +1,5 @@
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
-import { scopes } from '@webhooks/core/api-keys/api-key';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
+import { scopes } from '@webhooks/core/model/api-key';
 import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';

@@ -1,8 +1,8 @@
-import { newApiKeySchema } from '@webhooks/core/api-keys/api-key-input';
-import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
-import { newApiKey } from '@webhooks/core/api-keys/new-api-key';
-import { apiKeyViewSchema, presentApiKey } from '@webhooks/core/api-keys/present-api-key';
-import type { Clock } from '@webhooks/core/runtime/clock';
+import { newApiKeySchema } from '@webhooks/core/accounts/api-key-input';
+import type { ManageApiKeys } from '@webhooks/core/accounts/manage-api-keys';
+import { newApiKey } from '@webhooks/core/accounts/new-api-key';
+import { apiKeyViewSchema, presentApiKey } from '@webhooks/core/accounts/present-api-key';
+import type { Clock } from '@webhooks/core/kernel/clock';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

@@ -1,12 +1,12 @@
-import { invalidRequest } from '@webhooks/core/errors/invalid-request';
-import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
+import { invalidRequest } from '@webhooks/core/kernel/invalid-request';
 import {
   DEFAULT_RATE,
   MAX_RATE,
   REPLAY_ID_PREFIX,
   type ReplayId,
   replayModes,
-} from '@webhooks/core/replays/replay';
+} from '@webhooks/core/model/replay';
+import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { sentTimeSchema } from '../http/time-range';

@@ -1,8 +1,8 @@
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
-import { ENDPOINT_ID_PREFIX, type EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { newEndpointSchema } from '@webhooks/core/endpoints/endpoint-input';
-import { newestSecret } from '@webhooks/core/endpoints/endpoint-secrets';
-import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
+import { ENDPOINT_ID_PREFIX, type EndpointId } from '@webhooks/core/model/endpoint';
+import { newestSecret } from '@webhooks/core/model/endpoint-secrets';
 import { defineRoute } from '../http/route';
 import { presentWebhook, tagOf, webhookSchema } from './present-webhook';
 import { secretViewSchema } from './secret-view';

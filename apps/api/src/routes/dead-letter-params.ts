@@ -1,4 +1,4 @@
-import { deadLetterIdSchema } from '@webhooks/core/dead-letters/dead-letter';
+import { deadLetterIdSchema } from '@webhooks/core/model/dead-letter';
 import { z } from 'zod';
 
 export const deadLetterParams = z.object({ id: deadLetterIdSchema });

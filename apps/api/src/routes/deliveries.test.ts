@@ -1,10 +1,10 @@
-import type { DeliveryFact } from '@webhooks/core/deliveries/delivery-fact';
-import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
-import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
-import type { Endpoint } from '@webhooks/core/endpoints/endpoint';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { keys } from '@webhooks/core/redis/keys';
+import type { DeliveryFact } from '@webhooks/core/model/delivery-fact';
+import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
+import type { Endpoint } from '@webhooks/core/model/endpoint';
+import { keys } from '@webhooks/core/model/keys';
+import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
+import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { buildEvent } from '@webhooks/core/testing/build-event';

@@ -1,6 +1,6 @@
-import { accountViewSchema, presentAccount } from '@webhooks/core/accounts/present-account';
-import type { EraseAccount } from '@webhooks/core/erasure/erase-account';
-import { accountIdSchema } from '@webhooks/core/events/event';
+import type { EraseAccount } from '@webhooks/core/manage/erase-account';
+import { accountViewSchema, presentAccount } from '@webhooks/core/manage/present-account';
+import { accountIdSchema } from '@webhooks/core/model/event';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

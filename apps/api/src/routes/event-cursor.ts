@@ -1,4 +1,4 @@
-import { eventIdSchema } from '@webhooks/core/events/event';
+import { eventIdSchema } from '@webhooks/core/model/event';
 import { z } from 'zod';
 
 /** Where a page of a list in the order of events ended. */

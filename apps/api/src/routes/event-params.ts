@@ -1,4 +1,4 @@
-import { eventIdSchema } from '@webhooks/core/events/event';
+import { eventIdSchema } from '@webhooks/core/model/event';
 import { z } from 'zod';
 
 export const eventParams = z.object({ id: eventIdSchema });

@@ -1,7 +1,7 @@
-import { DEFAULT_ACCOUNT } from '@webhooks/core/accounts/account';
-import { catalogue, operationalTypes } from '@webhooks/core/events/catalogue/index';
-import type { AccountId } from '@webhooks/core/events/event';
-import { createRedisEventTypeStore } from '@webhooks/core/events/redis-event-type-store';
+import { catalogue, operationalTypes } from '@webhooks/core/catalogue/built-in/index';
+import { createRedisEventTypeStore } from '@webhooks/core/catalogue/redis-event-type-store';
+import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
+import type { AccountId } from '@webhooks/core/model/event';
 import request, { type Response } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';

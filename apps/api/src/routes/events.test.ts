@@ -1,11 +1,11 @@
-import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
-import { endpointUidSchema } from '@webhooks/core/endpoints/endpoint';
+import { publishableTypeNames, publishableTypes } from '@webhooks/core/catalogue/built-in/index';
+import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { publishableTypeNames, publishableTypes } from '@webhooks/core/events/catalogue/index';
-import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
-import type { AccountId } from '@webhooks/core/events/event';
-import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
+import { endpointUidSchema } from '@webhooks/core/model/endpoint';
+import type { AccountId } from '@webhooks/core/model/event';
+import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
+import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
 import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
 import { testRetention } from '@webhooks/core/testing/test-retention';
 import { testSealer } from '@webhooks/core/testing/test-sealer';

@@ -1,6 +1,6 @@
-import type { ManageAccounts } from '@webhooks/core/accounts/manage-accounts';
-import { accountViewSchema, presentAccount } from '@webhooks/core/accounts/present-account';
-import { newestFirstCursorSchema } from '@webhooks/core/redis/redis-newest-first';
+import { newestFirstCursorSchema } from '@webhooks/core/kernel/redis-newest-first';
+import type { ManageAccounts } from '@webhooks/core/manage/manage-accounts';
+import { accountViewSchema, presentAccount } from '@webhooks/core/manage/present-account';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 

@@ -1,9 +1,6 @@
-import { deadLetterIdSchema, deadLetterQueues } from '@webhooks/core/dead-letters/dead-letter';
-import type { ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
-import {
-  listedDeadLetterSchema,
-  presentListedDeadLetter,
-} from '@webhooks/core/dead-letters/present-dead-letter';
+import { deadLetterIdSchema, deadLetterQueues } from '@webhooks/core/model/dead-letter';
+import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
+import { listedDeadLetterSchema, presentListedDeadLetter } from '@webhooks/core/recovery/present-dead-letter';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';

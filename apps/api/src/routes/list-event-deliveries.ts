@@ -1,6 +1,6 @@
-import { shownStatuses, statusClasses } from '@webhooks/core/deliveries/delivery-filter';
-import type { ReadDeliveries } from '@webhooks/core/deliveries/read-deliveries';
-import { endpointIdSchema } from '@webhooks/core/endpoints/endpoint';
+import { shownStatuses, statusClasses } from '@webhooks/core/history/delivery-filter';
+import type { ReadDeliveries } from '@webhooks/core/history/read-deliveries';
+import { endpointIdSchema } from '@webhooks/core/model/endpoint';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';

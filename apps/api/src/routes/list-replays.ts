@@ -1,5 +1,5 @@
-import { newestFirstCursorSchema } from '@webhooks/core/redis/redis-newest-first';
-import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
+import { newestFirstCursorSchema } from '@webhooks/core/kernel/redis-newest-first';
+import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { presentReplay, replaySchema } from './present-replay';

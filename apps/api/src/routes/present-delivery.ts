@@ -1,9 +1,9 @@
-import { type Attempt, attemptOutcomeSchema } from '@webhooks/core/deliveries/attempt';
-import { shownStatuses } from '@webhooks/core/deliveries/delivery-filter';
-import type { Delivery, DeliveryWithAttempts } from '@webhooks/core/deliveries/read-deliveries';
-import { triggerSchema } from '@webhooks/core/deliveries/trigger';
 import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
-import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/runtime/clock';
+import { shownStatuses } from '@webhooks/core/history/delivery-filter';
+import type { Delivery, DeliveryWithAttempts } from '@webhooks/core/history/read-deliveries';
+import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
+import { type Attempt, attemptOutcomeSchema } from '@webhooks/core/model/attempt';
+import { triggerSchema } from '@webhooks/core/model/trigger';
 import { z } from 'zod';
 
 export const deliverySchema = z

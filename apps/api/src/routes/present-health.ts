@@ -1,6 +1,6 @@
-import { breakerPhases } from '@webhooks/core/admission/breaker';
-import type { Health } from '@webhooks/core/endpoints/read-health';
-import { formatTimeOrNull, timeSchema } from '@webhooks/core/runtime/clock';
+import { formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
+import type { Health } from '@webhooks/core/manage/read-health';
+import { breakerPhases } from '@webhooks/core/model/breaker';
 import { z } from 'zod';
 
 export const healthSchema = z

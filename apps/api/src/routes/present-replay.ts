@@ -1,5 +1,5 @@
-import { type Replay, replayModes, replayStatuses } from '@webhooks/core/replays/replay';
-import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/runtime/clock';
+import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
+import { type Replay, replayModes, replayStatuses } from '@webhooks/core/model/replay';
 import { z } from 'zod';
 
 export const replaySchema = z

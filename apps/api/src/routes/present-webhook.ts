@@ -1,14 +1,14 @@
-import { formatDuration } from '@webhooks/core/config/duration';
 import { summarizeCertificate } from '@webhooks/core/endpoints/certificate';
 import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
+import { versionOf } from '@webhooks/core/endpoints/endpoint-version';
+import { formatTime, timeSchema } from '@webhooks/core/kernel/clock';
+import { formatDuration } from '@webhooks/core/kernel/duration';
 import {
   disabledReasons,
   type Endpoint,
   endpointStatusSchema,
   orderings,
-} from '@webhooks/core/endpoints/endpoint';
-import { versionOf } from '@webhooks/core/endpoints/endpoint-version';
-import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
+} from '@webhooks/core/model/endpoint';
 import { z } from 'zod';
 import { etagOf } from '../http/etag';
 

@@ -1,5 +1,5 @@
-import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
-import type { AccountId } from '@webhooks/core/events/event';
+import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
+import type { AccountId } from '@webhooks/core/model/event';
 import { uniqueEndpointId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';

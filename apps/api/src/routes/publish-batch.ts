@@ -1,10 +1,10 @@
-import { AppError, type Fault, faultSchema } from '@webhooks/core/errors/app-error';
-import { invalidRequest } from '@webhooks/core/errors/invalid-request';
-import { faultsOf } from '@webhooks/core/errors/zod-faults';
-import { inWords } from '@webhooks/core/errors/zod-words';
-import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/events/accept-events';
-import { invalidEvent } from '@webhooks/core/events/validate-event';
-import { textOfMember, textsOfItems } from '@webhooks/core/runtime/json-text';
+import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/intake/accept-events';
+import { invalidEvent } from '@webhooks/core/intake/validate-event';
+import { AppError, type Fault, faultSchema } from '@webhooks/core/kernel/app-error';
+import { invalidRequest } from '@webhooks/core/kernel/invalid-request';
+import { textOfMember, textsOfItems } from '@webhooks/core/kernel/json-text';
+import { faultsOf } from '@webhooks/core/kernel/zod-faults';
+import { inWords } from '@webhooks/core/kernel/zod-words';
 import { z } from 'zod';
 import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';

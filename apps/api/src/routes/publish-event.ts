@@ -1,5 +1,5 @@
-import { AppError } from '@webhooks/core/errors/app-error';
-import type { AcceptEvents } from '@webhooks/core/events/accept-events';
+import type { AcceptEvents } from '@webhooks/core/intake/accept-events';
+import { AppError } from '@webhooks/core/kernel/app-error';
 import { defineRoute } from '../http/route';
 import { acceptedSchema, presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
 

@@ -1,8 +1,8 @@
-import { endpointRefsSchema } from '@webhooks/core/endpoints/endpoint';
-import type { PublishedEvent } from '@webhooks/core/events/accept-events';
-import { type AcceptedEvent, eventIdSchema } from '@webhooks/core/events/event';
-import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
-import { textOfMember } from '@webhooks/core/runtime/json-text';
+import type { PublishedEvent } from '@webhooks/core/intake/accept-events';
+import { formatTime, timeSchema } from '@webhooks/core/kernel/clock';
+import { textOfMember } from '@webhooks/core/kernel/json-text';
+import { endpointRefsSchema } from '@webhooks/core/model/endpoint';
+import { type AcceptedEvent, eventIdSchema } from '@webhooks/core/model/event';
 import { z } from 'zod';
 
 /** An event as clients publish it. What `data` must be is the catalogue's to say. */

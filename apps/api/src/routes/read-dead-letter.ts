@@ -1,5 +1,5 @@
-import type { ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
-import { deadLetterSchema, presentDeadLetter } from '@webhooks/core/dead-letters/present-dead-letter';
+import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
+import { deadLetterSchema, presentDeadLetter } from '@webhooks/core/recovery/present-dead-letter';
 import { defineRoute } from '../http/route';
 import { deadLetterParams } from './dead-letter-params';
 

@@ -1,9 +1,9 @@
-import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
-import { createRedisDeliveryStore } from '@webhooks/core/deliveries/redis-delivery-store';
-import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
-import { keywordQuickWin } from '@webhooks/core/events/catalogue/keyword-quick-win';
-import type { AcceptedEvent, AccountId } from '@webhooks/core/events/event';
-import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
+import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
+import type { EndpointId } from '@webhooks/core/model/endpoint';
+import type { AcceptedEvent, AccountId } from '@webhooks/core/model/event';
+import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
+import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
 import { buildEvent } from '@webhooks/core/testing/build-event';
 import { testRetention } from '@webhooks/core/testing/test-retention';

@@ -1,4 +1,4 @@
-import type { ManageReplays } from '@webhooks/core/replays/manage-replays';
+import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
 import { defineRoute } from '../http/route';
 import { presentReplay, replaySchema } from './present-replay';
 import { replayParams } from './replay-params';

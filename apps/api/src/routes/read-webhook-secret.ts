@@ -1,5 +1,5 @@
-import { newestSecret } from '@webhooks/core/endpoints/endpoint-secrets';
-import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
+import { newestSecret } from '@webhooks/core/model/endpoint-secrets';
 import { defineRoute } from '../http/route';
 import { secretViewSchema } from './secret-view';
 import { webhookParams } from './webhook-params';

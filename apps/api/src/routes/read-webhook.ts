@@ -1,5 +1,5 @@
-import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
-import type { ReadHealth } from '@webhooks/core/endpoints/read-health';
+import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
+import type { ReadHealth } from '@webhooks/core/manage/read-health';
 import { defineRoute } from '../http/route';
 import { healthSchema, presentHealth } from './present-health';
 import { presentWebhook, tagOf, webhookSchema } from './present-webhook';

@@ -1,5 +1,5 @@
-import { apiKeyIdSchema } from '@webhooks/core/api-keys/api-key';
-import type { ManageApiKeys } from '@webhooks/core/api-keys/manage-api-keys';
+import type { ManageApiKeys } from '@webhooks/core/accounts/manage-api-keys';
+import { apiKeyIdSchema } from '@webhooks/core/model/api-key';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

@@ -1,6 +1,6 @@
-import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@webhooks/core/endpoints/rotate-secret';
-import { formatTime, timeSchema } from '@webhooks/core/runtime/clock';
+import { formatTime, timeSchema } from '@webhooks/core/kernel/clock';
+import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import { defineRoute } from '../http/route';
 import { secretViewSchema } from './secret-view';
 import { webhookParams } from './webhook-params';

@@ -1,5 +1,5 @@
-import { deliveryIdOf } from '@webhooks/core/deliveries/delivery-id';
-import type { TestEndpoint } from '@webhooks/core/endpoints/test-endpoint';
+import type { TestEndpoint } from '@webhooks/core/manage/test-endpoint';
+import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './webhook-params';

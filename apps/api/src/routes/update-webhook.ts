@@ -1,6 +1,6 @@
 import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
 import { endpointPatchSchema } from '@webhooks/core/endpoints/endpoint-input';
-import type { ManageEndpoints } from '@webhooks/core/endpoints/manage-endpoints';
+import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import { versionsOf } from '../http/etag';
 import { defineRoute } from '../http/route';
 import { presentWebhook, tagOf, webhookSchema } from './present-webhook';

@@ -1,10 +1,10 @@
-import { FAILURES_TO_OPEN } from '@webhooks/core/admission/breaker';
 import { tallyOf } from '@webhooks/core/endpoints/attempt-tally';
-import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { createRedisHealthStore, type HealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import type { AccountId } from '@webhooks/core/events/event';
+import { FAILURES_TO_OPEN } from '@webhooks/core/model/breaker';
+import type { EndpointId } from '@webhooks/core/model/endpoint';
+import type { AccountId } from '@webhooks/core/model/event';
+import { keys } from '@webhooks/core/model/keys';
 import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
-import { keys } from '@webhooks/core/redis/keys';
 import { uniqueEventId } from '@webhooks/core/testing/unique-ids';
 import request from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';

@@ -1,4 +1,4 @@
-import { endpointRefSchema } from '@webhooks/core/endpoints/endpoint';
+import { endpointRefSchema } from '@webhooks/core/model/endpoint';
 import { z } from 'zod';
 
 export const webhookParams = z.object({ id: endpointRefSchema });

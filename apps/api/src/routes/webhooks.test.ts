@@ -1,8 +1,8 @@
-import type { Environment } from '@webhooks/core/config/environment';
-import type { EndpointId } from '@webhooks/core/endpoints/endpoint';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
 import { newSecret } from '@webhooks/core/endpoints/secret';
-import type { AccountId } from '@webhooks/core/events/event';
+import type { Environment } from '@webhooks/core/kernel/environment';
+import type { EndpointId } from '@webhooks/core/model/endpoint';
+import type { AccountId } from '@webhooks/core/model/event';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { testSealer } from '@webhooks/core/testing/test-sealer';
 import { uniqueEventId } from '@webhooks/core/testing/unique-ids';

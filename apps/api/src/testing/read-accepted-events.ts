@@ -1,5 +1,5 @@
-import type { AccountId, EventId, StoredEvent } from '@webhooks/core/events/event';
-import { createRedisEventStore } from '@webhooks/core/events/redis-event-store';
+import type { AccountId, EventId, StoredEvent } from '@webhooks/core/model/event';
+import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
 import { testRetention } from '@webhooks/core/testing/test-retention';
 import type { TestApi } from './start-test-api';
 

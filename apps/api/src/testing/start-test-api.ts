@@ -1,8 +1,8 @@
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
-import type { ApiKey } from '@webhooks/core/api-keys/api-key';
-import { createRedisApiKeyStore } from '@webhooks/core/api-keys/redis-api-key-store';
-import type { Environment } from '@webhooks/core/config/environment';
-import type { AccountId } from '@webhooks/core/events/event';
+import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
+import type { Environment } from '@webhooks/core/kernel/environment';
+import type { ApiKey } from '@webhooks/core/model/api-key';
+import type { AccountId } from '@webhooks/core/model/event';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { recordSignals, type SignalRecord } from '@webhooks/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';

@@ -1,5 +1,5 @@
-import type { Account } from '@webhooks/core/accounts/account';
-import { presentAccount } from '@webhooks/core/accounts/present-account';
+import { presentAccount } from '@webhooks/core/manage/present-account';
+import type { Account } from '@webhooks/core/model/account';
 import { formatTable } from '../format-table';
 
 export function accountTable(accounts: readonly Account[]): string {

@@ -1,5 +1,5 @@
 import { newAccountSchema } from '@webhooks/core/accounts/account-input';
-import { presentAccount } from '@webhooks/core/accounts/present-account';
+import { presentAccount } from '@webhooks/core/manage/present-account';
 import type { Command } from 'commander';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';

@@ -1,8 +1,8 @@
-import { displayNameSchema } from '@webhooks/core/accounts/display-name';
-import { scopes } from '@webhooks/core/api-keys/api-key';
-import { scopeListSchema } from '@webhooks/core/api-keys/api-key-input';
-import { presentApiKey } from '@webhooks/core/api-keys/present-api-key';
-import { durationSchema } from '@webhooks/core/config/duration';
+import { scopeListSchema } from '@webhooks/core/accounts/api-key-input';
+import { presentApiKey } from '@webhooks/core/accounts/present-api-key';
+import { durationSchema } from '@webhooks/core/kernel/duration';
+import { scopes } from '@webhooks/core/model/api-key';
+import { displayNameSchema } from '@webhooks/core/model/display-name';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,4 +1,4 @@
-import { type DeadLetterId, deadLetterIdSchema } from '@webhooks/core/dead-letters/dead-letter';
+import { type DeadLetterId, deadLetterIdSchema } from '@webhooks/core/model/dead-letter';
 import { UsageError } from '../usage-error';
 
 export const HOW_TO_LIST = 'See: webhooks dead-letters list';

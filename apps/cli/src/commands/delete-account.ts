@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { presentAccount } from '@webhooks/core/accounts/present-account';
-import { AppError } from '@webhooks/core/errors/app-error';
-import { type AccountId, accountIdSchema } from '@webhooks/core/events/event';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import { presentAccount } from '@webhooks/core/manage/present-account';
+import { type AccountId, accountIdSchema } from '@webhooks/core/model/event';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli, Output } from '../cli';

@@ -1,6 +1,6 @@
-import type { DeadLetterId, DeadLetterQueue } from '@webhooks/core/dead-letters/dead-letter';
-import type { ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
-import { AppError } from '@webhooks/core/errors/app-error';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import type { DeadLetterId, DeadLetterQueue } from '@webhooks/core/model/dead-letter';
+import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,4 +1,4 @@
-import { presentAccount } from '@webhooks/core/accounts/present-account';
+import { presentAccount } from '@webhooks/core/manage/present-account';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

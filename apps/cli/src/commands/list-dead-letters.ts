@@ -1,7 +1,7 @@
 import {
   type ListedDeadLetterView,
   presentListedDeadLetter,
-} from '@webhooks/core/dead-letters/present-dead-letter';
+} from '@webhooks/core/recovery/present-dead-letter';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,4 +1,4 @@
-import { presentApiKey } from '@webhooks/core/api-keys/present-api-key';
+import { presentApiKey } from '@webhooks/core/accounts/present-api-key';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

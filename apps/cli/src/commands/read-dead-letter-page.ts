@@ -1,5 +1,5 @@
-import type { DeadLetterQueue, ListedDeadLetter } from '@webhooks/core/dead-letters/dead-letter';
-import type { DeadLetterMark, ManageDeadLetters } from '@webhooks/core/dead-letters/manage-dead-letters';
+import type { DeadLetterQueue, ListedDeadLetter } from '@webhooks/core/model/dead-letter';
+import type { DeadLetterMark, ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
 import type { ReadPage } from '../read-all-pages';
 
 /** How the pages of dead letters are read: all, or those of a queue. */

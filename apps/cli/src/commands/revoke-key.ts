@@ -1,4 +1,4 @@
-import { apiKeyIdSchema } from '@webhooks/core/api-keys/api-key';
+import { apiKeyIdSchema } from '@webhooks/core/model/api-key';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,4 +1,4 @@
-import { presentDeadLetter } from '@webhooks/core/dead-letters/present-dead-letter';
+import { presentDeadLetter } from '@webhooks/core/recovery/present-dead-letter';
 import type { Command } from 'commander';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';

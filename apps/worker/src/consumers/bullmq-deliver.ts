@@ -1,11 +1,11 @@
-import type { Deliver, DeliverResult } from '@webhooks/core/deliveries/deliver';
-import { parseDeliveryId } from '@webhooks/core/deliveries/delivery-id';
-import type { DeliveryRun } from '@webhooks/core/deliveries/delivery-run';
+import type { Deliver, DeliverResult } from '@webhooks/core/attempt/deliver';
+import { isUnreadableSecret } from '@webhooks/core/endpoints/seal';
+import { parseDeliveryId } from '@webhooks/core/model/delivery-id';
+import type { DeliveryRun } from '@webhooks/core/model/delivery-run';
+import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
 import { DUE_GRACE_MS, type DueDeliveries } from '@webhooks/core/queue/bullmq-due-deliveries';
 import type { FormerDeliveries } from '@webhooks/core/queue/bullmq-former-deliveries';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@webhooks/core/queue/delivery-job';
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
-import { isUnreadableSecret } from '@webhooks/core/secrets/seal';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Consumer } from './bullmq-consumer';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';

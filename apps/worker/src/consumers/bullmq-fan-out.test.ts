@@ -1,13 +1,13 @@
 import { EventEmitter, once } from 'node:events';
-import { deadLetterIdOf } from '@webhooks/core/dead-letters/dead-letter';
-import { AppError } from '@webhooks/core/errors/app-error';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import { deadLetterIdOf } from '@webhooks/core/model/dead-letter';
+import { keys } from '@webhooks/core/model/keys';
+import { EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
 import { createBullmqDeadLetterStore } from '@webhooks/core/queue/bullmq-dead-letter-store';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
 import { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
-import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { keys } from '@webhooks/core/redis/keys';
 import { buildEvent } from '@webhooks/core/testing/build-event';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { Queue, QueueEvents } from 'bullmq';

@@ -1,12 +1,12 @@
 import type { TakesEvents } from '@webhooks/core/accounts/takes-events';
-import { type FanOutEvent, routeEvent } from '@webhooks/core/deliveries/fan-out-event';
 import type { Subscriptions } from '@webhooks/core/endpoints/subscriptions';
-import { AppError } from '@webhooks/core/errors/app-error';
+import { type FanOutEvent, routeEvent } from '@webhooks/core/intake/fan-out-event';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import { EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
 import { accountOfJob } from '@webhooks/core/queue/account-of-job';
 import type { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
 import type { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
 import type { PushedEvents } from '@webhooks/core/queue/bullmq-pushed-events';
-import { EVENTS_QUEUE } from '@webhooks/core/queue/queue-names';
 import type { EventJob, ReadEvent, ReadEventJob } from '@webhooks/core/queue/read-event-job';
 import { describeRefusal } from '@webhooks/core/queue/rejected-job';
 import { type Job, UnrecoverableError } from 'bullmq';

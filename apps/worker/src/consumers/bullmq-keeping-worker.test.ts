@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
-import { connectRedis, type RedisClient } from '@webhooks/core/redis/redis-connect';
+import { connectRedis, type RedisClient } from '@webhooks/core/kernel/redis-connect';
+import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
 import { startRedisServer } from '@webhooks/core/testing/redis-server';

@@ -1,7 +1,7 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
+import type { RedisClient } from '@webhooks/core/kernel/redis-connect';
+import { defineScript } from '@webhooks/core/kernel/redis-script';
 import { createJobKeys, type JobKeys } from '@webhooks/core/queue/bullmq-job-keys';
-import type { RedisClient } from '@webhooks/core/redis/redis-connect';
-import { defineScript } from '@webhooks/core/redis/redis-script';
 import { DelayedError, Job, type JobJson, type Processor, Worker, type WorkerOptions } from 'bullmq';
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';

@@ -1,4 +1,4 @@
-import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@webhooks/core/queue/queue-names';
+import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@webhooks/core/model/queue-names';
 import { buildReplayOrder } from '@webhooks/core/testing/build-replay';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { Queue } from 'bullmq';

@@ -1,4 +1,4 @@
-import { DELIVERIES_QUEUE } from '@webhooks/core/queue/queue-names';
+import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
 import { createClosables } from '@webhooks/core/testing/closables';
 import { openTestRedis } from '@webhooks/core/testing/test-redis';
 import { DelayedError, type Job, Queue, WaitingError, Worker } from 'bullmq';

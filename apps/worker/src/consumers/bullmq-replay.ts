@@ -1,6 +1,6 @@
-import { REPLAYS_QUEUE } from '@webhooks/core/queue/queue-names';
-import { replayOrderSchema } from '@webhooks/core/replays/replay';
-import type { StepReplay } from '@webhooks/core/replays/step-replay';
+import { REPLAYS_QUEUE } from '@webhooks/core/model/queue-names';
+import { replayOrderSchema } from '@webhooks/core/model/replay';
+import type { StepReplay } from '@webhooks/core/recovery/step-replay';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, createConsumer } from './bullmq-consumer';
 import type { ConsumerOptions } from './bullmq-open-worker';

@@ -1,4 +1,4 @@
-import { connectRedis } from '@webhooks/core/redis/redis-connect';
+import { connectRedis } from '@webhooks/core/kernel/redis-connect';
 import { recordSignals, type SignalRecord } from '@webhooks/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
 import type { ConsumerOptions } from '../consumers/bullmq-open-worker';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { accountIdSchema } from '../events/event';
-import { accountQuotaSchema, accountWeightSchema } from './account';
-import { displayNameSchema } from './display-name';
+import { accountQuotaSchema, accountWeightSchema } from '../model/account';
+import { displayNameSchema } from '../model/display-name';
+import { accountIdSchema } from '../model/event';
 
 /** What may be said of a new account. Without an id it is given one. */
 export const newAccountSchema = z.strictObject({

@@ -1,7 +1,7 @@
-import { scopes } from '../api-keys/api-key';
-import type { AccountId } from '../events/event';
+import { DEFAULT_ACCOUNT } from '../model/account';
+import { scopes } from '../model/api-key';
+import type { AccountId } from '../model/event';
 import { buildApiKey } from '../testing/build-api-key';
-import { DEFAULT_ACCOUNT } from './account';
 import { createActFor } from './act-for';
 
 const ACME = 'acme' as AccountId;

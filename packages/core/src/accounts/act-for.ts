@@ -1,6 +1,6 @@
-import type { ApiKey } from '../api-keys/api-key';
-import { accountIdSchema } from '../events/event';
-import { isThere } from './account';
+import { isThere } from '../model/account';
+import type { ApiKey } from '../model/api-key';
+import { accountIdSchema } from '../model/event';
 import { accountNotFound } from './account-not-found';
 import type { AccountStore } from './redis-account-store';
 import { requireOperator } from './require-operator';

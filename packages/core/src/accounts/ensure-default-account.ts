@@ -1,5 +1,5 @@
-import type { Clock } from '../runtime/clock';
-import { DEFAULT_ACCOUNT } from './account';
+import type { Clock } from '../kernel/clock';
+import { DEFAULT_ACCOUNT } from '../model/account';
 import type { AccountStore } from './redis-account-store';
 
 export async function ensureDefaultAccount(

@@ -1,11 +1,11 @@
-import type { AccountId } from '../events/event';
-import { keys } from '../redis/keys';
-import type { RedisClient } from '../redis/redis-connect';
-import { withStorageErrors } from '../redis/redis-errors';
-import { idOfMember, readNewestFirst, timedMember } from '../redis/redis-newest-first';
-import { defineScript, type RunScript } from '../redis/redis-script';
-import { ParsedCache } from '../runtime/parsed-cache';
-import { type Account, accountSchema } from './account';
+import { ParsedCache } from '../kernel/parsed-cache';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { idOfMember, readNewestFirst, timedMember } from '../kernel/redis-newest-first';
+import { defineScript, type RunScript } from '../kernel/redis-script';
+import { type Account, accountSchema } from '../model/account';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
 
 export interface AccountPage {
   readonly accounts: readonly Account[];

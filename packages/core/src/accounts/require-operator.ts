@@ -1,6 +1,6 @@
-import type { ApiKey } from '../api-keys/api-key';
-import { AppError } from '../errors/app-error';
-import { DEFAULT_ACCOUNT } from './account';
+import { AppError } from '../kernel/app-error';
+import { DEFAULT_ACCOUNT } from '../model/account';
+import type { ApiKey } from '../model/api-key';
 
 /**
  * Whoever has an admin key of any other account is master of that account alone.

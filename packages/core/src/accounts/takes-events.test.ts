@@ -1,4 +1,4 @@
-import type { AccountId } from '../events/event';
+import type { AccountId } from '../model/event';
 import { createTakesEvents } from './takes-events';
 
 const ACME = 'acme' as AccountId;

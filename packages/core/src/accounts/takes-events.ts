@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { AccountId } from '../events/event';
+import type { AccountId } from '../model/event';
 import type { AccountStore } from './redis-account-store';
 
 const REMEMBERED_ACCOUNTS = 1_000;

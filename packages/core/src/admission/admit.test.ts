@@ -1,11 +1,11 @@
-import type { Endpoint } from '../endpoints/endpoint';
-import { keys } from '../redis/keys';
+import { CLOSED, FAILURES_TO_OPEN } from '../model/breaker';
+import type { Endpoint } from '../model/endpoint';
+import { keys } from '../model/keys';
 import { buildAdmission, MAX_STRANGERS } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import type { AdmitInput, Admitted } from './admit';
-import { CLOSED, FAILURES_TO_OPEN } from './breaker';
 
 const NOW = 1_700_000_000_000;
 const SOON = NOW + 100;

@@ -1,9 +1,9 @@
-import type { Endpoint } from '../endpoints/endpoint';
-import type { EventId } from '../events/event';
-import type { Clock } from '../runtime/clock';
-import { type BreakerState, PROBE_MS, phaseOf } from './breaker';
+import type { Clock } from '../kernel/clock';
+import { type BreakerState, PROBE_MS, phaseOf } from '../model/breaker';
+import type { Endpoint } from '../model/endpoint';
+import type { EventId } from '../model/event';
+import type { HoldReason } from '../model/hold-reason';
 import type { Concurrency, Place } from './concurrency';
-import type { HoldReason } from './hold-reason';
 import { type EventHorizon, SAFETY_LOOK_MS } from './look-at-endpoint';
 import type { AdmissionAnswer, AdmissionStore } from './redis-admission-store';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Attempt, AttemptOutcome } from '../deliveries/attempt';
-import type { EndpointId } from '../endpoints/endpoint';
+import type { Attempt, AttemptOutcome } from '../model/attempt';
+import type { EndpointId } from '../model/endpoint';
 import { SLOW_AFTER_MS, type Slot, type Slots } from './slots';
 import { WaitingLine } from './waiting-line';
 

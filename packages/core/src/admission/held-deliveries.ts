@@ -1,5 +1,5 @@
-import type { EndpointId } from '../endpoints/endpoint';
-import type { AccountId, EventId } from '../events/event';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId, EventId } from '../model/event';
 
 /** A delivery that is held, with its place among those of its endpoint. */
 export interface HeldDelivery {

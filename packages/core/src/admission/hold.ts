@@ -1,8 +1,8 @@
-import type { EndpointId } from '../endpoints/endpoint';
-import type { AccountId, EventId } from '../events/event';
-import type { Emit } from '../signals/signals';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId, EventId } from '../model/event';
+import type { HoldReason } from '../model/hold-reason';
+import type { Emit } from '../model/signals';
 import type { HeldDeliveries } from './held-deliveries';
-import type { HoldReason } from './hold-reason';
 import type { Releaser } from './releaser';
 
 export interface HoldDeps {

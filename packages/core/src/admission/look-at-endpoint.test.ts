@@ -1,13 +1,13 @@
-import type { Endpoint } from '../endpoints/endpoint';
-import type { EventId } from '../events/event';
-import { keys } from '../redis/keys';
+import { FAILURES_TO_OPEN } from '../model/breaker';
+import type { Endpoint } from '../model/endpoint';
+import type { EventId } from '../model/event';
+import { keys } from '../model/keys';
 import { buildAdmission } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
 import { takeFromWaiting } from '../testing/waiting-jobs';
-import { FAILURES_TO_OPEN } from './breaker';
 
 const NOW = 1_700_000_000_000;
 const jobs = { toKey: (name: string) => `bull:deliveries:${name}` };

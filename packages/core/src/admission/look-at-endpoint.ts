@@ -1,8 +1,8 @@
-import type { Endpoint } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { AccountId, EventId } from '../events/event';
-import type { Clock } from '../runtime/clock';
-import { PROBE_MS, phaseOf } from './breaker';
+import type { Clock } from '../kernel/clock';
+import { PROBE_MS, phaseOf } from '../model/breaker';
+import type { Endpoint } from '../model/endpoint';
+import type { AccountId, EventId } from '../model/event';
 import type { EndpointAddress, HeldDeliveries, Released } from './held-deliveries';
 import type { AdmissionStore, OrderedDelivery } from './redis-admission-store';
 

@@ -1,8 +1,8 @@
-import type { EndpointId } from '../endpoints/endpoint';
-import { keys } from '../redis/keys';
+import { CLOSED, FAILURES_TO_OPEN, PROBE_MS } from '../model/breaker';
+import type { EndpointId } from '../model/endpoint';
+import { keys } from '../model/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { CLOSED, FAILURES_TO_OPEN, PROBE_MS } from './breaker';
 import {
   type AdmissionRequest,
   type AdmissionStore,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { EndpointId } from '../endpoints/endpoint';
-import type { EventId } from '../events/event';
-import { keys } from '../redis/keys';
-import type { RedisClient } from '../redis/redis-connect';
-import { withStorageErrors } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
-import { BREAKER_KEPT_MS, type BreakerState, decodeBreaker, PROBE_MS } from './breaker';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import { BREAKER_KEPT_MS, type BreakerState, decodeBreaker, PROBE_MS } from '../model/breaker';
+import type { EndpointId } from '../model/endpoint';
+import type { EventId } from '../model/event';
+import { keys } from '../model/keys';
 
 export interface AdmissionRequest {
   readonly eventId: EventId;

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { EndpointId } from '../endpoints/endpoint';
-import type { AccountId } from '../events/event';
-import type { Clock } from '../runtime/clock';
-import type { Emit } from '../signals/signals';
+import type { Clock } from '../kernel/clock';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
+import type { Emit } from '../model/signals';
 import type { Concurrency } from './concurrency';
 import type { EndpointAddress, HeldDeliveries } from './held-deliveries';
 import type { LookAtEndpoint } from './look-at-endpoint';

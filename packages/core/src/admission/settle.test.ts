@@ -1,15 +1,15 @@
-import type { AttemptEffect } from '../deliveries/redis-attempt-store';
 import { tallyOf } from '../endpoints/attempt-tally';
 import { createDisable } from '../endpoints/disable';
 import { createDisableFailing } from '../endpoints/disable-failing';
-import type { Endpoint } from '../endpoints/endpoint';
-import { keys } from '../redis/keys';
+import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS } from '../model/breaker';
+import type { Endpoint } from '../model/endpoint';
+import { keys } from '../model/keys';
 import { buildAdmission } from '../testing/build-admission';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
-import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS } from './breaker';
+import type { AttemptEffect } from './redis-attempt-store';
 import { createSettle, type SettleInput } from './settle';
 
 const NOW = 1_700_000_000_000;

@@ -1,12 +1,12 @@
-import type { AttemptEffect } from '../deliveries/redis-attempt-store';
 import { type Disable, wasNotEnabledSince } from '../endpoints/disable';
 import type { DisableFailing } from '../endpoints/disable-failing';
-import type { DisabledReason, Endpoint } from '../endpoints/endpoint';
-import type { Clock } from '../runtime/clock';
-import type { Emit } from '../signals/signals';
+import type { Clock } from '../kernel/clock';
+import type { DisabledReason, Endpoint } from '../model/endpoint';
+import type { Emit } from '../model/signals';
 import type { Concurrency } from './concurrency';
 import type { HeldDeliveries } from './held-deliveries';
 import { RATE_WINDOW_MS } from './redis-admission-store';
+import type { AttemptEffect } from './redis-attempt-store';
 import type { Releaser } from './releaser';
 
 export interface SettleDeps {

@@ -6,7 +6,7 @@ import {
   isWithin,
   parseAddress,
   parseKnownRange,
-} from './address-range';
+} from '../model/address-range';
 import {
   CLOUD_METADATA,
   GLOBAL_UNICAST_IPV6,
@@ -15,7 +15,7 @@ import {
   REFUSED_IPV6,
   type Refusal,
   type RefusalReason,
-} from './address-ranges';
+} from '../model/address-ranges';
 import { isIsatap, wrappedIpv4 } from './wrapped-ipv4';
 
 export type AddressVerdict =

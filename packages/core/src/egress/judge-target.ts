@@ -1,4 +1,4 @@
-import type { Emit } from '../signals/signals';
+import type { Emit } from '../model/signals';
 import { BlockedAddressError } from './blocked-address-error';
 import type { ClassifyAddress } from './classify-address';
 

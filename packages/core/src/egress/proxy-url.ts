@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostOf } from '../runtime/host-of';
+import { hostOf } from '../kernel/host-of';
 
 /** The forward proxy that deliveries go through. */
 export interface EgressProxy {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { hostOf } from '../runtime/host-of';
+import { hostOf } from '../kernel/host-of';
 import type { ClassifyAddress } from './classify-address';
 import { isInternalName } from './internal-name';
 import { isRefusedPort } from './refused-ports';

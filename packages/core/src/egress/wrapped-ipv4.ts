@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { type Address, isWithin, parseKnownRange } from './address-range';
+import { type Address, isWithin, parseKnownRange } from '../model/address-range';
 
 type Bytes = readonly number[];
 

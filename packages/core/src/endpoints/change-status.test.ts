@@ -1,6 +1,6 @@
+import { disabledReasons } from '../model/endpoint';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { disableEndpoint, enableEndpoint, updateTime } from './change-status';
-import { disabledReasons } from './endpoint';
 
 const NOW = 1_700_000_060_000;
 

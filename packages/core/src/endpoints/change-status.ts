@@ -1,4 +1,4 @@
-import type { DisabledReason, Endpoint } from './endpoint';
+import type { DisabledReason, Endpoint } from '../model/endpoint';
 
 /** The endpoint, disabled. One that is disabled already keeps its reason. */
 export function disableEndpoint(endpoint: Endpoint, reason: DisabledReason, now: number): Endpoint {

@@ -1,11 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import type { Fault } from '../errors/app-error';
-import { invalidRequest } from '../errors/invalid-request';
-import { formatTime } from '../runtime/clock';
+import type { Fault } from '../kernel/app-error';
+import { formatTime } from '../kernel/clock';
+import { invalidRequest } from '../kernel/invalid-request';
+import type { Endpoint } from '../model/endpoint';
 import { summarizeCertificate } from './certificate';
 import { readClientKey } from './client-key';
-import type { Endpoint } from './endpoint';
 
 type Tls = NonNullable<Endpoint['tls']>;
 

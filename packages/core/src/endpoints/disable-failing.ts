@@ -1,7 +1,7 @@
-import type { Clock } from '../runtime/clock';
+import type { Clock } from '../kernel/clock';
+import type { Endpoint } from '../model/endpoint';
 import { type Disable, wasNotEnabledSince } from './disable';
 import { type DisablePolicy, hasFailedForTooLong, isSpanOver } from './disable-policy';
-import type { Endpoint } from './endpoint';
 import type { HealthStore } from './redis-health-store';
 
 export interface DisableFailingDeps {

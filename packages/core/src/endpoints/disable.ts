@@ -1,8 +1,8 @@
-import type { AccountId } from '../events/event';
-import type { Clock } from '../runtime/clock';
-import type { Emit } from '../signals/signals';
+import type { Clock } from '../kernel/clock';
+import type { DisabledReason, Endpoint, EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
+import type { Emit } from '../model/signals';
 import { disableEndpoint } from './change-status';
-import type { DisabledReason, Endpoint, EndpointId } from './endpoint';
 import type { EndpointStore } from './redis-endpoint-store';
 
 export interface DisableDeps {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { durationSchema } from '../config/duration';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
+import { durationSchema } from '../kernel/duration';
+import { endpointStatusSchema, endpointUidSchema, orderings } from '../model/endpoint';
 import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
-import { endpointStatusSchema, endpointUidSchema, orderings } from './endpoint';
 import { metadataPatchSchema, metadataSchema } from './metadata';
 import { secretSchema } from './secret';
 import { newTlsSchema, tlsPatchSchema } from './tls-input';

@@ -1,5 +1,5 @@
-import { AppError } from '../errors/app-error';
-import type { Endpoint } from './endpoint';
+import { AppError } from '../kernel/app-error';
+import type { Endpoint } from '../model/endpoint';
 
 /** What tells one state of an endpoint's settings from every other. */
 export function versionOf({ updatedAt }: Pick<Endpoint, 'updatedAt'>): string {

@@ -1,4 +1,4 @@
-import { isOperational } from '../events/catalogue/index';
+import { isOperational } from '../catalogue/built-in/index';
 
 /** The filter that asks for everything that is published; what this service itself tells is asked for by name. */
 export const EVERY_EVENT = '*';

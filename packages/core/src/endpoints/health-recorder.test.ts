@@ -1,7 +1,7 @@
+import type { EndpointId } from '../model/endpoint';
 import { recordSignals } from '../testing/record-signals';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { type AttemptTally, hourOf } from './attempt-tally';
-import type { EndpointId } from './endpoint';
 import { HealthRecorder } from './health-recorder';
 
 const NOW = 1_700_000_000_000;

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../runtime/clock';
-import { settledWithin } from '../runtime/settled-within';
-import type { Emit } from '../signals/signals';
+import type { Clock } from '../kernel/clock';
+import { settledWithin } from '../kernel/settled-within';
+import type { EndpointId } from '../model/endpoint';
+import type { Emit } from '../model/signals';
 import { type AttemptTally, addTallies, type EndedAttempt, tallyOf } from './attempt-tally';
-import type { EndpointId } from './endpoint';
 import type { HealthStore } from './redis-health-store';
 
 export interface HealthRecorderOptions {

@@ -1,5 +1,5 @@
-import type { AccountId } from '../events/event';
-import type { Endpoint, EndpointId } from './endpoint';
+import type { Endpoint, EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
 import { matchesType } from './event-filter';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';

@@ -1,7 +1,7 @@
-import { invalidRequest } from '../errors/invalid-request';
+import { invalidRequest } from '../kernel/invalid-request';
+import { type Endpoint, endpointSchema } from '../model/endpoint';
 import { checkTls } from './check-tls';
 import { MAX_HEADERS } from './custom-headers';
-import { type Endpoint, endpointSchema } from './endpoint';
 import type { EndpointPatch } from './endpoint-input';
 import { mergePatch } from './merge-patch';
 import { MAX_METADATA } from './metadata';

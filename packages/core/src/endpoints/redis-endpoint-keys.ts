@@ -1,5 +1,5 @@
-import type { AccountId } from '../events/event';
-import { keys } from '../redis/keys';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
 
 /**
  * Keys of an account's endpoints, in the order in which the scripts know them. All have the account's hash tag, so each

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { keys } from '../redis/keys';
-import { createNewId } from '../runtime/ids';
-import { createSealer } from '../secrets/seal';
-import { sealingKeysSchema } from '../secrets/sealing-key';
+import { createNewId } from '../kernel/ids';
+import { sealingKeysSchema } from '../kernel/sealing-key';
+import { type Endpoint, type EndpointId, endpointUidSchema } from '../model/endpoint';
+import { newestSecret } from '../model/endpoint-secrets';
+import { keys } from '../model/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { clientCertificate, clientKey, otherCertificate } from '../testing/certificates';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { TEST_ENCRYPTION_KEY, testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { type Endpoint, type EndpointId, endpointUidSchema } from './endpoint';
-import { newestSecret } from './endpoint-secrets';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
 import { createRedisRemoveEndpoints } from './redis-remove-endpoints';
+import { createSealer } from './seal';
 
 let redis: TestRedis;
 let store: EndpointStore;

@@ -1,16 +1,16 @@
-import { AppError } from '../errors/app-error';
-import type { AccountId } from '../events/event';
-import { parseStanding, type Standing } from '../quota/redis-usage-store';
-import { keys } from '../redis/keys';
-import type { RedisClient } from '../redis/redis-connect';
-import { withStorageErrors } from '../redis/redis-errors';
-import { readNewestFirst } from '../redis/redis-newest-first';
-import { defineScript, type RunScript } from '../redis/redis-script';
-import { ParsedCache } from '../runtime/parsed-cache';
-import { type Sealer, secretUnreadable } from '../secrets/seal';
-import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from './endpoint';
+import { parseStanding, type Standing } from '../accounts/redis-usage-store';
+import { AppError } from '../kernel/app-error';
+import { ParsedCache } from '../kernel/parsed-cache';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { readNewestFirst } from '../kernel/redis-newest-first';
+import { defineScript, type RunScript } from '../kernel/redis-script';
+import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
 import { COUNT_UP, endpointsKeys } from './redis-endpoint-keys';
 import { createRedisSubscriptions } from './redis-subscriptions';
+import { type Sealer, secretUnreadable } from './seal';
 import { createEndpointCodec, encodeSubscription } from './stored-endpoint';
 
 export interface EndpointPage {

@@ -1,4 +1,4 @@
-import { keys } from '../redis/keys';
+import { keys } from '../model/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { addTallies, type EndedAttempt, HOURS_KEPT, hourOf, tallyOf } from './attempt-tally';

@@ -1,9 +1,9 @@
-import { keys } from '../redis/keys';
-import type { RedisClient } from '../redis/redis-connect';
-import { withStorageErrors } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import type { EndpointId } from '../model/endpoint';
+import { keys } from '../model/keys';
 import { type AttemptTally, firstHourKept, type HourOfAttempts } from './attempt-tally';
-import type { EndpointId } from './endpoint';
 
 const LAST_SUCCESS = 'last-success';
 const LAST_FAILURE = 'last-failure';

@@ -1,7 +1,7 @@
-import type { AccountId } from '../events/event';
-import type { RedisClient } from '../redis/redis-connect';
-import { withStorageErrors } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import type { AccountId } from '../model/event';
 import { COUNT_UP, endpointsKeys } from './redis-endpoint-keys';
 
 // Their ids stay: they lead to what else there is of each.

@@ -1,10 +1,10 @@
-import type { AccountId } from '../events/event';
-import { keys } from '../redis/keys';
+import type { Endpoint, EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import type { Endpoint, EndpointId } from './endpoint';
 import { listMatching } from './list-matching';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
 import { createRedisRemoveEndpoints } from './redis-remove-endpoints';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { AccountId } from '../events/event';
-import { keys } from '../redis/keys';
-import type { RedisClient } from '../redis/redis-connect';
-import { defineScript } from '../redis/redis-script';
-import { chunksOf } from '../runtime/chunks-of';
-import type { EndpointId } from './endpoint';
+import { chunksOf } from '../kernel/chunks-of';
+import type { RedisClient } from '../kernel/redis-connect';
+import { defineScript } from '../kernel/redis-script';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
 import { endpointsKeys } from './redis-endpoint-keys';
 import { decodeSubscription, encodeSubscription, parseSubscriber, type Subscriber } from './stored-endpoint';
 

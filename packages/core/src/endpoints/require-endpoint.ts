@@ -1,5 +1,5 @@
-import type { AccountId } from '../events/event';
-import type { EndpointId, EndpointRef } from './endpoint';
+import type { EndpointId, EndpointRef } from '../model/endpoint';
+import type { AccountId } from '../model/event';
 import { endpointNotFound } from './endpoint-not-found';
 import type { EndpointStore } from './redis-endpoint-store';
 

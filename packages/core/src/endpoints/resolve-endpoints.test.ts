@@ -1,6 +1,6 @@
+import { type EndpointRef, endpointUidSchema } from '../model/endpoint';
 import { caughtFrom } from '../testing/caught-from';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { type EndpointRef, endpointUidSchema } from './endpoint';
 import { createLookUpEndpoints } from './resolve-endpoints';
 
 const [first, second] = [uniqueEndpointId(), uniqueEndpointId()];

@@ -1,6 +1,6 @@
-import { AppError } from '../errors/app-error';
-import type { AccountId } from '../events/event';
-import type { EndpointId, EndpointRef } from './endpoint';
+import { AppError } from '../kernel/app-error';
+import type { EndpointId, EndpointRef } from '../model/endpoint';
+import type { AccountId } from '../model/event';
 import type { EndpointStore } from './redis-endpoint-store';
 
 /**

@@ -1,10 +1,10 @@
 import { signBody } from '@webhooks/signature';
 import { Webhook } from 'standardwebhooks';
-import { prepareRequest } from '../deliveries/prepare-request';
+import { prepareRequest } from '../attempt/prepare-request';
+import type { Endpoint } from '../model/endpoint';
+import { liveSecrets, newestSecret } from '../model/endpoint-secrets';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
-import type { Endpoint } from './endpoint';
-import { liveSecrets, newestSecret } from './endpoint-secrets';
 import { rotateSecret, secretRotationSchema } from './rotate-secret';
 import { newSecret } from './secret';
 

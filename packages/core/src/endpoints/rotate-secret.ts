@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { AppError } from '../errors/app-error';
-import { invalidRequest } from '../errors/invalid-request';
-import { formatTime } from '../runtime/clock';
+import { AppError } from '../kernel/app-error';
+import { formatTime } from '../kernel/clock';
+import { invalidRequest } from '../kernel/invalid-request';
+import type { Endpoint } from '../model/endpoint';
+import { type EndpointSecret, liveSecrets } from '../model/endpoint-secrets';
 import { updateTime } from './change-status';
-import type { Endpoint } from './endpoint';
-import { type EndpointSecret, liveSecrets } from './endpoint-secrets';
 import { secretSchema } from './secret';
 
 export const ROTATION_ID_PREFIX = 'rot';

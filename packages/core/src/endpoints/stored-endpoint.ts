@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Sealer } from '../secrets/seal';
-import { type Endpoint, endpointSchema } from './endpoint';
+import { type Endpoint, endpointSchema } from '../model/endpoint';
+import type { Sealer } from './seal';
 
 /** An endpoint's record in the store, and back: JSON in which everything secret is sealed. */
 export function createEndpointCodec(sealer: Sealer) {

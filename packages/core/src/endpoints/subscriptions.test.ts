@@ -1,9 +1,9 @@
-import type { AccountId } from '../events/event';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import type { EndpointId } from './endpoint';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';
 import { createSubscriptions } from './subscriptions';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { AccountId } from '../events/event';
-import { createLoadOnce } from '../runtime/load-once';
-import type { EndpointId } from './endpoint';
+import { createLoadOnce } from '../kernel/load-once';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
 import { matchesType } from './event-filter';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';

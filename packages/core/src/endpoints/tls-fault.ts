@@ -1,6 +1,6 @@
+import type { Endpoint } from '../model/endpoint';
 import { readCertificates } from './certificate';
 import { readClientKey } from './client-key';
-import type { Endpoint } from './endpoint';
 
 type Tls = NonNullable<Endpoint['tls']>;
 

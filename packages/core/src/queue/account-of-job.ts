@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AccountId, accountIdSchema } from '../events/event';
+import { type AccountId, accountIdSchema } from '../model/event';
 import { rejectedJobSchema } from './rejected-job';
 
 // All our jobs say whose they are by the first; a replay's is the replay as it was ordered.

@@ -1,15 +1,15 @@
 import { Queue } from 'bullmq';
-import type { QueuePlace } from '../erasure/step-erasure';
-import { AppError } from '../errors/app-error';
-import type { AccountId } from '../events/event';
-import { keys } from '../redis/keys';
+import { AppError } from '../kernel/app-error';
+import type { QueuePlace } from '../manage/step-erasure';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from '../model/queue-names';
 import { buildReplayOrder } from '../testing/build-replay';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { BullmqAccountJobs } from './bullmq-account-jobs';
 import { BullmqDeadLetters } from './bullmq-dead-letters';
 import { type ErasureJob, erasureJobSchema } from './erasure-job';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -1,12 +1,12 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { deliveryIdOf } from '../deliveries/delivery-id';
+import { deliveryIdOf } from '../model/delivery-id';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createAddDeliveries, type DeliveryToAdd } from './bullmq-add-deliveries';
 import { createJobKeys } from './bullmq-job-keys';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

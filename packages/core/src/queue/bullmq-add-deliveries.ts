@@ -1,14 +1,14 @@
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import type { NewDelivery } from '../deliveries/fan-out-event';
-import { keys } from '../redis/keys';
-import { storageUnavailable } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
-import { systemClock } from '../runtime/clock';
+import type { NewDelivery } from '../intake/fan-out-event';
+import { systemClock } from '../kernel/clock';
+import { storageUnavailable } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import { deliveryIdOf } from '../model/delivery-id';
+import { keys } from '../model/keys';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createJobKeys } from './bullmq-job-keys';
 import type { DeliveryJob } from './delivery-job';
 import { FAIR_ORDER, PUT_BACK } from './fair-order';
 import type { QueueConnection } from './queue-connection';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 /** A delivery that is to have a job. */
 export interface DeliveryToAdd extends NewDelivery {

@@ -1,18 +1,18 @@
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
-import { type DeadLetterId, deadLetterIdOf, type ListedDeadLetter } from '../dead-letters/dead-letter';
-import { AppError } from '../errors/app-error';
-import { keys } from '../redis/keys';
-import { buildReplayOrder } from '../testing/build-replay';
-import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { createBullmqDeadLetterStore } from './bullmq-dead-letter-store';
-import { BullmqDeadLetters } from './bullmq-dead-letters';
+import { AppError } from '../kernel/app-error';
+import { type DeadLetterId, deadLetterIdOf, type ListedDeadLetter } from '../model/dead-letter';
+import { keys } from '../model/keys';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
   ERASURES_QUEUE,
   EVENTS_QUEUE,
   REPLAYS_QUEUE,
-} from './queue-names';
+} from '../model/queue-names';
+import { buildReplayOrder } from '../testing/build-replay';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { createBullmqDeadLetterStore } from './bullmq-dead-letter-store';
+import { BullmqDeadLetters } from './bullmq-dead-letters';
 
 const NOW = 1_700_000_000_000;
 

@@ -1,5 +1,11 @@
 import { QueueKeys } from 'bullmq';
 import { z } from 'zod';
+import { AppError } from '../kernel/app-error';
+import type { Clock } from '../kernel/clock';
+import { parsedOrUndefined } from '../kernel/parse-json';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import { type ReadTimelineInput, readTimeline } from '../kernel/redis-timeline';
 import {
   type DeadLetter,
   type DeadLetterId,
@@ -9,20 +15,14 @@ import {
   deadLetterPlaces,
   type ListedDeadLetter,
   parseDeadLetterId,
-} from '../dead-letters/dead-letter';
-import type { DeadLetterAct, DeadLetterMark } from '../dead-letters/manage-dead-letters';
-import { AppError } from '../errors/app-error';
-import { keys } from '../redis/keys';
-import { withStorageErrors } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
-import { type ReadTimelineInput, readTimeline } from '../redis/redis-timeline';
-import type { Clock } from '../runtime/clock';
-import { parsedOrUndefined } from '../runtime/parse-json';
+} from '../model/dead-letter';
+import { keys } from '../model/keys';
+import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
+import type { DeadLetterAct, DeadLetterMark } from '../recovery/manage-dead-letters';
 import { accountOfJob } from './account-of-job';
 import { REJECTED_FIELDS } from './bullmq-dead-letters';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './queue-connection';
-import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from './queue-names';
 import { describeRefusal, redrivenJobId, rejectedJobSchema } from './rejected-job';
 
 // So that whoever goes on with it after a crash puts back the same job, of the same time: the same event. KEYS: job.

@@ -1,9 +1,9 @@
 import { Queue } from 'bullmq';
-import { AppError } from '../errors/app-error';
-import { keys } from '../redis/keys';
+import { AppError } from '../kernel/app-error';
+import { keys } from '../model/keys';
+import { DEAD_LETTERS_QUEUE } from '../model/queue-names';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { BullmqDeadLetters } from './bullmq-dead-letters';
-import { DEAD_LETTERS_QUEUE } from './queue-names';
 
 let redis: TestRedis;
 let deadLetters: BullmqDeadLetters;

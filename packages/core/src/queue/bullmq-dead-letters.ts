@@ -1,11 +1,11 @@
 import { type Queue, QueueKeys } from 'bullmq';
-import type { AppError } from '../errors/app-error';
-import { keys } from '../redis/keys';
-import type { Clock } from '../runtime/clock';
+import type { AppError } from '../kernel/app-error';
+import type { Clock } from '../kernel/clock';
+import { keys } from '../model/keys';
+import { DEAD_LETTERS_QUEUE } from '../model/queue-names';
 import { accountOfJob } from './account-of-job';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
-import { DEAD_LETTERS_QUEUE } from './queue-names';
 import type { EventJob } from './read-event-job';
 import { describeRefusal, type RejectedJob, rejectedJobId, rejectedJobOf } from './rejected-job';
 

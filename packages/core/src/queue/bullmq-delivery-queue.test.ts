@@ -1,14 +1,14 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import type { DeliveryRequested } from '../deliveries/delivery-run';
-import type { NewDelivery } from '../deliveries/fan-out-event';
+import type { NewDelivery } from '../intake/fan-out-event';
+import { deliveryIdOf } from '../model/delivery-id';
+import type { DeliveryRequested } from '../model/delivery-run';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { readWaitingIds, takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

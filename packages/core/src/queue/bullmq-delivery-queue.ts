@@ -1,19 +1,19 @@
-import type { DelayedJobs } from '../deliveries/bring-forward';
-import { type DeliveryParts, deliveryIdOf } from '../deliveries/delivery-id';
-import type { DeliveryRequested } from '../deliveries/delivery-run';
-import type { DeliveryQueue, NewDelivery } from '../deliveries/fan-out-event';
-import type { JobRequest, ResendQueue } from '../deliveries/resend';
-import type { DeliveryJobs } from '../erasure/step-erasure';
-import type { RedisClient } from '../redis/redis-connect';
-import { storageUnavailable } from '../redis/redis-errors';
-import { parsedOrUndefined } from '../runtime/parse-json';
+import type { DeliveryQueue, NewDelivery } from '../intake/fan-out-event';
+import { parsedOrUndefined } from '../kernel/parse-json';
+import type { RedisClient } from '../kernel/redis-connect';
+import { storageUnavailable } from '../kernel/redis-errors';
+import type { DeliveryJobs } from '../manage/step-erasure';
+import { type DeliveryParts, deliveryIdOf } from '../model/delivery-id';
+import type { DeliveryRequested } from '../model/delivery-run';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
+import type { DelayedJobs } from '../recovery/bring-forward';
+import type { JobRequest, ResendQueue } from '../recovery/resend';
 import { createAddDeliveries, type DeliveryToAdd } from './bullmq-add-deliveries';
 import { BullmqFairOrder } from './bullmq-fair-order';
 import { createJobKeys, type JobKeys } from './bullmq-job-keys';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import { type DeliveryJob, deliveryJobSchema, encodeRequest } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 const ONE_STEP = 1;
 // What is sent once more can wait longer than what is new.

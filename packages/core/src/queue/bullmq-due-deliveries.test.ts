@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import type { NewDelivery } from '../deliveries/fan-out-event';
-import { QUEUE_PREFIX } from '../redis/redis-connect';
+import type { NewDelivery } from '../intake/fan-out-event';
+import { QUEUE_PREFIX } from '../kernel/redis-connect';
+import { deliveryIdOf } from '../model/delivery-id';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis } from '../testing/test-redis';
@@ -11,7 +12,6 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/uni
 import { readWaitingIds } from '../testing/waiting-jobs';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { DUE_GRACE_MS, DueDeliveries } from './bullmq-due-deliveries';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { keys } from '../redis/keys';
-import { defineScript } from '../redis/redis-script';
-import type { Clock } from '../runtime/clock';
-import type { Emit } from '../signals/signals';
+import type { Clock } from '../kernel/clock';
+import { defineScript } from '../kernel/redis-script';
+import { keys } from '../model/keys';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
+import type { Emit } from '../model/signals';
 import { createJobKeys } from './bullmq-job-keys';
 import { FAIR_ORDER, PUT_BACK } from './fair-order';
 import type { QueueConnection } from './queue-connection';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 export interface DueDeliveriesOptions {
   readonly connection: QueueConnection;

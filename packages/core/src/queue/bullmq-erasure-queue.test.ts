@@ -1,9 +1,9 @@
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
-import type { AccountId } from '../events/event';
+import type { AccountId } from '../model/event';
+import { ERASURES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { BullmqErasureQueue } from './bullmq-erasure-queue';
-import { ERASURES_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -1,9 +1,9 @@
-import type { ErasureQueue } from '../erasure/erase-account';
-import type { AccountId } from '../events/event';
+import type { ErasureQueue } from '../manage/erase-account';
+import type { AccountId } from '../model/event';
+import { ERASURES_QUEUE } from '../model/queue-names';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import { type ErasureJob, erasureJobId } from './erasure-job';
 import type { QueueConnection } from './queue-connection';
-import { ERASURES_QUEUE } from './queue-names';
 
 /** The end of the queue of erasures where they are asked for. */
 export class BullmqErasureQueue implements ErasureQueue {

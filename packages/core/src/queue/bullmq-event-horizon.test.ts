@@ -1,13 +1,13 @@
 import { Queue, Worker } from 'bullmq';
-import type { AccountId, EventId } from '../events/event';
-import { createNewId } from '../runtime/ids';
+import { createNewId } from '../kernel/ids';
+import type { AccountId, EventId } from '../model/event';
+import { EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { BullmqEventHorizon } from './bullmq-event-horizon';
 import { PushedEvents } from './bullmq-pushed-events';
 import { eventJobId } from './event-job';
-import { EVENTS_QUEUE } from './queue-names';
 
 const NOW = 1_700_000_000_000;
 

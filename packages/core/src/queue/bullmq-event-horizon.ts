@@ -1,11 +1,11 @@
 import { QueueKeys } from 'bullmq';
 import type { EventHorizon } from '../admission/look-at-endpoint';
-import type { AcceptedEvent } from '../events/event';
-import { keys } from '../redis/keys';
-import { defineScript } from '../redis/redis-script';
+import { defineScript } from '../kernel/redis-script';
+import type { AcceptedEvent } from '../model/event';
+import { keys } from '../model/keys';
+import { EVENTS_QUEUE } from '../model/queue-names';
 import { eventJobId } from './event-job';
 import type { QueueConnection } from './queue-connection';
-import { EVENTS_QUEUE } from './queue-names';
 
 // How many of those that wait are looked at, from the end that is taken next. More than all workers together can have
 // under way, as those are what a crash brings out of order.

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
-import { type ConnectionRole, connectRedis, type RedisClient } from '../redis/redis-connect';
+import { type ConnectionRole, connectRedis, type RedisClient } from '../kernel/redis-connect';
+import { EVENTS_QUEUE } from '../model/queue-names';
 import { buildEvent } from '../testing/build-event';
 import { buildReadEventJob } from '../testing/build-read-event-job';
 import { createClosables } from '../testing/closables';
@@ -8,7 +9,6 @@ import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { BullmqEventQueue } from './bullmq-event-queue';
-import { EVENTS_QUEUE } from './queue-names';
 
 let redis: TestRedis;
 let jobs: Queue;

@@ -1,18 +1,18 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import type { DeliveryRequested } from '../deliveries/delivery-run';
-import type { NewDelivery } from '../deliveries/fan-out-event';
-import type { EndpointId } from '../endpoints/endpoint';
-import type { AccountId } from '../events/event';
-import { keys } from '../redis/keys';
+import type { NewDelivery } from '../intake/fan-out-event';
+import { deliveryIdOf } from '../model/delivery-id';
+import type { DeliveryRequested } from '../model/delivery-run';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { readWaitingIds } from '../testing/waiting-jobs';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { FREE_STARTS, MAX_PRIORITY } from './fair-order';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

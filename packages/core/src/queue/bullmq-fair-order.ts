@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { AccountId } from '../events/event';
-import { keys } from '../redis/keys';
-import { storageUnavailable } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
+import { storageUnavailable } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
 import { createJobKeys } from './bullmq-job-keys';
 import { FAIR_ORDER } from './fair-order';
 import type { QueueConnection } from './queue-connection';

@@ -1,19 +1,19 @@
 import type { Queue } from 'bullmq';
 import type { AdmissionStore } from '../admission/redis-admission-store';
-import { deliveryIdOf, parseDeliveryId } from '../deliveries/delivery-id';
-import type { EndpointId } from '../endpoints/endpoint';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { AccountId } from '../events/event';
-import { keys } from '../redis/keys';
-import { defineScript } from '../redis/redis-script';
-import type { Clock } from '../runtime/clock';
-import type { Emit } from '../signals/signals';
+import type { Clock } from '../kernel/clock';
+import { defineScript } from '../kernel/redis-script';
+import { deliveryIdOf, parseDeliveryId } from '../model/delivery-id';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
+import type { Emit } from '../model/signals';
 import type { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { createJobKeys, type JobKeys } from './bullmq-job-keys';
 import { openQueue } from './bullmq-open-queue';
 import { deliveryJobSchema } from './delivery-job';
 import type { QueueConnection } from './queue-connection';
-import { DELIVERIES_QUEUE } from './queue-names';
 import { createRedisFormerHeldStore, type FormerHeld, type FormerHeldStore } from './redis-former-held-store';
 
 export interface FormerDeliveriesOptions {

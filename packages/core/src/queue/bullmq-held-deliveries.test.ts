@@ -1,15 +1,15 @@
 import { Queue, Worker } from 'bullmq';
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import type { EventId } from '../events/event';
-import { keys } from '../redis/keys';
-import { QUEUE_PREFIX } from '../redis/redis-connect';
+import { QUEUE_PREFIX } from '../kernel/redis-connect';
+import { deliveryIdOf } from '../model/delivery-id';
+import type { EventId } from '../model/event';
+import { keys } from '../model/keys';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-job-keys';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 const NOW = 1_700_000_000_000;
 const LOOK_AT = NOW + 10_000;

@@ -6,17 +6,17 @@ import type {
   Released,
   ReleaseRequest,
 } from '../admission/held-deliveries';
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import { type EndpointId, endpointIdSchema } from '../endpoints/endpoint';
-import { type AccountId, accountIdSchema, type EventId } from '../events/event';
-import { keys } from '../redis/keys';
-import { withStorageErrors } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
-import { type Mark, readTimeline } from '../redis/redis-timeline';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import { type Mark, readTimeline } from '../kernel/redis-timeline';
+import { deliveryIdOf } from '../model/delivery-id';
+import { type EndpointId, endpointIdSchema } from '../model/endpoint';
+import { type AccountId, accountIdSchema, type EventId } from '../model/event';
+import { keys } from '../model/keys';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createJobKeys } from './bullmq-job-keys';
 import { FAIR_ORDER, PUT_BACK } from './fair-order';
 import type { QueueConnection } from './queue-connection';
-import { DELIVERIES_QUEUE } from './queue-names';
 
 // An earlier look stays. KEYS: held, looks. ARGV: event, time of acceptance, endpoint, when to look.
 const ENTER = defineScript(`

@@ -1,5 +1,5 @@
 import { ErrorCode, Job, type Queue } from 'bullmq';
-import { storageUnavailable } from '../redis/redis-errors';
+import { storageUnavailable } from '../kernel/redis-errors';
 import { addJobs, type NewJob } from './bullmq-add-jobs';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';

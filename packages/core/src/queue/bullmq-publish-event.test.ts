@@ -1,11 +1,11 @@
 import { Queue } from 'bullmq';
-import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
+import { keywordQuickWin } from '../catalogue/built-in/keyword-quick-win';
+import { EVENTS_QUEUE } from '../model/queue-names';
 import { buildReadEventJob } from '../testing/build-read-event-job';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { createEventPublisher } from './bullmq-publish-event';
-import { EVENTS_QUEUE } from './queue-names';
 
 const { name: type, example: data } = keywordQuickWin;
 

@@ -1,8 +1,8 @@
 import { type ConnectionOptions, Queue } from 'bullmq';
-import type { EventData, KnownEventType } from '../events/catalogue/index';
-import { CLUSTER_QUEUE_PREFIX, QUEUE_PREFIX } from '../redis/redis-connect';
+import type { EventData, KnownEventType } from '../catalogue/built-in/index';
+import { CLUSTER_QUEUE_PREFIX, QUEUE_PREFIX } from '../kernel/redis-connect';
+import { EVENTS_QUEUE } from '../model/queue-names';
 import { eventJobId, type PublishedEventJob } from './event-job';
-import { EVENTS_QUEUE } from './queue-names';
 
 export interface PublishEventInput<Type extends KnownEventType> {
   readonly accountId: string;

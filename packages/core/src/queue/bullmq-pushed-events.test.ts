@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { keys } from '../redis/keys';
-import { QUEUE_PREFIX } from '../redis/redis-connect';
+import { QUEUE_PREFIX } from '../kernel/redis-connect';
+import { keys } from '../model/keys';
+import { EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { readWaitingIds } from '../testing/waiting-jobs';
 import { PushedEvents } from './bullmq-pushed-events';
-import { EVENTS_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { keys } from '../redis/keys';
-import { defineScript } from '../redis/redis-script';
+import { defineScript } from '../kernel/redis-script';
+import { keys } from '../model/keys';
+import { EVENTS_QUEUE } from '../model/queue-names';
 import { createJobKeys } from './bullmq-job-keys';
 import { FAIR_ORDER, PUT_BACK } from './fair-order';
 import type { QueueConnection } from './queue-connection';
-import { EVENTS_QUEUE } from './queue-names';
 
 // A producer's job may have a megabyte: only small ones are parsed. Of a larger one, the account is near the beginning, or
 // it goes with those that have none.

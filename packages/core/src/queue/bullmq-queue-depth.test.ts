@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
+import { EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { BullmqQueueDepth } from './bullmq-queue-depth';
-import { EVENTS_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
+import { DEAD_LETTERS_QUEUE, workedQueues } from '../model/queue-names';
 import { openQueue } from './bullmq-open-queue';
 import type { QueueConnection } from './queue-connection';
-import { DEAD_LETTERS_QUEUE, workedQueues } from './queue-names';
 
 const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
 type JobState = (typeof jobStates)[number];

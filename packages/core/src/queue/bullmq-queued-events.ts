@@ -1,15 +1,15 @@
 import { QueueKeys } from 'bullmq';
 import { z } from 'zod';
-import { eventTypeNameSchema } from '../events/custom-event-type';
-import type { QueuedEvents } from '../events/erase-payload';
-import type { AccountId, EventId } from '../events/event';
-import type { EventHead } from '../events/redis-event-store';
-import { storageUnavailable } from '../redis/redis-errors';
-import { defineScript } from '../redis/redis-script';
-import { parsedOrUndefined } from '../runtime/parse-json';
+import { eventTypeNameSchema } from '../catalogue/custom-event-type';
+import { parsedOrUndefined } from '../kernel/parse-json';
+import { storageUnavailable } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import type { QueuedEvents } from '../manage/erase-payload';
+import type { AccountId, EventId } from '../model/event';
+import { EVENTS_QUEUE } from '../model/queue-names';
+import type { EventHead } from '../record/redis-event-store';
 import { type AcceptedEventJob, acceptedEventSchema, eventJobId, publishedEventSchema } from './event-job';
 import type { QueueConnection } from './queue-connection';
-import { EVENTS_QUEUE } from './queue-names';
 
 // KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
 const REPLACE_DATA = defineScript(`

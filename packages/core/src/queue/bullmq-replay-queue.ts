@@ -1,8 +1,8 @@
-import type { ReplayQueue } from '../replays/manage-replays';
-import type { ReplayOrder } from '../replays/replay';
+import { REPLAYS_QUEUE } from '../model/queue-names';
+import type { ReplayOrder } from '../model/replay';
+import type { ReplayQueue } from '../recovery/manage-replays';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './queue-connection';
-import { REPLAYS_QUEUE } from './queue-names';
 
 /** The API's end of the queue of replays: one job for each, with what was asked for. */
 export class BullmqReplayQueue implements ReplayQueue {

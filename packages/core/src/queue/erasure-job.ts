@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AccountId, accountIdSchema } from '../events/event';
+import { type AccountId, accountIdSchema } from '../model/event';
 
 /** Erases an account. */
 export const erasureJobSchema = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { endpointIdSchema, endpointRefsSchema } from '../endpoints/endpoint';
-import { accountIdSchema, eventIdSchema } from '../events/event';
+import { endpointIdSchema, endpointRefsSchema } from '../model/endpoint';
+import { accountIdSchema, eventIdSchema } from '../model/event';
 
 /** What a producer pushes onto the events queue; the job's name is the event's type. Public contract. */
 export const publishedEventSchema = z.strictObject({

@@ -1,7 +1,8 @@
 import { Queue } from 'bullmq';
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import type { EventId } from '../events/event';
-import { CLUSTER_QUEUE_PREFIX } from '../redis/redis-connect';
+import { CLUSTER_QUEUE_PREFIX } from '../kernel/redis-connect';
+import { deliveryIdOf } from '../model/delivery-id';
+import type { EventId } from '../model/event';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -9,7 +10,6 @@ import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { DueDeliveries } from './bullmq-due-deliveries';
 import { createBullmqHeldDeliveries } from './bullmq-held-deliveries';
 import { PushedEvents } from './bullmq-pushed-events';
-import { DELIVERIES_QUEUE, EVENTS_QUEUE } from './queue-names';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

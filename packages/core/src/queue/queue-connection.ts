@@ -1,4 +1,4 @@
-import type { RedisClient } from '../redis/redis-connect';
+import type { RedisClient } from '../kernel/redis-connect';
 
 /** What every queue needs to know of Redis. */
 export interface QueueConnection {

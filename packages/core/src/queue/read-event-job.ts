@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import type { LookUpEndpoints } from '../endpoints/resolve-endpoints';
-import { AppError } from '../errors/app-error';
-import { faultsOf } from '../errors/zod-faults';
-import { inWords } from '../errors/zod-words';
-import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../events/event';
-import { tooDeep, type ValidateEvent } from '../events/validate-event';
-import type { Clock } from '../runtime/clock';
-import { derivedId } from '../runtime/ids';
+import { tooDeep, type ValidateEvent } from '../intake/validate-event';
+import { AppError } from '../kernel/app-error';
+import type { Clock } from '../kernel/clock';
+import { derivedId } from '../kernel/ids';
+import { faultsOf } from '../kernel/zod-faults';
+import { inWords } from '../kernel/zod-words';
+import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../model/event';
 import { acceptedEventSchema, publishedEventSchema } from './event-job';
 
 /** What is needed of a job on the events queue. */

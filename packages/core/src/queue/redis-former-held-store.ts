@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { EndpointId } from '../endpoints/endpoint';
-import type { EventId } from '../events/event';
-import type { RedisClient } from '../redis/redis-connect';
-import { defineScript } from '../redis/redis-script';
-import type { Clock } from '../runtime/clock';
+import type { Clock } from '../kernel/clock';
+import type { RedisClient } from '../kernel/redis-connect';
+import { defineScript } from '../kernel/redis-script';
+import type { EndpointId } from '../model/endpoint';
+import type { EventId } from '../model/event';
 
 /** A delivery that the version before this one held. */
 export interface FormerHeld {

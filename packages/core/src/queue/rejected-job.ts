@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AppError, type Fault, faultSchema } from '../errors/app-error';
+import { type AppError, type Fault, faultSchema } from '../kernel/app-error';
 import type { EventJob } from './read-event-job';
 
 /** What is kept of a job on the events queue that is no valid event: the job as it was, and why it was refused. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type ApiKey, hashKey, scopes } from '../api-keys/api-key';
+import { type ApiKey, hashKey, scopes } from '../model/api-key';
 import { uniqueAccountId } from './unique-ids';
 
 export interface IssuedApiKey {

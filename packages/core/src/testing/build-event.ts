@@ -1,5 +1,5 @@
-import { keywordQuickWin } from '../events/catalogue/keyword-quick-win';
-import type { AcceptedEvent } from '../events/event';
+import { keywordQuickWin } from '../catalogue/built-in/keyword-quick-win';
+import type { AcceptedEvent } from '../model/event';
 import { uniqueAccountId, uniqueEventId } from './unique-ids';
 
 /** A `keyword.quick_win` event, in an account of its own unless `change` names one. */

@@ -4,7 +4,7 @@ import { createGuardedLookup } from '../egress/guarded-lookup';
 import { createJudgeTarget } from '../egress/judge-target';
 import type { ResolveName } from '../egress/resolve-name';
 import { UnresolvedNameError } from '../egress/unresolved-name-error';
-import type { Emit } from '../signals/signals';
+import type { Emit } from '../model/signals';
 
 export interface GuardChanges extends Partial<AddressExceptions> {
   readonly resolveName?: ResolveName;

@@ -1,7 +1,7 @@
-import { isEndpointId } from '../endpoints/endpoint';
 import { createLookUpEndpoints } from '../endpoints/resolve-endpoints';
+import { type Clock, systemClock } from '../kernel/clock';
+import { isEndpointId } from '../model/endpoint';
 import { createReadEventJob, type ReadEventJob } from '../queue/read-event-job';
-import { type Clock, systemClock } from '../runtime/clock';
 import { buildValidateEvent, type ValidateEventOptions } from './build-validate-event';
 
 /** Reads jobs as a worker does, for which every id is one of an endpoint that is there. */

@@ -1,6 +1,6 @@
-import type { ReplayId, ReplayOrder } from '../replays/replay';
-import { systemClock } from '../runtime/clock';
-import { createNewId } from '../runtime/ids';
+import { systemClock } from '../kernel/clock';
+import { createNewId } from '../kernel/ids';
+import type { ReplayId, ReplayOrder } from '../model/replay';
 import { uniqueAccountId, uniqueEndpointId } from './unique-ids';
 
 const newId = createNewId(systemClock);

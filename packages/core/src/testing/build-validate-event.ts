@@ -1,6 +1,6 @@
-import { compileDataSchema } from '../events/compile-data-schema';
-import type { CustomEventType } from '../events/custom-event-type';
-import { createValidateEvent, type ValidateEvent } from '../events/validate-event';
+import { compileDataSchema } from '../catalogue/compile-data-schema';
+import type { CustomEventType } from '../catalogue/custom-event-type';
+import { createValidateEvent, type ValidateEvent } from '../intake/validate-event';
 
 export interface ValidateEventOptions {
   readonly maxBytes?: number;

@@ -1,6 +1,6 @@
 import type { HeldDeliveries } from '../admission/held-deliveries';
-import type { EndpointId } from '../endpoints/endpoint';
-import type { EventId } from '../events/event';
+import type { EndpointId } from '../model/endpoint';
+import type { EventId } from '../model/event';
 
 /** The events of all that are held of an endpoint's, in the order of acceptance. */
 export async function readHeld(

@@ -1,6 +1,6 @@
-import type { AccountId } from '../events/event';
-import type { OperationalEvent } from '../operational-events/operational-event';
-import type { RaiseEvents } from '../operational-events/operational-events';
+import type { OperationalEvent } from '../intake/operational-event';
+import type { RaiseEvents } from '../intake/operational-events';
+import type { AccountId } from '../model/event';
 
 /** Remembers what accounts were told. */
 export function recordRaised() {

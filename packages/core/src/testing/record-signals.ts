@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
-import type { Signal } from '../signals/signal';
-import type { SignalListener } from '../signals/signals';
+import type { Signal } from '../model/signal';
+import type { SignalListener } from '../model/signals';
 
 type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
 

@@ -1,5 +1,5 @@
-import { deliveryIdOf } from '../deliveries/delivery-id';
-import type { Signal } from '../signals/signal';
+import { deliveryIdOf } from '../model/delivery-id';
+import type { Signal } from '../model/signal';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from './unique-ids';
 
 type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;

@@ -1,7 +1,7 @@
-import type { EndpointId } from '../endpoints/endpoint';
-import type { AccountId, EventId } from '../events/event';
-import { systemClock } from '../runtime/clock';
-import { createNewId } from '../runtime/ids';
+import { systemClock } from '../kernel/clock';
+import { createNewId } from '../kernel/ids';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId, EventId } from '../model/event';
 
 const newId = createNewId(systemClock);
 

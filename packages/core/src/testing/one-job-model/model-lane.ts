@@ -1,10 +1,10 @@
 import { Queue, Worker } from 'bullmq';
-import { createRedisEventStore } from '../../events/redis-event-store';
+import { QUEUE_PREFIX } from '../../kernel/redis-connect';
+import { DELIVERIES_QUEUE } from '../../model/queue-names';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-job-keys';
 import type { DeliveryJob } from '../../queue/delivery-job';
-import { DELIVERIES_QUEUE } from '../../queue/queue-names';
-import { QUEUE_PREFIX } from '../../redis/redis-connect';
+import { createRedisEventStore } from '../../record/redis-event-store';
 import { buildAdmission } from '../build-admission';
 import { recordSignals } from '../record-signals';
 import { openTestRedis } from '../test-redis';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { deliveryIdOf } from '../../deliveries/delivery-id';
-import { readLog } from '../../deliveries/delivery-log';
-import type { Endpoint } from '../../endpoints/endpoint';
-import type { EventId } from '../../events/event';
-import { keys } from '../../redis/keys';
-import { defineScript } from '../../redis/redis-script';
+import { defineScript } from '../../kernel/redis-script';
+import { deliveryIdOf } from '../../model/delivery-id';
+import { readLog } from '../../model/delivery-log';
+import type { Endpoint } from '../../model/endpoint';
+import type { EventId } from '../../model/event';
+import { keys } from '../../model/keys';
 import type { ModelLane } from './model-lane';
 
 /** Where a job may be. */

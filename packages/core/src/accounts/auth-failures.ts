@@ -1,0 +1,73 @@
+import { LRUCache } from 'lru-cache';
+import type { Allowance } from '../kernel/allowance';
+import type { Clock } from '../kernel/clock';
+import { type ClientNetwork, clientNetworksOf } from './client-networks';
+
+// About 2 MB each when they are full.
+const MAX_WATCHED = 10_000;
+const MAX_BLOCKED = 10_000;
+
+export interface AuthFailuresOptions {
+  /** For each client; a network of many has more. */
+  readonly allowance: Allowance;
+  readonly clock: Clock;
+}
+
+interface Failures {
+  count: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly endsAt: number;
+}
+
+/**
+ * Counts failed authentications by networks. Who is blocked is kept apart from who is counted, so that nobody gets free by
+ * failures from ever so many other addresses: those push out counts only, the longest unused first. When there are as many
+ * blocked as there is room for, nobody is blocked in addition until the time of one is over.
+ */
+export class AuthFailures {
+  readonly #watched = new LRUCache<string, Failures>({ max: MAX_WATCHED });
+  /** Until when. */
+  readonly #blocked = new Map<string, number>();
+  /** No block ends sooner. Only for when there is no more room. */
+  #firstEndsAt = 0;
+
+  constructor(private readonly options: AuthFailuresOptions) {}
+
+  /** For how long the address is still blocked; 0 if it is not. */
+  blockedForMs(address: string | undefined): number {
+    // Spares the usual request all of this.
+    if (this.#blocked.size === 0) return 0;
+    const ends = clientNetworksOf(address).map(({ name }) => this.#blocked.get(name) ?? 0);
+    return Math.max(...ends.map((endsAt) => endsAt - this.options.clock()), 0);
+  }
+
+  note(address: string | undefined): void {
+    for (const network of clientNetworksOf(address)) this.#count(network);
+  }
+
+  #count({ name, clients }: ClientNetwork): void {
+    const { allowance, clock } = this.options;
+    const now = clock();
+    const before = this.#watched.get(name);
+    const isOver = before === undefined || before.endsAt <= now;
+    const failures = isOver ? { count: 0, endsAt: now + allowance.windowMs } : before;
+    failures.count += 1;
+    this.#watched.set(name, failures);
+    if (failures.count >= allowance.count * clients) this.#block(name, failures.endsAt, now);
+  }
+
+  #block(name: string, endsAt: number, now: number): void {
+    if (this.#blocked.size >= MAX_BLOCKED) this.#forgetOver(now);
+    if (this.#blocked.size >= MAX_BLOCKED) return;
+    this.#watched.delete(name);
+    this.#blocked.set(name, endsAt);
+    this.#firstEndsAt = Math.min(this.#firstEndsAt, endsAt);
+  }
+
+  // Not for each that finds no room: only once at least one can be over.
+  #forgetOver(now: number): void {
+    if (now < this.#firstEndsAt) return;
+    for (const [name, endsAt] of this.#blocked) if (endsAt <= now) this.#blocked.delete(name);
+    this.#firstEndsAt = Math.min(...this.#blocked.values());
+  }
+}

@@ -1,0 +1,125 @@
+import { LRUCache } from 'lru-cache';
+import type { Allowance } from '../kernel/allowance';
+import type { Clock } from '../kernel/clock';
+import type { ApiKey } from '../model/api-key';
+import { Lease } from './lease';
+import type { AllowanceStore, Window } from './redis-allowance-store';
+
+export interface LimitRateDeps {
+  readonly allowanceStore: AllowanceStore;
+  /** Of one API key; `undefined` for no limit. */
+  readonly ofKey: Allowance | undefined;
+  /** Of all keys of an account together. */
+  readonly ofAccount: Allowance | undefined;
+  readonly clock: Clock;
+}
+
+/** Whose request it is: the key's own account, whichever it acts for. */
+export type Spender = Pick<ApiKey, 'id' | 'accountId'>;
+
+/** Where a key stands after what it has just asked for, by the limit that leaves it less. */
+export interface RateStanding {
+  readonly limitOf: 'key' | 'account';
+  readonly allowance: Allowance;
+  readonly isWithin: boolean;
+  /** What is left in this window, as far as this process knows. */
+  readonly remaining: number;
+  readonly resetsInMs: number;
+}
+
+interface Limit {
+  readonly of: RateStanding['limitOf'];
+  readonly window: Omit<Window, 'points'>;
+  readonly lease: Lease;
+}
+
+const LEASED_WINDOWS = 20_000;
+
+/**
+ * Counts requests and events of an API key, and of its account, in all processes together. A process takes a hundredth of
+ * an allowance at a time and spends it in memory, so most requests ask nobody. Nobody ever gets more than the allowance;
+ * they may get less by up to a hundredth for each process beyond the one that serves them. What takes more than a
+ * whole allowance, a long batch say, takes all of it.
+ */
+export function createLimitRate({ allowanceStore, ofKey, ofAccount, clock }: LimitRateDeps) {
+  const leases = new LRUCache<string, Lease>({ max: LEASED_WINDOWS });
+
+  /** How the spender stands with so much more; `undefined` without any limit. */
+  return async function limitRate(spender: Spender, points = 1): Promise<RateStanding | undefined> {
+    const limits = limitsOf(spender);
+    return limits.length === 0
+      ? undefined
+      : (spend(limits, points) ?? (await renewAndSpend(spender, limits, points)));
+  };
+
+  function limitsOf({ id, accountId }: Spender): readonly Limit[] {
+    return [
+      ...(ofKey ? [limitOf('key', id, `${accountId}/${id}`, ofKey)] : []),
+      ...(ofAccount ? [limitOf('account', undefined, accountId, ofAccount)] : []),
+    ];
+  }
+
+  function limitOf(of: Limit['of'], apiKeyId: string | undefined, name: string, allowance: Allowance): Limit {
+    const lease = leases.get(name) ?? new Lease(allowance);
+    leases.set(name, lease);
+    return { of, window: { apiKeyId, windowMs: allowance.windowMs }, lease };
+  }
+
+  /** In one step with looking: requests that wake up together must see what the ones before them have spent. */
+  function spend(limits: readonly Limit[], points: number): RateStanding | undefined {
+    const now = clock();
+    const exhausted = limits.find(({ lease }) => lease.has(points, now) === 'too little');
+    if (exhausted) return standingOf(exhausted, false, now);
+    if (limits.some(({ lease }) => lease.has(points, now) === 'unknown')) return undefined;
+    for (const { lease } of limits) lease.spend(points);
+    return standingOf(tightestOf(limits), true, now);
+  }
+
+  /** One command takes what all need who wait, from both windows. */
+  async function renewAndSpend(
+    { accountId }: Spender,
+    limits: readonly Limit[],
+    points: number,
+  ): Promise<RateStanding> {
+    for (const { lease } of limits) lease.want(points);
+    try {
+      for (;;) {
+        const lacking = limits.filter(({ lease }) => lease.has(points, clock()) === 'unknown');
+        const unasked = lacking.filter(({ lease }) => lease.renewal === undefined);
+        if (unasked.length > 0) renew(accountId, unasked);
+        await Promise.all(lacking.flatMap(({ lease }) => lease.renewal ?? []));
+        const standing = spend(limits, points);
+        if (standing) return standing;
+      }
+    } finally {
+      for (const { lease } of limits) lease.unwant(points);
+    }
+  }
+
+  function renew(accountId: Spender['accountId'], limits: readonly Limit[]): void {
+    const renewal = take(accountId, limits).finally(() => {
+      for (const { lease } of limits) lease.renewal = undefined;
+    });
+    for (const { lease } of limits) lease.renewal = renewal;
+  }
+
+  async function take(accountId: Spender['accountId'], limits: readonly Limit[]): Promise<void> {
+    const windows = limits.map(({ window, lease }) => ({ ...window, points: lease.points }));
+    const usages = await allowanceStore.take(accountId, windows);
+    const now = clock();
+    for (const [index, usage] of usages.entries()) {
+      limits[index]?.lease.add(windows[index]?.points ?? 0, usage, now);
+    }
+  }
+}
+
+export type LimitRate = ReturnType<typeof createLimitRate>;
+
+function tightestOf(limits: readonly Limit[]): Limit {
+  return limits.reduce((one, other) => (other.lease.remaining < one.lease.remaining ? other : one));
+}
+
+function standingOf({ of, lease }: Limit, isWithin: boolean, now: number): RateStanding {
+  const { allowance, remaining, endsAt } = lease;
+  return { limitOf: of, allowance, isWithin, remaining, resetsInMs: endsAt - now };
+}

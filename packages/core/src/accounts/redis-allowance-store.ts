@@ -1,0 +1,82 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { AppError } from '../kernel/app-error';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
+
+/** A window of time in which what is taken is counted, and what is to be taken now. */
+export interface Window {
+  /** Whose it is; left out: all keys of the account have it together. */
+  readonly apiKeyId: string | undefined;
+  readonly windowMs: number;
+  readonly points: number;
+}
+
+/** How a window stands, all processes together. */
+export interface Usage {
+  /** With what was just taken; more than the allowance when that was too much. */
+  readonly taken: number;
+  readonly resetsInMs: number;
+}
+
+// KEYS: windows. ARGV: for each what is taken, and how long it lasts from the first on.
+const TAKE = defineScript(`
+  local usages = {}
+  for i, key in ipairs(KEYS) do
+    local points, window = ARGV[2 * i - 1], ARGV[2 * i]
+    local taken = redis.call('INCRBY', key, points)
+    local resets_in = redis.call('PTTL', key)
+    if resets_in < 0 then
+      redis.call('PEXPIRE', key, window)
+      resets_in = tonumber(window)
+    end
+    usages[2 * i - 1], usages[2 * i] = taken, resets_in
+  end
+  return usages`);
+
+/**
+ * Counts what API keys take, in fixed windows that start with the first request: those of a key and of its account by one
+ * script. While Redis is away each process counts in its own memory: nothing that needs Redis is served then, but nobody
+ * gets past the limit either.
+ */
+export function createRedisAllowanceStore(redis: RedisClient) {
+  const shared = withStorageErrors({
+    async take(accountId: AccountId, windows: readonly Window[]): Promise<Usage[]> {
+      const names = windows.map(({ apiKeyId }) => keys.rateLimit(accountId, apiKeyId));
+      const values = windows.flatMap(({ points, windowMs }) => [points, windowMs]);
+      const found = (await TAKE(redis, names, values)) as number[];
+      return windows.map((_, i) => ({ taken: found[2 * i] ?? 0, resetsInMs: found[2 * i + 1] ?? 0 }));
+    },
+  });
+  const inMemory = new Map<number, RateLimiterMemory>();
+
+  return {
+    /** How each of them stands, in their order. */
+    async take(accountId: AccountId, windows: readonly Window[]): Promise<readonly Usage[]> {
+      try {
+        return await shared.take(accountId, windows);
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'storage_unavailable')) throw error;
+        return await Promise.all(windows.map((window) => takeInMemory(accountId, window)));
+      }
+    },
+  };
+
+  async function takeInMemory(accountId: AccountId, window: Window): Promise<Usage> {
+    const limiter = inMemory.get(window.windowMs) ?? memoryOf(window.windowMs);
+    const name = keys.rateLimit(accountId, window.apiKeyId);
+    // Unlike `consume` it says how much was taken, instead of throwing.
+    const { consumedPoints, msBeforeNext } = await limiter.penalty(name, window.points);
+    return { taken: consumedPoints, resetsInMs: msBeforeNext };
+  }
+
+  function memoryOf(windowMs: number): RateLimiterMemory {
+    const limiter = new RateLimiterMemory({ points: 1, duration: windowMs / 1_000 });
+    inMemory.set(windowMs, limiter);
+    return limiter;
+  }
+}
+
+export type AllowanceStore = ReturnType<typeof createRedisAllowanceStore>;

@@ -1,0 +1,96 @@
+import { ParsedCache } from '../kernel/parsed-cache';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { idOfMember, readNewestFirst, timedMember } from '../kernel/redis-newest-first';
+import { defineScript } from '../kernel/redis-script';
+import { type ApiKey, apiKeySchema } from '../model/api-key';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
+
+export interface ListedApiKey extends ApiKey {
+  /** To the minute. Milliseconds since the Unix epoch. */
+  readonly lastUsedAt?: number;
+}
+
+export interface ApiKeyPage {
+  readonly apiKeys: readonly ListedApiKey[];
+  readonly nextCursor: string | undefined;
+}
+
+const CACHED_KEYS = 10_000;
+
+// KEYS: api-key, api-key-used. A key that was revoked meanwhile must not leave anything behind.
+const NOTE_USE = defineScript(`
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('SET', KEYS[2], ARGV[1]) end`);
+
+// Longer than anybody takes from reading that there is another key to leaving in reliance on it.
+const LEAVING_SECONDS = 60;
+
+// KEYS: api-keys-leaving. ARGV: the id of the key that leaves, the id of one that stays ('' if none has to), seconds.
+const LEAVE = defineScript(`
+  if redis.call('SISMEMBER', KEYS[1], ARGV[2]) == 1 then return 0 end
+  redis.call('SADD', KEYS[1], ARGV[1])
+  redis.call('EXPIRE', KEYS[1], ARGV[3])
+  return 1`);
+
+/**
+ * Keys are found by their id alone, before it is known whose they are, so a key's record and its account's list
+ * are apart. The list is written first and left last: what it names without a record is passed over.
+ */
+export function createRedisApiKeyStore(redis: RedisClient) {
+  const parse = (raw: string): ApiKey => apiKeySchema.parse(JSON.parse(raw));
+  const cache = new ParsedCache(parse, CACHED_KEYS);
+
+  async function readListed(member: string): Promise<ListedApiKey[]> {
+    const id = idOfMember(member);
+    const [raw, usedAt] = await redis.mget(keys.apiKey(id), keys.apiKeyUsed(id));
+    if (raw == null) return [];
+    const apiKey = parse(raw);
+    // Processes that create the same bootstrap key at the same time leave a place in the list each.
+    if (timedMember(apiKey.createdAt, id) !== member) return [];
+    return [{ ...apiKey, ...(usedAt == null ? {} : { lastUsedAt: Number(usedAt) }) }];
+  }
+
+  return withStorageErrors({
+    /** Always read from Redis, so that a revoked key counts for nothing that starts after it; parsed once per change. */
+    async find(id: string): Promise<ApiKey | undefined> {
+      const raw = await redis.get(keys.apiKey(id));
+      return raw === null ? undefined : cache.get(id, raw);
+    },
+
+    async save(apiKey: ApiKey): Promise<void> {
+      const { id, accountId, createdAt } = apiKey;
+      await redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
+      await redis.set(keys.apiKey(id), JSON.stringify(apiKey));
+    },
+
+    /** Whether it was there. */
+    async remove({ id, accountId, createdAt }: ApiKey): Promise<boolean> {
+      const removed = await redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id));
+      await redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
+      return removed > 0;
+    },
+
+    /**
+     * Whether a key that is about to be removed may rely on another one to stay: of two that rely on each other, one may.
+     *
+     * @param stayingId left out if it relies on none.
+     */
+    async leave({ id, accountId }: ApiKey, stayingId = ''): Promise<boolean> {
+      const left = await LEAVE(redis, [keys.apiKeysLeaving(accountId)], [id, stayingId, LEAVING_SECONDS]);
+      return left === 1;
+    },
+
+    /** Newest first; `before` is the `nextCursor` of the page before. */
+    async list(accountId: AccountId, limit: number, before?: string): Promise<ApiKeyPage> {
+      const { members, nextCursor } = await readNewestFirst(redis, keys.apiKeyIds(accountId), limit, before);
+      return { apiKeys: (await Promise.all(members.map(readListed))).flat(), nextCursor };
+    },
+
+    async noteUse(id: string, usedAt: number): Promise<void> {
+      await NOTE_USE(redis, [keys.apiKey(id), keys.apiKeyUsed(id)], [usedAt]);
+    },
+  });
+}
+
+export type ApiKeyStore = ReturnType<typeof createRedisApiKeyStore>;

@@ -1,0 +1,124 @@
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { keys } from '../model/keys';
+import { API_KEY_BYTES, DELIVERY_BYTES, EVENT_BYTES, lapseOf, WEBHOOK_BYTES } from '../model/usage';
+import { createRedisEventStore } from '../record/redis-event-store';
+import { buildApiKey } from '../testing/build-api-key';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
+import { uniqueAccountId } from '../testing/unique-ids';
+import { createRedisApiKeyStore } from './redis-api-key-store';
+import { createRedisUsageStore, type Standing } from './redis-usage-store';
+
+const NOW = 1_700_000_000_000;
+const DAY = 86_400_000;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+function build() {
+  const accountId = uniqueAccountId();
+  const standings: Standing[] = [];
+  const usageStore = createRedisUsageStore(redis.client);
+  const eventStore = createRedisEventStore(redis.client, { ageMs: DAY, count: 100 });
+  const endpointStore = createRedisEndpointStore(redis.client, testSealer, (_id, standing) =>
+    standings.push(standing),
+  );
+  return {
+    accountId,
+    usageStore,
+    eventStore,
+    endpointStore,
+    look: (now = NOW) => usageStore.look(accountId, now),
+    /** As whoever publishes finds it. */
+    standing: async () => {
+      await endpointStore.version(accountId);
+      return standings.at(-1);
+    },
+  };
+}
+
+it('counts an event with its body and its deliveries when it comes into the list of its account, once', async () => {
+  const { accountId, eventStore, look, standing } = build();
+  const event = buildEvent({ accountId, acceptedAt: NOW, body: 'é'.repeat(500) });
+  await eventStore.enlist(event, 3);
+  await eventStore.enlist(event, 3);
+  const bytes = { events: EVENT_BYTES + 1_000, deliveries: 3 * DELIVERY_BYTES, answers: 0, replays: 0 };
+  const usedBytes = bytes.events + bytes.deliveries;
+  expect(await look()).toMatchObject({ usedBytes, bytes, events: 1 });
+  expect(await standing()).toEqual({ usedBytes, ownQuotaBytes: undefined });
+});
+
+it('takes off what has lapsed, soon after Redis has let go of it and never before', async () => {
+  const { accountId, eventStore, look, standing } = build();
+  await eventStore.enlist(buildEvent({ accountId, acceptedAt: NOW, body: 'x' }), 0);
+  await eventStore.enlist(buildEvent({ accountId, acceptedAt: NOW + DAY / 2, body: 'x' }), 0);
+  expect((await look(NOW + DAY - 1)).usedBytes).toBe(2 * (EVENT_BYTES + 1));
+  const lapsedAt = lapseOf(NOW, DAY);
+  expect(lapsedAt - (NOW + DAY)).toBeLessThanOrEqual(DAY / 32);
+  expect((await look(lapsedAt)).usedBytes).toBe(EVENT_BYTES + 1);
+  expect(await standing()).toMatchObject({ usedBytes: EVENT_BYTES + 1 });
+});
+
+it('counts webhooks and API keys by how many there are', async () => {
+  const { accountId, endpointStore, look } = build();
+  await endpointStore.create(buildEndpoint({ accountId }));
+  await createRedisApiKeyStore(redis.client).save(buildApiKey({ accountId }).record);
+  await createRedisApiKeyStore(redis.client).save(buildApiKey({ accountId }).record);
+  expect(await look()).toMatchObject({
+    usedBytes: WEBHOOK_BYTES + 2 * API_KEY_BYTES,
+    webhooks: 1,
+    apiKeys: 2,
+  });
+});
+
+it('takes what is gone before its time from what was counted for that time, and no more than that', async () => {
+  const { accountId, usageStore, look, standing } = build();
+  const lapsesAt = NOW + DAY;
+  await usageStore.count(accountId, [{ kind: 'deliveries', bytes: 500, lapsesAt }], NOW);
+  await usageStore.count(accountId, [{ kind: 'events', bytes: 70, lapsesAt }], NOW);
+  await usageStore.count(
+    accountId,
+    [
+      { kind: 'deliveries', bytes: -2_000, lapsesAt },
+      { kind: 'events', bytes: -50, lapsesAt },
+      { kind: 'answers', bytes: -1, lapsesAt },
+    ],
+    NOW,
+  );
+  expect((await look()).bytes).toEqual({ events: 20, deliveries: 0, answers: 0, replays: 0 });
+  expect(await standing()).toMatchObject({ usedBytes: 20 });
+});
+
+it('leaves nothing behind for longer than what it counts is kept', async () => {
+  const { accountId, eventStore, look } = build();
+  await eventStore.enlist(buildEvent({ accountId, acceptedAt: NOW }), 1);
+  await look();
+  for (const key of [keys.usage(accountId), keys.usedBytes(accountId)]) {
+    const left = await redis.client.pttl(key);
+    expect(left).toBeGreaterThanOrEqual(DAY - 10_000);
+    expect(left).toBeLessThanOrEqual(DAY + DAY / 32);
+  }
+});
+
+it('adds no command to those that publishing an event needs anyway', async () => {
+  const { accountId } = build();
+  const commands: PropertyKey[] = [];
+  const noted = new Proxy(redis.client, {
+    get(target, name) {
+      const member = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => {
+        commands.push(name);
+        return Reflect.apply(member, target, args);
+      };
+    },
+  });
+  await createRedisEndpointStore(noted, testSealer).version(accountId);
+  await createRedisEventStore(noted, { ageMs: DAY, count: 100 }).enlist(buildEvent({ accountId }), 1);
+  expect(commands).toEqual(['mget', 'evalsha']);
+});

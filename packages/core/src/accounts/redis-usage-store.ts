@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
+import {
+  type AccountUsage,
+  API_KEY_BYTES,
+  type UsageChange,
+  type UsageKind,
+  WEBHOOK_BYTES,
+} from '../model/usage';
+import { COUNT_USAGE } from './redis-usage-script';
+
+/** As it is found beside other things, without taking off what has lapsed: never less than what there is. */
+export interface Standing {
+  readonly usedBytes: number;
+  /** What its operator has set for it; `undefined`: nothing. 0: as much as there is room for. */
+  readonly ownQuotaBytes: number | undefined;
+}
+
+// KEYS: usage, used bytes. ARGV: now, then of each change its kind, bytes and when it lapses.
+const COUNT = defineScript(`
+  ${COUNT_USAGE}
+  local now = tonumber(ARGV[1])
+  for i = 2, #ARGV, 3 do
+    local kept_ms = tonumber(ARGV[i + 2]) - now
+    if kept_ms > 0 then
+      count_usage(KEYS[1], KEYS[2], ARGV[i] .. ':' .. ARGV[i + 2], tonumber(ARGV[i + 1]), kept_ms)
+    end
+  end`);
+
+// KEYS: usage, used bytes, quota, events, endpoints, ids of API keys. ARGV: now, bytes of a webhook, of an API key. Takes
+// off what has lapsed, and counts what does not lapse.
+const LOOK = defineScript(`
+  local now, total, sums = tonumber(ARGV[1]), 0, {events = 0, deliveries = 0, answers = 0, replays = 0}
+  local fields = redis.call('HGETALL', KEYS[1])
+  for i = 1, #fields, 2 do
+    local kind, lapses_at = string.match(fields[i], '^(%a+):(%d+)$')
+    if not kind or not sums[kind] or tonumber(lapses_at) <= now then
+      redis.call('HDEL', KEYS[1], fields[i])
+    else
+      sums[kind] = sums[kind] + tonumber(fields[i + 1])
+      total = total + tonumber(fields[i + 1])
+    end
+  end
+  local webhooks, api_keys = redis.call('HLEN', KEYS[5]), redis.call('ZCARD', KEYS[6])
+  total = total + webhooks * tonumber(ARGV[2]) + api_keys * tonumber(ARGV[3])
+  local left = redis.call('PTTL', KEYS[1])
+  if left > 0 then redis.call('SET', KEYS[2], string.format('%d', total), 'PX', left) else redis.call('DEL', KEYS[2]) end
+  return {
+    string.format('%d', total), redis.call('GET', KEYS[3]) or '',
+    string.format('%d', sums.events), string.format('%d', sums.deliveries),
+    string.format('%d', sums.answers), string.format('%d', sums.replays),
+    redis.call('ZCARD', KEYS[4]), webhooks, api_keys
+  }`);
+
+const count = z.coerce.number();
+const lookSchema = z.tuple([count, z.string(), count, count, count, count, count, count, count]);
+
+/** What each account stores, as far as it is counted. */
+export function createRedisUsageStore(redis: RedisClient) {
+  return withStorageErrors({
+    /** Not harmless when repeated: what was counted counts twice then. */
+    async count(accountId: AccountId, changes: readonly UsageChange[], now: number): Promise<void> {
+      const args = changes.flatMap(({ kind, bytes, lapsesAt }) => [kind, bytes, lapsesAt]);
+      await COUNT(redis, [keys.usage(accountId), keys.usedBytes(accountId)], [now, ...args]);
+    },
+
+    /** Exactly what is counted at this moment. */
+    async look(
+      accountId: AccountId,
+      now: number,
+    ): Promise<Omit<AccountUsage, 'quotaBytes'> & Pick<Standing, 'ownQuotaBytes'>> {
+      const lookKeys = [keys.usage, keys.usedBytes, keys.quota, keys.events, keys.endpoints, keys.apiKeyIds];
+      const reply = await LOOK(
+        redis,
+        lookKeys.map((keyOf) => keyOf(accountId)),
+        [now, WEBHOOK_BYTES, API_KEY_BYTES],
+      );
+      const [usedBytes, own, ...counts] = lookSchema.parse(reply);
+      const [eventBytes, deliveryBytes, answerBytes, replayBytes, events, webhooks, apiKeys] = counts;
+      const bytes: Record<UsageKind, number> = {
+        events: eventBytes,
+        deliveries: deliveryBytes,
+        answers: answerBytes,
+        replays: replayBytes,
+      };
+      return { usedBytes, ownQuotaBytes: parseQuota(own), bytes, events, webhooks, apiKeys };
+    },
+  });
+}
+
+export type UsageStore = ReturnType<typeof createRedisUsageStore>;
+
+/** What stands at `usedBytes` and `quota` of an account, as any command that reads several keys gives it. */
+export function parseStanding(used: string | null | undefined, quota: string | null | undefined): Standing {
+  return { usedBytes: Number(used ?? 0), ownQuotaBytes: parseQuota(quota ?? '') };
+}
+
+function parseQuota(text: string): number | undefined {
+  return text === '' ? undefined : Number(text);
+}

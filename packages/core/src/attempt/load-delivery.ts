@@ -1,0 +1,118 @@
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { Clock } from '../kernel/clock';
+import type { BreakerState } from '../model/breaker';
+import type { DeliveryState } from '../model/delivery-log';
+import type { DeliveryRun } from '../model/delivery-run';
+import type { Endpoint } from '../model/endpoint';
+import type { AcceptedEvent, StoredEvent } from '../model/event';
+import type { Trigger } from '../model/trigger';
+import type { DeliveryStore, LogLength } from '../record/redis-delivery-store';
+import type { EventStore } from '../record/redis-event-store';
+import type { AnnounceEnd } from './announce-end';
+import type { LeaveOrder } from './leave-order';
+
+export interface LoadDeliveryDeps {
+  readonly eventStore: Pick<EventStore, 'find'>;
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithBreaker' | 'append' | 'appendIfUnchanged'>;
+  readonly leaveOrder: LeaveOrder;
+  readonly announceEnd: AnnounceEnd;
+  readonly clock: Clock;
+}
+
+/** A delivery that can be tried now, with all that its attempt needs. */
+export interface ReadyDelivery {
+  readonly kind: 'ready';
+  readonly run: DeliveryRun;
+  readonly event: AcceptedEvent;
+  readonly endpoint: Endpoint;
+  readonly breaker: BreakerState;
+  readonly logLength: LogLength;
+  /** How many attempts have decided so far what becomes of it. */
+  readonly decidingAttempts: number;
+  readonly attemptNumber: number;
+  readonly trigger: Trigger;
+  /** Which attempt of the schedule it is: 1, 2, … */
+  readonly scheduledAttempt: number;
+  /** Whether it was delivered before, and was requested once more. */
+  readonly wasDelivered: boolean;
+  /** When its event was accepted, or it was requested. Milliseconds since the Unix epoch. */
+  readonly begunAt: number;
+}
+
+export type LoadedDelivery =
+  | ReadyDelivery
+  /** It has come to its end, be it just now because nothing can be sent any more. */
+  | { readonly kind: 'over' }
+  | { readonly kind: 'not_due'; readonly dueAt: number };
+
+/** Reads what an attempt needs, and ends the delivery if there is no more to be sent, or nowhere to send it. */
+export function createLoadDelivery(deps: LoadDeliveryDeps) {
+  return async function loadDelivery(run: DeliveryRun): Promise<LoadedDelivery> {
+    const [read, endpoint, event] = await Promise.all([
+      deps.deliveryStore.readWithBreaker(run),
+      deps.endpointStore.find(run.accountId, run.endpointId),
+      deps.eventStore.find(run.accountId, run.eventId),
+    ]);
+    const { state, length, breaker } = endpoint || event ? await withRequest(run, read) : read;
+    if (state.isOpen && endpoint && event?.body !== undefined) {
+      // It ran before its time, after a crash or an error: the record knows when it is due.
+      const { nextAttemptAt: dueAt = 0 } = state;
+      if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
+      return {
+        kind: 'ready',
+        run,
+        event,
+        endpoint,
+        breaker,
+        logLength: length,
+        ...nextAttemptOf(state, event),
+      };
+    }
+    // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
+    if (state.isOpen) await cancel(run, endpoint, event);
+    if (endpoint) await deps.leaveOrder(endpoint, run.eventId);
+    return { kind: 'over' };
+  };
+
+  // Whoever has asked for it adds the job first, and may have died before the request was on record.
+  async function withRequest(run: DeliveryRun, read: ReadWithBreaker): Promise<ReadWithBreaker> {
+    const { request } = run;
+    if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
+    await deps.deliveryStore.appendIfUnchanged(run, { kind: 'requested', ...request }, read.length);
+    return await withRequest(run, await deps.deliveryStore.readWithBreaker(run));
+  }
+
+  // Without event and endpoint nobody can read the record: its account may be erased, and nothing of it is to come back.
+  async function cancel(
+    run: DeliveryRun,
+    endpoint: Endpoint | undefined,
+    event: StoredEvent | undefined,
+  ): Promise<void> {
+    if (endpoint || event) {
+      await deps.deliveryStore.append(run, { kind: 'cancelled', reason: whyCancelled(endpoint, event) });
+    }
+    deps.announceEnd(run, 'cancelled', event?.acceptedAt);
+  }
+}
+
+type ReadWithBreaker = Awaited<ReturnType<DeliveryStore['readWithBreaker']>>;
+
+function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
+  if (!endpoint) return 'endpoint_deleted';
+  return event ? 'payload_erased' : 'event_expired';
+}
+
+function nextAttemptOf(
+  { status, attempts, decidingAttempts, round }: DeliveryState,
+  { acceptedAt }: AcceptedEvent,
+) {
+  return {
+    decidingAttempts,
+    attemptNumber: attempts.length + 1,
+    trigger: round.trigger,
+    scheduledAttempt: round.attempts + 1,
+    wasDelivered: status === 'delivered',
+    begunAt: round.requestedAt ?? acceptedAt,
+  } as const;
+}

@@ -1,0 +1,88 @@
+import { verifyBody, verifyMessage } from '@webhooks/signature';
+import type { Endpoint } from '../model/endpoint';
+import { newestSecret } from '../model/endpoint-secrets';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { prepareRequest, type RequestStyle } from './prepare-request';
+
+const NOW = 1_700_000_000_999;
+
+const style: RequestStyle = {
+  userAgent: 'hooks/1.2',
+  signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' },
+};
+
+interface Change {
+  readonly attempt?: number;
+  readonly now?: number;
+  readonly style?: RequestStyle;
+  readonly body?: string;
+  readonly endpoint?: Partial<Endpoint>;
+}
+
+function prepare(change: Change = {}) {
+  const endpoint = buildEndpoint({ url: 'https://receiver.example.com/hooks?a=1', ...change.endpoint });
+  const event = buildEvent(change.body === undefined ? {} : { body: change.body });
+  const input = { endpoint, event, attempt: change.attempt ?? 1, now: change.now ?? NOW };
+  const { secret } = newestSecret(endpoint);
+  return { endpoint, secret, event, request: prepareRequest(input, change.style ?? style) };
+}
+
+describe('prepareRequest', () => {
+  it("sends the event's bytes to the endpoint's URL, under exactly these headers", () => {
+    const { endpoint, event, request } = prepare();
+    expect(request).toEqual({
+      url: endpoint.url,
+      body: event.body,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'hooks/1.2',
+        'x-service-signature': expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
+        'webhook-id': event.id,
+        'webhook-timestamp': '1700000000',
+        'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
+        'x-service-attempt': '1',
+      },
+    });
+  });
+
+  it("signs so that a receiver who knows the endpoint's secret can verify both signatures", () => {
+    const { secret, request } = prepare({ body: '{"type":"t","data":"Zoë 🚀"}' });
+    const { body, headers } = request;
+    expect(verifyBody(secret, body, headers['x-service-signature'] ?? '')).toBe(true);
+    expect(verifyMessage({ secret, headers, body, nowSeconds: 1_700_000_000 })).toBe(true);
+  });
+
+  it('tells the number of the attempt, and signs its time', () => {
+    const { secret, request } = prepare({ attempt: 7, now: NOW + 3_600_000 });
+    const { body, headers } = request;
+    expect(headers).toMatchObject({ 'x-service-attempt': '7', 'webhook-timestamp': '1700003600' });
+    expect(verifyMessage({ secret, headers, body, nowSeconds: 1_700_003_600 })).toBe(true);
+  });
+
+  it("has the endpoint's own time-out and TLS with it, if there are any", () => {
+    const own = { timeoutMs: 3_000, tls: { ca: 'a', certificate: 'b', key: 'c' } };
+    expect(prepare({ endpoint: own }).request).toMatchObject(own);
+  });
+
+  it("writes the plain signature under the operator's header and prefix", () => {
+    const { secret, request } = prepare({
+      style: { ...style, signatureHeader: { name: 'X-Acme-Signature', prefix: '' } },
+    });
+    const signature = request.headers['x-acme-signature'] ?? '';
+    expect(signature).toMatch(/^[0-9a-f]{64}$/);
+    expect(verifyBody(secret, request.body, `sha256=${signature}`)).toBe(true);
+    expect(request.headers).not.toHaveProperty('x-service-signature');
+  });
+
+  it("adds the endpoint's own headers, and lets none of them replace ours", () => {
+    const headers = { authorization: 'Bearer t', 'x-service-signature': 'forged', 'webhook-id': 'forged' };
+    const endpoint = buildEndpoint({ headers });
+    const event = buildEvent();
+    const request = prepareRequest({ endpoint, event, attempt: 1, now: NOW }, style);
+    const { secret } = newestSecret(endpoint);
+    expect(request.headers.authorization).toBe('Bearer t');
+    expect(request.headers['webhook-id']).toBe(event.id);
+    expect(verifyBody(secret, event.body, request.headers['x-service-signature'] ?? '')).toBe(true);
+  });
+});

@@ -1,0 +1,156 @@
+import type { AdmissionStore } from '../admission/redis-admission-store';
+import type { Subscriber } from '../endpoints/stored-endpoint';
+import type { Subscriptions } from '../endpoints/subscriptions';
+import { chunksOf } from '../kernel/chunks-of';
+import type { Clock } from '../kernel/clock';
+import type { InOrder } from '../kernel/redis-in-order';
+import { createTurns } from '../kernel/turns';
+import type { DeliveryParts } from '../model/delivery-id';
+import type { AcceptedEvent, AccountId } from '../model/event';
+import type { Emit } from '../model/signals';
+import type { DeliveryStore } from '../record/redis-delivery-store';
+import type { EventStore } from '../record/redis-event-store';
+
+export interface NewDelivery extends DeliveryParts {
+  readonly accountId: AccountId;
+}
+
+/** The queue of deliveries. Adding the same delivery again is harmless. */
+export interface DeliveryQueue {
+  /** When it throws, they may be on the queue all the same. */
+  addAll(deliveries: readonly NewDelivery[]): Promise<void>;
+}
+
+/** An event, with those that it goes to. */
+export interface RoutedEvent {
+  readonly event: AcceptedEvent;
+  readonly receivers: readonly Subscriber[];
+}
+
+/** Some of those that an event goes to: nearly always all of them. */
+interface Portion extends RoutedEvent {
+  /** The event is stored with these. */
+  readonly isFirst: boolean;
+  /** With these it is complete: how many there are altogether. */
+  readonly total: number | undefined;
+}
+
+export interface FanOutEventDeps {
+  readonly eventStore: Pick<EventStore, 'save' | 'enlist' | 'addReceivers'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
+  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
+  readonly deliveryQueue: DeliveryQueue;
+  /** Of the connection that all of these have. */
+  readonly inOrder: InOrder;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few milliseconds.
+const CHUNK = 50;
+
+/** Who an event goes to: those of its account that asked for its type, or that it is aimed at. */
+export async function routeEvent(
+  event: AcceptedEvent,
+  subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>,
+): Promise<RoutedEvent> {
+  const { accountId, type, endpointIds } = event;
+  const receivers =
+    endpointIds === undefined
+      ? await subscriptions.subscribersOf(accountId, type)
+      : await subscriptions.presentOf(accountId, endpointIds);
+  return { event, receivers };
+}
+
+/**
+ * Makes a delivery of each event for each of its receivers. It may be run again, in whole or after it broke off anywhere:
+ * every step is harmless when repeated.
+ *
+ * The event is stored before there is a job that needs it, and a job is on the queue before any list tells of its
+ * delivery: what breaks off in the middle leaves no delivery that looks as if it were to be sent and never is.
+ */
+export function createFanOutEvent(deps: FanOutEventDeps) {
+  const { eventStore, deliveryStore, admissionStore, deliveryQueue, inOrder } = deps;
+  const takeTurn = createTurns();
+
+  return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
+    const startedAt = deps.clock();
+    const batches = batchesOf(routed.flatMap(portionsOf));
+    const inTurn = batches.length > 1 ? takeTurn : atOnce;
+    for (const batch of batches) await inTurn(() => take(batch));
+    const durationMs = deps.clock() - startedAt;
+    for (const one of routed) announce(one, durationMs);
+  };
+
+  async function take(batch: readonly Portion[]): Promise<void> {
+    await inOrder([
+      () => Promise.all(batch.map(store)),
+      () => deliveryQueue.addAll(batch.flatMap(deliveriesOf)),
+      () => Promise.all(batch.map(list)),
+    ]);
+  }
+
+  async function store({ event, receivers, isFirst }: Portion): Promise<void> {
+    const endpointIds = receivers.map(({ id }) => id);
+    if (isFirst) await eventStore.save(event, endpointIds);
+    else await eventStore.addReceivers(event.accountId, event.id, endpointIds);
+  }
+
+  async function list({ event, receivers, total }: Portion): Promise<void> {
+    const { id: eventId, acceptedAt, accountId } = event;
+    const endpointIds = receivers.map(({ id }) => id);
+    const strict = receivers.filter(({ ordering }) => ordering === 'strict');
+    await Promise.all([
+      deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId),
+      ...strict.map(({ id }) => admissionStore.joinOrder(id, [{ eventId, acceptedAt }])),
+      total === undefined ? undefined : eventStore.enlist(event, total),
+    ]);
+  }
+
+  function announce({ event, receivers }: RoutedEvent, durationMs: number): void {
+    deps.emit({
+      name: 'event.fanned_out',
+      accountId: event.accountId,
+      eventId: event.id,
+      type: event.type,
+      deliveries: receivers.length,
+      durationMs,
+    });
+  }
+}
+
+export type FanOutEvent = ReturnType<typeof createFanOutEvent>;
+
+function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {
+  const chunks = receivers.length === 0 ? [[]] : chunksOf(receivers, CHUNK);
+  return chunks.map((chunk, i) => ({
+    event,
+    receivers: chunk,
+    isFirst: i === 0,
+    total: i === chunks.length - 1 ? receivers.length : undefined,
+  }));
+}
+
+/** Small ones go together. */
+function batchesOf(portions: readonly Portion[]): readonly (readonly Portion[])[] {
+  const batches: Portion[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const portion of portions) {
+    const ownSize = 1 + portion.receivers.length;
+    if (size + ownSize > CHUNK + 1) {
+      batches.push([]);
+      size = 0;
+    }
+    batches.at(-1)?.push(portion);
+    size += ownSize;
+  }
+  return batches;
+}
+
+function atOnce<Result>(work: () => Promise<Result>): Promise<Result> {
+  return work();
+}
+
+function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
+  return receivers.map((to) => ({ accountId: event.accountId, eventId: event.id, endpointId: to.id }));
+}

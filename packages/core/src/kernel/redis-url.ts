@@ -1,0 +1,101 @@
+import { hostOf } from './host-of';
+
+interface Node {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Common {
+  readonly auth: { readonly username?: string; readonly password?: string };
+  readonly tls: boolean;
+}
+
+export type RedisTarget =
+  | (Common & { readonly kind: 'single'; readonly node: Node; readonly db: number })
+  | (Common & {
+      readonly kind: 'sentinel';
+      readonly sentinels: readonly Node[];
+      readonly master: string;
+      readonly db: number;
+    })
+  | (Common & { readonly kind: 'cluster'; readonly nodes: readonly Node[] });
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26379;
+
+const FORM = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?]+)(?:\/([^?]*))?$/;
+const SENTINEL_PATH = /^([^/]*)(?:\/([^/]*))?$/;
+const DEFAULT_MASTER = 'mymaster';
+
+/**
+ * Understands
+ * - `redis://[user:password@]host[:port][/db]`, or `rediss://…` with TLS;
+ * - `redis+sentinel://[user:password@]host[:port],host…/master-name[/db]`;
+ * - `redis+cluster://[user:password@]host[:port],host…`.
+ *
+ * @throws Error when the text has none of these forms. The text is not repeated: it can hold a password.
+ */
+export function parseRedisUrl(url: string): RedisTarget {
+  try {
+    return readTarget(url);
+  } catch {
+    // Without its cause: some of them repeat a part of the text.
+    throw new Error('REDIS_URL has none of the forms that docs/operations.md lists.');
+  }
+}
+
+export function isRedisUrl(url: string): boolean {
+  try {
+    readTarget(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readTarget(url: string): RedisTarget {
+  const [, secure, kind, credentials, hosts = '', path = ''] = FORM.exec(url) ?? refuse();
+  const common: Common = { auth: parseAuth(credentials), tls: secure === 's' };
+
+  if (kind === 'cluster') {
+    return path === '' ? { ...common, kind, nodes: parseNodes(hosts, REDIS_PORT) } : refuse();
+  }
+  if (kind === 'sentinel') {
+    const [, master, db] = SENTINEL_PATH.exec(path) ?? refuse();
+    return {
+      ...common,
+      kind,
+      sentinels: parseNodes(hosts, SENTINEL_PORT),
+      master: master || DEFAULT_MASTER,
+      db: parseDb(db),
+    };
+  }
+  return { ...common, kind: 'single', node: parseNode(hosts, REDIS_PORT), db: parseDb(path) };
+}
+
+function parseAuth(credentials: string | undefined): Common['auth'] {
+  if (credentials === undefined || credentials === '') return {};
+  const colon = credentials.indexOf(':');
+  const username = decodeURIComponent(colon === -1 ? '' : credentials.slice(0, colon));
+  const password = decodeURIComponent(credentials.slice(colon + 1));
+  return { ...(username === '' ? {} : { username }), password };
+}
+
+function parseNodes(hosts: string, defaultPort: number): Node[] {
+  return hosts.split(',').map((host) => parseNode(host, defaultPort));
+}
+
+function parseNode(text: string, defaultPort: number): Node {
+  const url = new URL(`tcp://${text}`);
+  const host = hostOf(url);
+  if (host === '' || host.includes(',')) refuse();
+  return { host, port: url.port === '' ? defaultPort : Number(url.port) };
+}
+
+function parseDb(digits = ''): number {
+  return /^\d{0,5}$/.test(digits) ? Number(digits) : refuse();
+}
+
+function refuse(): never {
+  throw new Error('not a Redis URL');
+}

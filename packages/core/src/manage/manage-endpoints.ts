@@ -1,0 +1,210 @@
+import { accountNotFound } from '../accounts/account-not-found';
+import type { AccountStore } from '../accounts/redis-account-store';
+import type { HeldDeliveries } from '../admission/held-deliveries';
+import type { AdmissionStore } from '../admission/redis-admission-store';
+import { enableEndpoint, updateTime } from '../endpoints/change-status';
+import type { Disable } from '../endpoints/disable';
+import type { EndpointPatch, NewEndpoint } from '../endpoints/endpoint-input';
+import { endpointNotFound } from '../endpoints/endpoint-not-found';
+import { requireVersion } from '../endpoints/endpoint-version';
+import { type EndpointFilter, listMatching } from '../endpoints/list-matching';
+import { mergeEndpoint } from '../endpoints/merge-endpoint';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { HealthStore } from '../endpoints/redis-health-store';
+import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from '../endpoints/rotate-secret';
+import { webhookDisabledEvent } from '../intake/events-of-attempt';
+import type { RaiseEvents } from '../intake/operational-events';
+import type { Clock } from '../kernel/clock';
+import type { NewId } from '../kernel/ids';
+import { isThere } from '../model/account';
+import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId, type EndpointRef } from '../model/endpoint';
+import { newestSecret } from '../model/endpoint-secrets';
+import type { AccountId } from '../model/event';
+import type { DeliveryStore } from '../record/redis-delivery-store';
+import type { RequireKnownFilters } from './require-known-filters';
+
+export interface ManageEndpointsDeps {
+  readonly endpointStore: EndpointStore;
+  readonly accountStore: Pick<AccountStore, 'find'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
+  readonly healthStore: Pick<HealthStore, 'remove'>;
+  readonly admissionStore: Pick<AdmissionStore, 'closeBreaker' | 'clearOrder' | 'joinOrder' | 'remove'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook' | 'pagesOf'>;
+  readonly requireKnownFilters: RequireKnownFilters;
+  readonly newId: NewId;
+  readonly newSecret: () => string;
+  /** Endpoints that an account may have. */
+  readonly maxEndpoints: number;
+  readonly clock: Clock;
+  readonly disable: Disable;
+  readonly raise: RaiseEvents;
+}
+
+export interface Rotated {
+  readonly secret: string;
+  readonly previousExpiresAt: number;
+}
+
+// So long may it take to change an endpoint's record.
+const CHANGE_MS = 3_000;
+
+/** What a client can do with its endpoints. Every change is in force once its promise has resolved. */
+export function createManageEndpoints(deps: ManageEndpointsDeps) {
+  const { endpointStore, accountStore, deliveryStore, healthStore, admissionStore, heldDeliveries } = deps;
+  const { requireKnownFilters, newId, newSecret, maxEndpoints, clock } = deps;
+  const { disable, raise } = deps;
+
+  // An order from before has no meaning any more, and what is held may go by other rules now.
+  async function applyLimits(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
+    if (before.ordering !== ordering) await changeOrder(id, ordering);
+    await heldDeliveries.askForLook({ accountId, endpointId: id }, clock());
+  }
+
+  // What is held takes its place; what is under way, or waits for its next attempt, does when it is asked again.
+  async function changeOrder(id: EndpointId, ordering: Endpoint['ordering']): Promise<void> {
+    await admissionStore.clearOrder(id);
+    if (ordering !== 'strict') return;
+    for await (const held of heldDeliveries.pagesOf(id)) await admissionStore.joinOrder(id, held);
+  }
+
+  async function idOf(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
+    const id = await endpointStore.idOf(accountId, ref);
+    if (id === undefined) throw endpointNotFound();
+    return id;
+  }
+
+  async function change(accountId: AccountId, ref: EndpointRef, how: (endpoint: Endpoint) => Endpoint) {
+    return found(await endpointStore.update(accountId, await idOf(accountId, ref), how));
+  }
+
+  return {
+    /**
+     * Creating one under the same id again gives the one that is there.
+     *
+     * @throws AppError `conflict` when its uid is taken, `limit_reached`, `invalid_request`, also for events that there
+     *   are none of, and for TLS material that doesn't go together; `not_found` when the account is gone, or being erased.
+     */
+    async create(
+      accountId: AccountId,
+      input: NewEndpoint,
+      id = newId(ENDPOINT_ID_PREFIX) as EndpointId,
+    ): Promise<Endpoint> {
+      await requireKnownFilters(input.events);
+      const now = clock();
+      const { secret = newSecret(), status, ...rest } = input;
+      const endpoint = mergeEndpoint(
+        {
+          id,
+          accountId,
+          enabledAt: now,
+          ...(status === 'disabled' ? { status, disabledReason: 'client' } : {}),
+          secrets: [{ secret, createdAt: now }],
+          createdAt: now,
+          updatedAt: now,
+        },
+        rest,
+        now,
+      );
+      const isNew = await endpointStore.create(endpoint, maxEndpoints);
+      // Only now: whoever erases the account first marks it and then removes its endpoints, so one of both sees this one.
+      // Of a slow request it may be long gone.
+      if (!isThere(await accountStore.find(accountId))) {
+        await endpointStore.takeBack(accountId, id);
+        throw accountNotFound();
+      }
+      return isNew ? endpoint : found(await endpointStore.find(accountId, id));
+    },
+
+    /** @throws AppError `not_found`, also for another account's endpoint. */
+    async read(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      return found(await endpointStore.find(accountId, await idOf(accountId, ref)));
+    },
+
+    /** Newest first. */
+    list(accountId: AccountId, filter: EndpointFilter, limit: number, before?: EndpointId) {
+      return listMatching(endpointStore, accountId, filter, limit, before);
+    },
+
+    /**
+     * @param versions those that the change is meant for, as `versionOf` gives them; left out: whichever there is.
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above.
+     */
+    async update(
+      accountId: AccountId,
+      ref: EndpointRef,
+      patch: EndpointPatch,
+      versions?: readonly string[],
+    ): Promise<Endpoint> {
+      if (patch.events) await requireKnownFilters(patch.events);
+      let before: Endpoint | undefined;
+      const after = await change(accountId, ref, (endpoint) => {
+        before = endpoint;
+        return applyPatch(requireVersion(endpoint, versions), patch, clock());
+      });
+      if (before && !hasSameLimits(before, after)) await applyLimits(before, after);
+      return after;
+    },
+
+    /**
+     * Gives it a new secret; until the time that is returned, the ones so far sign as well. Repeating a rotation gives
+     * the secret that it made.
+     *
+     * @throws AppError `not_found`, `invalid_request` for a secret that signs already, `conflict` when too many do.
+     */
+    async rotateSecret(
+      accountId: AccountId,
+      ref: EndpointRef,
+      { secret = newSecret(), overlapMs }: SecretRotation,
+      rotation = newId(ROTATION_ID_PREFIX),
+    ): Promise<Rotated> {
+      const rotated = await change(accountId, ref, (endpoint) =>
+        rotateSecret(endpoint, { secret, overlapMs, rotation }, clock()),
+      );
+      const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
+      return { secret: made.secret, previousExpiresAt: made.createdAt + overlapMs };
+    },
+
+    /** What it was owed and is owed from now on is held until it is enabled. @throws AppError `not_found`. */
+    async disable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      const { endpoint, hasChanged } = await disable(accountId, await idOf(accountId, ref), 'client');
+      const disabled = found(endpoint);
+      if (hasChanged) raise(accountId, [webhookDisabledEvent(disabled, 'client', clock())]);
+      return disabled;
+    },
+
+    /** What was held flows at once, whatever the breaker thought of the receiver. @throws AppError `not_found`. */
+    async enable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
+      const { id: endpointId } = found(await endpointStore.find(accountId, await idOf(accountId, ref)));
+      // Asked for first: it comes also if this process ends right after the change.
+      await heldDeliveries.askForLook({ accountId, endpointId }, clock() + CHANGE_MS);
+      const enabled = await change(accountId, endpointId, (endpoint) => enableEndpoint(endpoint, clock()));
+      await admissionStore.closeBreaker(endpointId);
+      await heldDeliveries.askForLook({ accountId, endpointId }, clock());
+      return enabled;
+    },
+
+    /** Nothing that is published afterwards is sent to it, and what was still pending is cancelled. */
+    async remove(accountId: AccountId, ref: EndpointRef): Promise<void> {
+      const id = await idOf(accountId, ref);
+      if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
+      await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
+      // What is held is released, and ends as cancelled.
+      await heldDeliveries.askForLook({ accountId, endpointId: id }, clock());
+    },
+  };
+}
+
+export type ManageEndpoints = ReturnType<typeof createManageEndpoints>;
+
+function found(endpoint: Endpoint | undefined): Endpoint {
+  if (!endpoint) throw endpointNotFound();
+  return endpoint;
+}
+
+function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endpoint {
+  return mergeEndpoint({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch, now);
+}
+
+function hasSameLimits(one: Endpoint, other: Endpoint): boolean {
+  return one.ordering === other.ordering && one.rateLimit === other.rateLimit;
+}

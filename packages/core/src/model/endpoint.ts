@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { endpointSecretSchema } from './endpoint-secrets';
+import { accountIdSchema } from './event';
+
+export const ENDPOINT_ID_PREFIX = 'wh';
+
+export const endpointIdSchema = z
+  .string()
+  .regex(/^wh_[0-9a-z]{22}$/)
+  .brand<'EndpointId'>();
+export type EndpointId = z.infer<typeof endpointIdSchema>;
+
+/** A name that the client gave its endpoint, unique in the account: usable wherever its id is. */
+export const endpointUidSchema = z
+  .string()
+  .regex(
+    /^(?!wh_)[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/,
+    'must be 1 to 128 of A-Z a-z 0-9 _ . - and begin with a letter or digit, but not with "wh_"',
+  )
+  .brand<'EndpointUid'>();
+export type EndpointUid = z.infer<typeof endpointUidSchema>;
+
+/** What a client names an endpoint by. */
+export const endpointRefSchema = z.union([endpointIdSchema, endpointUidSchema]);
+export type EndpointRef = z.infer<typeof endpointRefSchema>;
+
+export function isEndpointId(ref: EndpointRef): ref is EndpointId {
+  return endpointIdSchema.safeParse(ref).success;
+}
+
+const MAX_AIMED_AT = 100;
+
+/** Which endpoints an event is aimed at, as clients and producers name them. */
+export const endpointRefsSchema = z.array(endpointRefSchema).min(1).max(MAX_AIMED_AT).readonly();
+
+/** Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, or because it failed for too long. */
+export const disabledReasons = ['client', 'gone', 'receiver', 'failing'] as const;
+export type DisabledReason = (typeof disabledReasons)[number];
+
+export const orderings = ['none', 'strict'] as const;
+
+export const endpointStatusSchema = z.enum(['enabled', 'disabled']);
+
+/** Where an account wants its events delivered to. The API calls it a webhook. */
+export const endpointSchema = z.object({
+  id: endpointIdSchema,
+  accountId: accountIdSchema,
+  url: z.string(),
+  /** Event type names, prefixes such as `keyword.*`, or `*`. */
+  events: z.array(z.string()).readonly(),
+  /** A disabled endpoint gets nothing; its deliveries are held until it is enabled. */
+  status: endpointStatusSchema.default('enabled'),
+  disabledReason: z.enum(disabledReasons).optional(),
+  /** When it was created, or enabled for the last time; old records lack it. Milliseconds since the Unix epoch. */
+  enabledAt: z.number().optional(),
+  description: z.string().optional(),
+  uid: endpointUidSchema.optional(),
+  /** The client's own notes. */
+  metadata: z.record(z.string(), z.string()).optional(),
+  /** Sent with each delivery beside our own. Names are in lower case. */
+  headers: z.record(z.string(), z.string()).optional(),
+  /** The most attempts that may reach it within any second. */
+  rateLimit: z.number().optional(),
+  /** `strict`: its deliveries leave one at a time, in the order in which their events were accepted. */
+  ordering: z.enum(orderings).default('none'),
+  /** For a whole attempt, instead of the deployment's. Milliseconds. */
+  timeoutMs: z.number().optional(),
+  /** The delays between attempts, instead of the deployment's. Milliseconds. */
+  retrySchedule: z.array(z.number()).readonly().optional(),
+  /** What signs its requests, newest first. */
+  secrets: z.array(endpointSecretSchema).readonly(),
+  /** PEM texts: authorities to trust instead of the usual ones, and what we show when a receiver asks who calls. */
+  tls: z
+    .object({
+      ca: z.string().optional(),
+      certificate: z.string().optional(),
+      key: z.string().optional(),
+    })
+    .optional(),
+  /** Milliseconds since the Unix epoch. */
+  createdAt: z.number(),
+  updatedAt: z.number(),
+});
+export type Endpoint = Readonly<z.infer<typeof endpointSchema>>;

@@ -1,0 +1,107 @@
+import type { EndpointId } from './endpoint';
+import type { AccountId, EventId } from './event';
+
+/**
+ * Every key that we own in Redis. What stands in braces is the hash tag: in a Redis Cluster, keys with the
+ * same tag live on one node, and no command or pipeline of ours goes across two tags.
+ *
+ * | Key | Kind | Holds | Kept |
+ * |---|---|---|---|
+ * | `accounts:{all}` | hash | account id → record | until erased |
+ * | `account-ids:{all}` | sorted set | account ids, in order of creation | until erased |
+ * | `erased-accounts:{all}` | sorted set | ids of accounts that were erased, by when they are free again | RETENTION, until the next one |
+ * | `api-key:{id}` | string | an API key's record | until revoked |
+ * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
+ * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
+ * | `api-keys-leaving:{account}` | set | ids of admin keys that are being revoked, so that no two leave in reliance on each other | a minute after the last |
+ * | `rate-limit:{account}`, `rate-limit:{account}:key` | counter | what an account's API keys, and one of them, have asked for in the present window of a rate limit | until its end |
+ * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
+ * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
+ * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
+ * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
+ * | `{event-types}` | hash | name → an event type that an operator added | for ever |
+ * | `subscriptions:{account}` | hash | endpoint id → what of its record says which events it gets; beside them, the version of the account's endpoints that they belong to | as above |
+ * | `usage:{account}` | hash | kind:time → bytes that the account stores until then | until the last of that time |
+ * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
+ * | `quota:{account}` | string | how many bytes the account may store, if its operator has set that | until erased |
+ * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
+ * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
+ * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
+ * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
+ * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: what it was, and its answer, sealed | 24 hours |
+ * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
+ * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
+ * | `replay:{replay}` | hash | a replay: what was asked for, how far it is | RETENTION since its last step |
+ * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
+ * | `running-replays:{account}` | sorted set | ids of the account's replays that may not have ended yet, by when they were asked for | RETENTION since the last one |
+ * | `answer-bytes:{endpoint}` | string | how much of what receivers have answered was kept not long ago, as of when | RETENTION since the last answer |
+ * | `breaker:{endpoint}` | string | failures in a row, since when, whether its account was told, and until when its breaker is open | until the next success, 30 days at most |
+ * | `permits:{endpoint}` | sorted set | one for each attempt of the last second, by when it stops counting for the rate limit | an hour |
+ * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
+ * | `order:{endpoint}` | sorted set | ids of the events whose deliveries are not at their end, by time of acceptance, if they go one at a time | until they are |
+ * | `turn:{endpoint}` | string | the event of those whose delivery has begun | until that has ended |
+ * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
+ * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
+ * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
+ * | `account-weights:{bull}` | hash | account id → its weight, if it is not 1 | until erased |
+ * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
+ * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
+ * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
+ * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
+ *
+ * BullMQ owns the keys below its prefix.
+ */
+export const keys = {
+  accounts: 'accounts:{all}',
+  accountIds: 'account-ids:{all}',
+  erasedAccounts: 'erased-accounts:{all}',
+  apiKey: (id: string) => `api-key:{${id}}`,
+  apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
+  apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
+  apiKeysLeaving: (account: AccountId) => `api-keys-leaving:{${account}}`,
+  /** Of an API key, or of all of the account together. */
+  rateLimit: (account: AccountId, apiKeyId?: string) =>
+    apiKeyId === undefined ? `rate-limit:{${account}}` : `rate-limit:{${account}}:${apiKeyId}`,
+  endpoints: (account: AccountId) => `endpoints:{${account}}`,
+  endpointIds: (account: AccountId) => `endpoint-ids:{${account}}`,
+  endpointUids: (account: AccountId) => `endpoint-uids:{${account}}`,
+  endpointsVersion: (account: AccountId) => `endpoints-version:{${account}}`,
+  subscriptions: (account: AccountId) => `subscriptions:{${account}}`,
+  usage: (account: AccountId) => `usage:{${account}}`,
+  usedBytes: (account: AccountId) => `used-bytes:{${account}}`,
+  quota: (account: AccountId) => `quota:{${account}}`,
+  eventTypes: '{event-types}',
+  event: (account: AccountId, event: EventId) => `event:{${account}/${event}}`,
+  receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,
+  events: (account: AccountId) => `events:{${account}}`,
+  eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
+  idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
+  /** A pattern for what there is of an account's events, answers to requests included, and maybe for keys of others. */
+  ofAnyEvent: (account: AccountId) => `*:{${account}/*`,
+  deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
+  replay: (replay: string) => `replay:{${replay}}`,
+  replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,
+  runningReplays: (account: AccountId) => `running-replays:{${account}}`,
+  answerBytes: (endpoint: EndpointId) => `answer-bytes:{${endpoint}}`,
+  breaker: (endpoint: EndpointId) => `breaker:{${endpoint}}`,
+  recentAttempts: (endpoint: EndpointId) => `permits:{${endpoint}}`,
+  rateWaiting: (endpoint: EndpointId) => `rate-waiting:{${endpoint}}`,
+  order: (endpoint: EndpointId) => `order:{${endpoint}}`,
+  turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
+  health: (endpoint: EndpointId) => `health:{${endpoint}}`,
+  // In the slot of BullMQ's own keys in a Cluster: these are read and written together with them.
+  held: (endpoint: EndpointId) => `held:{bull}:${endpoint}`,
+  looks: 'looks:{bull}',
+  fairOrder: (queue: string) => `fair-order:{bull}:${queue}`,
+  /** Scripts make these names themselves, from the one above. */
+  flows: (queue: string, account: AccountId) => `fair-order:{bull}:${queue}:${account}`,
+  accountWeights: 'account-weights:{bull}',
+  putBackEvents: 'put-back-events:{bull}',
+  rejectedJobs: 'rejected-jobs:{bull}',
+  attemptsToArchive: 'attempts-to-archive:{archive}',
+  attemptsNotArchived: 'attempts-not-archived:{archive}',
+  delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
+  /** What the keys of an endpoint's deliveries begin with. */
+  deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,
+};

@@ -1,0 +1,210 @@
+import type { RedisErrorSignal } from '../kernel/redis-connect';
+import type { RefusalReason } from './address-ranges';
+import type { AttemptOutcome, AttemptTimings } from './attempt';
+import type { DeliveryId } from './delivery-id';
+import type { EndStatus } from './delivery-log';
+import type { DisabledReason, EndpointId } from './endpoint';
+import type { AccountId, EventId } from './event';
+import type { HoldReason, SlowReason } from './hold-reason';
+import type { ReplayEndStatus, ReplayMode } from './replay';
+import type { RequestTrigger } from './trigger';
+import type { Door } from './usage';
+
+/** Why the API hung up on a client without taking its request. */
+export type ConnectionRefusal = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many';
+
+/**
+ * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
+ * only: nothing that the product needs may hang on a listener. None holds a secret or a payload.
+ */
+export type Signal =
+  | {
+      readonly name: 'request.completed';
+      readonly requestId: string;
+      readonly method: string;
+      /** The route's pattern, such as `/v1/webhooks/:id`, so that it can be a metric's label. */
+      readonly route: string;
+      readonly status: number;
+      readonly durationMs: number;
+      readonly clientAddress?: string;
+      readonly accountId?: AccountId;
+    }
+  | {
+      readonly name: 'connection.refused';
+      readonly reason: ConnectionRefusal;
+      readonly clientAddress?: string;
+    }
+  | { readonly name: 'request.failed'; readonly requestId: string; readonly error: unknown }
+  | {
+      readonly name: 'event.accepted';
+      readonly source: 'http' | 'queue';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+      readonly bytes: number;
+      readonly requestId?: string;
+    }
+  | {
+      /** Its account is being erased, or was. */
+      readonly name: 'event.dropped';
+      readonly jobId: string;
+      readonly accountId: AccountId;
+    }
+  | { readonly name: 'account.erasing'; readonly accountId: AccountId }
+  | { readonly name: 'account.erased'; readonly accountId: AccountId; readonly durationMs: number }
+  | { readonly name: 'event.payload_erased'; readonly accountId: AccountId; readonly eventId: EventId }
+  | {
+      readonly name: 'event.rejected';
+      readonly jobId: string;
+      readonly code: string;
+      readonly reason: string;
+    }
+  | {
+      /** An account is told something about one of its endpoints. */
+      readonly name: 'operational_event.raised';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+    }
+  | {
+      readonly name: 'event.fanned_out';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+      readonly deliveries: number;
+      readonly durationMs: number;
+    }
+  | ({
+      readonly name: 'delivery.attempted';
+      readonly deliveryId: DeliveryId;
+      readonly eventId: EventId;
+      readonly endpointId: EndpointId;
+      readonly type: string;
+      readonly attempt: number;
+      readonly outcome: AttemptOutcome;
+      readonly responseStatus?: number;
+      readonly durationMs: number;
+      readonly nextDelayMs?: number;
+    } & AttemptTimings)
+  | {
+      /** The proxy for deliveries was out of order: it is sent later, and this was no attempt. */
+      readonly name: 'delivery.unsent';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly error: string;
+    }
+  | {
+      /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
+      readonly name: 'delivery.blocked';
+      /** As the URL says it: a name, or the address itself. */
+      readonly host: string;
+      readonly address: string;
+      readonly reason: RefusalReason;
+    }
+  | {
+      readonly name: 'delivery.ended';
+      readonly deliveryId: DeliveryId;
+      readonly eventId: EventId;
+      readonly endpointId: EndpointId;
+      readonly status: EndStatus;
+      /** From the acceptance of the event, or from when somebody requested it, until now. */
+      readonly lagMs: number;
+    }
+  | {
+      /** It is sent apart from its schedule: once more, or for the first time. */
+      readonly name: 'delivery.requested';
+      readonly deliveryId: DeliveryId;
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly trigger: RequestTrigger;
+    }
+  | {
+      readonly name: 'replay.ended';
+      readonly replayId: string;
+      readonly endpointId: EndpointId;
+      readonly mode: ReplayMode;
+      readonly status: ReplayEndStatus;
+      readonly found: number;
+      readonly enqueued: number;
+    }
+  | {
+      /** An attempt, or what follows from it, could not be written; it is tried again. */
+      readonly name: 'delivery.follow_up_failed';
+      readonly deliveryId: DeliveryId;
+      readonly error: unknown;
+    }
+  | {
+      readonly name: 'delivery.held';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly reason: HoldReason;
+    }
+  | {
+      /** An attempt has counted among the slow ones. */
+      readonly name: 'delivery.moved';
+      readonly endpointId: EndpointId;
+      readonly eventId: EventId;
+      readonly reason: SlowReason;
+    }
+  | {
+      readonly name: 'breaker.opened';
+      readonly endpointId: EndpointId;
+      /** In a row. */
+      readonly failures: number;
+      readonly openForMs: number;
+    }
+  | { readonly name: 'breaker.closed'; readonly endpointId: EndpointId }
+  | { readonly name: 'endpoint.disabled'; readonly endpointId: EndpointId; readonly reason: DisabledReason }
+  | {
+      readonly name: 'job.interrupted';
+      readonly queue: string;
+      readonly jobId: string;
+      readonly error: unknown;
+    }
+  | {
+      readonly name: 'job.failed';
+      readonly queue: string;
+      readonly jobId: string;
+      readonly error: unknown;
+      /** Whether it does not run again by itself: it is a dead letter. */
+      readonly isForGood: boolean;
+    }
+  | { readonly name: 'dead_letter.redriven'; readonly queue: string; readonly jobId: string }
+  | { readonly name: 'dead_letter.dropped'; readonly queue: string; readonly jobId: string }
+  /** There were too many of them, and it was the oldest. */
+  | { readonly name: 'dead_letter.displaced'; readonly queue: string; readonly jobId: string }
+  | {
+      /** Something on the side did not work out that nothing waits for. */
+      readonly name: 'task.failed';
+      readonly task:
+        | 'record health'
+        | 'count usage'
+        | 'release events'
+        | 'raise operational event'
+        | 'look at endpoint'
+        | 'take over former deliveries'
+        | 'put due deliveries back';
+      readonly error: unknown;
+    }
+  | {
+      /** What an account asked for was refused, because it stores as much as it may. */
+      readonly name: 'quota.exceeded';
+      readonly accountId: AccountId;
+      readonly door: Door;
+    }
+  | { readonly name: 'attempts.archived'; readonly count: number }
+  /** The archive, or the stream before it, can't be reached or can't serve. It is tried again; deliveries go on. */
+  | { readonly name: 'archive.failed'; readonly error: unknown }
+  | {
+      /** An attempt that the archive's table does not take was put aside. */
+      readonly name: 'archive.refused';
+      readonly entryId: string;
+      readonly reason: string;
+    }
+  | RedisErrorSignal
+  /** There is no key to seal secrets with: they are stored as plain text. */
+  | { readonly name: 'secrets.unprotected'; readonly detail: string }
+  | { readonly name: 'process.started'; readonly detail: string }
+  | { readonly name: 'process.stopping'; readonly detail: string }
+  | { readonly name: 'process.stopped' }
+  | { readonly name: 'process.fault'; readonly detail: string; readonly error: unknown };

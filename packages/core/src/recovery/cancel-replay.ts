@@ -1,0 +1,24 @@
+import type { Clock } from '../kernel/clock';
+import { hasEnded, type ReplayId, type ReplayProgress } from '../model/replay';
+import type { Emit } from '../model/signals';
+import { announceReplayEnd } from './announce-replay-end';
+import type { ReplayStore } from './redis-replay-store';
+
+export interface CancelReplayDeps {
+  readonly replayStore: Pick<ReplayStore, 'find' | 'save'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** Ends a replay. One that has ended, or that there is not, stays as it is. */
+export function createCancelReplay({ replayStore, clock, emit }: CancelReplayDeps) {
+  return async function cancelReplay(id: ReplayId): Promise<void> {
+    const replay = await replayStore.find(id);
+    if (!replay || hasEnded(replay)) return;
+    const { found, enqueued, erased } = replay;
+    const ended: ReplayProgress = { status: 'cancelled', found, enqueued, erased, finishedAt: clock() };
+    if (await replayStore.save(id, ended)) announceReplayEnd(emit, { ...replay, ...ended });
+  };
+}
+
+export type CancelReplay = ReturnType<typeof createCancelReplay>;

@@ -1,0 +1,212 @@
+import { Registry } from 'prom-client';
+import type { Signal } from '../model/signal';
+import type { SignalListener } from '../model/signals';
+import { signalSamples } from '../testing/signal-samples';
+import { createPromApiMetrics, createPromWorkerMetrics } from './prom-signal-metrics';
+
+/** The samples that Prometheus sees after these signals, without the buckets of histograms. */
+async function scrape(
+  createMetrics: (registry: Registry) => SignalListener,
+  signals: readonly Signal[],
+): Promise<string[]> {
+  const registry = new Registry();
+  const listen = createMetrics(registry);
+  for (const signal of signals) listen(signal);
+  const lines = (await registry.metrics()).split('\n');
+  return lines.filter((line) => line !== '' && !line.startsWith('#') && !line.includes('_bucket'));
+}
+
+/** Without those labels that stand at zero only so that an alert sees their first count. */
+function counted(samples: readonly string[]): string[] {
+  return samples.filter(
+    (line) =>
+      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled|jobs_failed|quota_rejections)_total.* 0$/.test(
+        line,
+      ),
+  );
+}
+
+describe('createPromApiMetrics', () => {
+  it('times requests by method, route and status', async () => {
+    const completed = signalSamples['request.completed'];
+    const signals = [completed, completed, { ...completed, status: 404, durationMs: 1 }];
+    expect(counted(await scrape(createPromApiMetrics, signals))).toEqual([
+      'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="200"} 0.024',
+      'webhooks_http_request_duration_seconds_count{method="GET",route="/v1/webhooks/:id",status="200"} 2',
+      'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="404"} 0.001',
+      'webhooks_http_request_duration_seconds_count{method="GET",route="/v1/webhooks/:id",status="404"} 1',
+    ]);
+  });
+
+  it('counts the connections that were refused by reason', async () => {
+    const refused = signalSamples['connection.refused'];
+    const signals = [refused, refused, { ...refused, reason: 'malformed' as const }];
+    expect(counted(await scrape(createPromApiMetrics, signals))).toEqual([
+      'webhooks_http_connections_refused_total{reason="too_slow"} 2',
+      'webhooks_http_connections_refused_total{reason="malformed"} 1',
+    ]);
+  });
+
+  it('counts accepted events by type and door', async () => {
+    expect(counted(await scrape(createPromApiMetrics, [signalSamples['event.accepted']]))).toEqual([
+      'webhooks_events_accepted_total{type="keyword.quick_win",source="http"} 1',
+    ]);
+  });
+});
+
+describe.each([createPromApiMetrics, createPromWorkerMetrics])('%p', (createMetrics) => {
+  it('counts what is refused for the quota of its account by door, each from zero', async () => {
+    const samples = await scrape(createMetrics, [signalSamples['quota.exceeded']]);
+    expect(samples).toContain('webhooks_quota_rejections_total{door="http"} 0');
+    expect(samples).toContain('webhooks_quota_rejections_total{door="queue"} 1');
+  });
+
+  it('counts endpoints that are disabled by reason, each from zero', async () => {
+    const samples = await scrape(createMetrics, [signalSamples['endpoint.disabled']]);
+    expect(samples).toContain('webhooks_endpoints_disabled_total{reason="gone"} 1');
+    expect(samples).toContain('webhooks_endpoints_disabled_total{reason="failing"} 0');
+  });
+
+  it('counts how deliveries end, each from zero', async () => {
+    const samples = await scrape(createMetrics, [
+      { ...signalSamples['delivery.ended'], status: 'cancelled' },
+    ]);
+    expect(samples).toContain('webhooks_deliveries_ended_total{status="cancelled"} 1');
+    expect(samples).toContain('webhooks_deliveries_ended_total{status="delivered"} 0');
+  });
+});
+
+describe('createPromWorkerMetrics', () => {
+  const NOTHING_YET = [
+    'webhooks_delivery_attempt_duration_seconds_sum 0',
+    'webhooks_delivery_attempt_duration_seconds_count 0',
+    'webhooks_deliveries_unsent_total 0',
+    'webhooks_breakers_opened_total 0',
+    'webhooks_attempts_archived_total 0',
+    'webhooks_archive_failures_total 0',
+    'webhooks_archive_refused_total 0',
+    'webhooks_delivery_lag_seconds_sum 0',
+    'webhooks_delivery_lag_seconds_count 0',
+    'webhooks_events_dropped_total 0',
+  ];
+
+  it('counts and times attempts, by outcome', async () => {
+    const attempted = signalSamples['delivery.attempted'];
+    const signals: Signal[] = [attempted, { ...attempted, outcome: 'tls_error', durationMs: 70 }];
+    expect(counted(await scrape(createPromWorkerMetrics, signals))).toEqual([
+      'webhooks_delivery_attempts_total{outcome="delivered"} 1',
+      'webhooks_delivery_attempts_total{outcome="tls_error"} 1',
+      'webhooks_delivery_attempt_duration_seconds_sum 0.1',
+      'webhooks_delivery_attempt_duration_seconds_count 2',
+      'webhooks_deliveries_unsent_total 0',
+      'webhooks_breakers_opened_total 0',
+      'webhooks_attempts_archived_total 0',
+      'webhooks_archive_failures_total 0',
+      'webhooks_archive_refused_total 0',
+      'webhooks_delivery_lag_seconds_sum 0',
+      'webhooks_delivery_lag_seconds_count 0',
+      'webhooks_events_dropped_total 0',
+    ]);
+  });
+
+  it('counts how deliveries end, and the lag of those that were delivered', async () => {
+    const ended = signalSamples['delivery.ended'];
+    const signals: Signal[] = [ended, { ...ended, status: 'exhausted', lagMs: 9_000 }];
+    const samples = await scrape(createPromWorkerMetrics, signals);
+    expect(samples).toEqual(
+      expect.arrayContaining([
+        'webhooks_deliveries_ended_total{status="delivered"} 1',
+        'webhooks_deliveries_ended_total{status="exhausted"} 1',
+        'webhooks_delivery_lag_seconds_sum 0.07',
+        'webhooks_delivery_lag_seconds_count 1',
+      ]),
+    );
+  });
+
+  it('counts what is archived, what the archive refused, and how often it could not be written to', async () => {
+    const archived = signalSamples['attempts.archived'];
+    const signals = [archived, archived, signalSamples['archive.failed'], signalSamples['archive.refused']];
+    expect(await scrape(createPromWorkerMetrics, signals)).toEqual(
+      expect.arrayContaining([
+        'webhooks_attempts_archived_total 40',
+        'webhooks_archive_failures_total 1',
+        'webhooks_archive_refused_total 1',
+      ]),
+    );
+  });
+
+  it('counts events from the queue, accepted and rejected', async () => {
+    const signals: Signal[] = [
+      { ...signalSamples['event.accepted'], source: 'queue' },
+      signalSamples['event.rejected'],
+    ];
+    expect(counted(await scrape(createPromWorkerMetrics, signals))).toEqual([
+      'webhooks_events_accepted_total{type="keyword.quick_win",source="queue"} 1',
+      'webhooks_events_rejected_total{code="invalid_request"} 1',
+      ...NOTHING_YET,
+    ]);
+  });
+
+  it('counts events of accounts that are erased', async () => {
+    const dropped = signalSamples['event.dropped'];
+    const samples = await scrape(createPromWorkerMetrics, [dropped, dropped]);
+    expect(samples).toContain('webhooks_events_dropped_total 2');
+  });
+
+  it('counts deliveries that are held, by reason', async () => {
+    const held = signalSamples['delivery.held'];
+    const samples = await scrape(createPromWorkerMetrics, [held, held, { ...held, reason: 'busy' }]);
+    expect(samples).toContain('webhooks_deliveries_held_total{reason="disabled"} 2');
+    expect(samples).toContain('webhooks_deliveries_held_total{reason="busy"} 1');
+  });
+
+  it('counts deliveries that go over to the slow lane, by reason', async () => {
+    const moved = signalSamples['delivery.moved'];
+    const samples = await scrape(createPromWorkerMetrics, [moved, moved, { ...moved, reason: 'stranger' }]);
+    expect(samples).toContain('webhooks_deliveries_moved_total{reason="slow"} 2');
+    expect(samples).toContain('webhooks_deliveries_moved_total{reason="stranger"} 1');
+  });
+
+  it('counts how often a delivery could not leave', async () => {
+    const samples = await scrape(createPromWorkerMetrics, [signalSamples['delivery.unsent']]);
+    expect(samples).toContain('webhooks_deliveries_unsent_total 1');
+  });
+
+  it('counts how often a breaker opens', async () => {
+    const samples = await scrape(createPromWorkerMetrics, [signalSamples['breaker.opened']]);
+    expect(samples).toContain('webhooks_breakers_opened_total 1');
+  });
+
+  it('has every outcome, ending and reason to wait at zero before the first of each', async () => {
+    const samples = await scrape(createPromWorkerMetrics, []);
+    expect(samples).toContain('webhooks_delivery_attempts_total{outcome="http_5xx"} 0');
+    expect(samples).toContain('webhooks_deliveries_ended_total{status="exhausted"} 0');
+    expect(samples).toContain('webhooks_deliveries_held_total{reason="rate_limited"} 0');
+    expect(samples).toContain('webhooks_breakers_opened_total 0');
+  });
+
+  it('counts the jobs that failed for good, and none that is run again', async () => {
+    const failed = signalSamples['job.failed'];
+    const samples = await scrape(createPromWorkerMetrics, [failed, { ...failed, isForGood: false }]);
+    expect(samples).toContain('webhooks_jobs_failed_total{queue="events"} 1');
+    expect(samples).toContain('webhooks_jobs_failed_total{queue="deliveries"} 0');
+  });
+
+  it('counts nothing for what only the log is interested in', async () => {
+    const signals = [signalSamples['process.started'], signalSamples['redis.error']];
+    expect(counted(await scrape(createPromWorkerMetrics, signals))).toEqual(NOTHING_YET);
+  });
+});
+
+it.each([createPromApiMetrics, createPromWorkerMetrics])(
+  '%p puts no id into a label, or each would be a time series',
+  async (createMetrics) => {
+    const text = (await scrape(createMetrics, Object.values(signalSamples))).join('\n');
+    const { accountId, eventId, endpointId } = {
+      ...signalSamples['event.accepted'],
+      ...signalSamples['delivery.ended'],
+    };
+    for (const id of [accountId, eventId, endpointId, 'req_1']) expect(text).not.toContain(id);
+    expect(text).toContain('webhooks_');
+  },
+);

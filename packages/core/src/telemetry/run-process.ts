@@ -1,0 +1,58 @@
+import { onStopSignal, type Stoppable, stopInOrder } from '../kernel/shutdown';
+import type { Emit } from '../model/signals';
+import { describeStartFault } from './describe-start-fault';
+
+export interface StartedProcess {
+  readonly emit: Emit;
+  /** What there is to say once it runs, such as where it listens. */
+  readonly detail: string;
+  /** In the order in which they are to be stopped. */
+  readonly parts: readonly Stoppable[];
+  /** How long they may take to stop, all together. After that the process ends all the same. Milliseconds. */
+  readonly stopWithinMs: number;
+}
+
+// For what comes after the parts' own deadline, such as putting a job back; within the usual grace period of 30 s.
+const STOP_MARGIN_MS = 5_000;
+
+/** Starts a process, stops it at SIGTERM or SIGINT, and exits: 0 after a clean stop, 1 after a fault. */
+export async function runProcess(start: () => Promise<StartedProcess>): Promise<void> {
+  const { emit, detail, parts, stopWithinMs } = await startOrExit(start);
+  // First: whoever reads that it has started may tell it to stop at once.
+  onStopSignal((signal) => void stop(signal));
+  emit({ name: 'process.started', detail });
+
+  async function stop(signal: NodeJS.Signals): Promise<void> {
+    emit({ name: 'process.stopping', detail: signal });
+    process.exitCode = 0;
+    setTimeout(giveUp, stopWithinMs + STOP_MARGIN_MS);
+    await stopInOrder(parts, (name, error) => {
+      process.exitCode = 1;
+      emit({ name: 'process.fault', detail: `Stopping the ${name} failed.`, error });
+    });
+    emit({ name: 'process.stopped' });
+    exitOnceWritten();
+  }
+
+  // A part that waits for a Redis that is gone, say, would wait for ever. What it holds is taken over by others.
+  function giveUp(): void {
+    process.exitCode = 1;
+    const error = new Error(`Not stopped in ${stopWithinMs + STOP_MARGIN_MS} ms.`);
+    emit({ name: 'process.fault', detail: 'Ending without waiting any longer.', error });
+    exitOnceWritten();
+  }
+}
+
+async function startOrExit(start: () => Promise<StartedProcess>): Promise<StartedProcess> {
+  try {
+    return await start();
+  } catch (error) {
+    process.stderr.write(`${describeStartFault(error)}\n`);
+    process.exit(1);
+  }
+}
+
+// A handle that a library left open must not keep the process; what was logged still has to get out.
+function exitOnceWritten(): void {
+  process.stdout.write('', () => process.exit());
+}

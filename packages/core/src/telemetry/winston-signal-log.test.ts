@@ -1,0 +1,103 @@
+import type { Writable } from 'node:stream';
+import type { Signal } from '../model/signal';
+import { signalSamples } from '../testing/signal-samples';
+import { createWinstonSignalLog, type LogOptions } from './winston-signal-log';
+
+// winston writes to the stream behind `console`, which under jest is not process.stdout itself.
+const { _stdout: standardOutput } = console as unknown as { _stdout: Writable };
+
+/** What the log writes to standard output for these signals. */
+function written(signals: readonly Signal[], options: Partial<LogOptions> = {}): string {
+  const write = jest.spyOn(standardOutput, 'write').mockReturnValue(true);
+  try {
+    const log = createWinstonSignalLog({ level: 'debug', format: 'json', service: 'api', ...options });
+    for (const signal of signals) log(signal);
+    return write.mock.calls.map(([chunk]) => String(chunk)).join('');
+  } finally {
+    write.mockRestore();
+  }
+}
+
+function writtenFields(signal: Signal): Record<string, unknown> {
+  return JSON.parse(written([signal]));
+}
+
+describe('createWinstonSignalLog', () => {
+  it.each(Object.values(signalSamples).map((signal) => [signal.name, signal] as const))(
+    'writes %s as one line of JSON with its time, its level and the service',
+    (name, signal) => {
+      const text = written([signal]);
+      expect(text.split('\n')).toEqual([expect.any(String), '']);
+      expect(JSON.parse(text)).toMatchObject({
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        level: expect.stringMatching(/^(error|warn|info|debug)$/),
+        message: name,
+        service: 'api',
+      });
+    },
+  );
+
+  it("writes all of a signal's facts, in snake_case", () => {
+    const { deliveryId, eventId, endpointId } = signalSamples['delivery.attempted'];
+    expect(writtenFields(signalSamples['delivery.attempted'])).toEqual({
+      timestamp: expect.any(String),
+      level: 'debug',
+      message: 'delivery.attempted',
+      service: 'api',
+      delivery_id: deliveryId,
+      event_id: eventId,
+      endpoint_id: endpointId,
+      type: 'keyword.quick_win',
+      attempt: 1,
+      outcome: 'delivered',
+      response_status: 204,
+      duration_ms: 30,
+      connect_ms: 4,
+      first_byte_ms: 25,
+    });
+  });
+
+  it('writes an error as text, with its stack and its causes', () => {
+    const cause = new TypeError('socket closed', { cause: 'cable' });
+    const error = new Error('no answer', { cause });
+    expect(writtenFields({ name: 'request.failed', requestId: 'req_1', error }).error).toBe(
+      `${error.stack} ← ${cause.stack} ← cable`,
+    );
+  });
+
+  it('writes nothing else that an error carries, such as the arguments of a Redis command', () => {
+    const error = Object.assign(new Error('READONLY'), { command: { name: 'hset', args: ['whsec_secret'] } });
+    expect(written([{ name: 'redis.error', connection: 'api-store', error }])).not.toContain('whsec_secret');
+  });
+
+  it.each<[LogOptions['level'], Signal]>([
+    ['debug', signalSamples['request.completed']],
+    ['info', { ...signalSamples['request.completed'], status: 422 }],
+    ['debug', signalSamples['event.accepted']],
+    ['debug', signalSamples['delivery.attempted']],
+    ['warn', { ...signalSamples['delivery.attempted'], outcome: 'http_5xx' }],
+    ['debug', signalSamples['delivery.ended']],
+    ['warn', { ...signalSamples['delivery.ended'], status: 'exhausted' }],
+    ['warn', signalSamples['event.rejected']],
+    ['debug', signalSamples['event.fanned_out']],
+    ['warn', signalSamples['redis.error']],
+    ['error', signalSamples['request.failed']],
+    ['error', signalSamples['job.failed']],
+    ['error', signalSamples['process.fault']],
+  ])('writes with the level %s: %o', (level, signal) => {
+    expect(writtenFields(signal)).toMatchObject({ level });
+  });
+
+  it('leaves out what is below its level', () => {
+    const signals = [signalSamples['process.started'], signalSamples['redis.error']];
+    expect(written(signals, { level: 'info' }).split('\n')).toHaveLength(3);
+    expect(JSON.parse(written(signals, { level: 'warn' }))).toMatchObject({ message: 'redis.error' });
+    expect(written(signals, { level: 'error' })).toBe('');
+  });
+
+  it('writes for people as well: the time of day, the level, the name, the facts', () => {
+    expect(written([signalSamples['event.rejected']], { format: 'pretty' })).toMatch(
+      /^\d\d:\d\d:\d\d\.\d{3} warn {2}event\.rejected job_id=17 code=invalid_request reason=no type\n$/,
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import { createLogger, format, type LogEntry, type Logger, transports } from 'winston';
+import type { Signal } from '../model/signal';
+import type { SignalListener } from '../model/signals';
+
+export interface LogOptions {
+  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  readonly format: 'json' | 'pretty';
+  /** Which process writes, such as `api`. */
+  readonly service: string;
+}
+
+/** Writes each signal as one line to standard output. */
+export function createWinstonSignalLog(options: LogOptions): SignalListener {
+  const logger = createWinstonLogger(options);
+  return (signal) => {
+    const level = levelOf(signal);
+    if (logger.isLevelEnabled(level)) logger.log(entryOf(signal, level));
+  };
+}
+
+function createWinstonLogger({ level, format: form, service }: LogOptions): Logger {
+  const line = format.printf(form === 'json' ? toJsonLine : toPrettyLine);
+  return createLogger({
+    level,
+    defaultMeta: { service },
+    format: format.combine(format.timestamp(), line),
+    transports: [new transports.Console()],
+  });
+}
+
+function levelOf(signal: Signal): LogOptions['level'] {
+  switch (signal.name) {
+    case 'request.failed':
+    case 'job.failed':
+    case 'process.fault':
+      return 'error';
+    case 'archive.failed':
+    case 'archive.refused':
+    case 'event.rejected':
+    case 'event.dropped':
+    case 'dead_letter.displaced':
+    case 'delivery.blocked':
+    case 'delivery.unsent':
+    case 'redis.error':
+    case 'job.interrupted':
+    case 'task.failed':
+    case 'delivery.follow_up_failed':
+    case 'breaker.opened':
+    case 'endpoint.disabled':
+    case 'secrets.unprotected':
+      return 'warn';
+    // What went as it should is counted by a metric; a line for each would cost more than much of the work.
+    case 'delivery.attempted':
+      return signal.outcome === 'delivered' ? 'debug' : 'warn';
+    case 'request.completed':
+      return signal.status < 400 ? 'debug' : 'info';
+    case 'delivery.ended':
+      return signal.status === 'delivered' ? 'debug' : 'warn';
+    // At a higher level strangers could fill the log; a metric counts them.
+    case 'connection.refused':
+    case 'quota.exceeded':
+    case 'attempts.archived':
+    case 'event.accepted':
+    case 'event.fanned_out':
+    case 'delivery.held':
+    case 'delivery.moved':
+    case 'delivery.requested':
+      return 'debug';
+    case 'breaker.closed':
+    case 'event.payload_erased':
+    case 'account.erasing':
+    case 'account.erased':
+    case 'operational_event.raised':
+    case 'replay.ended':
+    case 'dead_letter.redriven':
+    case 'dead_letter.dropped':
+    case 'process.started':
+    case 'process.stopping':
+    case 'process.stopped':
+      return 'info';
+  }
+}
+
+/** camelCase inside, snake_case in the log, as in the API; errors as text, with their causes. */
+function entryOf({ name: message, ...fields }: Signal, level: LogOptions['level']): LogEntry {
+  const entry: LogEntry = { level, message };
+  for (const [name, value] of Object.entries(fields)) {
+    entry[toSnakeCase(name)] = name === 'error' ? describe(value) : value;
+  }
+  return entry;
+}
+
+const snakeCased = new Map<string, string>();
+
+function toSnakeCase(name: string): string {
+  const known = snakeCased.get(name);
+  if (known !== undefined) return known;
+  const made = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  snakeCased.set(name, made);
+  return made;
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : ` ← ${describe(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+}
+
+// winston's own JSON format also sorts the members and looks for cycles, which no line of ours needs.
+function toJsonLine(info: Record<string, unknown>): string {
+  return JSON.stringify(info);
+}
+
+function toPrettyLine({
+  timestamp,
+  level,
+  message,
+  service: _service,
+  ...fields
+}: Record<string, unknown>): string {
+  const details = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+  return `${String(timestamp).slice(11, 23)} ${String(level).padEnd(5)} ${[message, ...details].join(' ')}`;
+}
