@@ -1,5 +1,6 @@
 import type { Deliver, DeliverResult } from '@webhooks/core/attempt/deliver';
 import { isUnreadableSecret } from '@webhooks/core/endpoints/seal';
+import { systemClock } from '@webhooks/core/kernel/clock';
 import { parseDeliveryId } from '@webhooks/core/model/delivery-id';
 import type { DeliveryRun } from '@webhooks/core/model/delivery-run';
 import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
@@ -58,10 +59,10 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverC
       case 'done':
         return;
       case 'retry':
-        dueDeliveries.expect(Date.now() + result.delayMs);
+        dueDeliveries.expect(systemClock() + result.delayMs);
         throw new RetryLater(result.delayMs + DUE_GRACE_MS, result.reason);
       case 'later':
-        dueDeliveries.expect(Date.now() + result.delayMs);
+        dueDeliveries.expect(systemClock() + result.delayMs);
         return await delayJob(job, token, result.delayMs + DUE_GRACE_MS);
       case 'interrupted':
         return await giveJobBack(job, token);

@@ -1,3 +1,4 @@
+import { systemClock } from '@webhooks/core/kernel/clock';
 import { DelayedError, ErrorCode, type Job, WaitingError } from 'bullmq';
 
 const FIRST = 1;
@@ -16,7 +17,7 @@ const NOT_OURS: readonly unknown[] = [
  * @throws DelayedError always, which tells BullMQ that the job is not at its end.
  */
 export async function delayJob(job: Job, token: string | undefined, delayMs: number): Promise<never> {
-  await unlessLost(job.moveToDelayed(Date.now() + delayMs, token));
+  await unlessLost(job.moveToDelayed(systemClock() + delayMs, token));
   throw new DelayedError();
 }
 

@@ -1,4 +1,3 @@
-import type { AdmissionStore } from '../admission/redis-admission-store';
 import type { Subscriber } from '../endpoints/stored-endpoint';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import { chunksOf } from '../kernel/chunks-of';
@@ -6,7 +5,8 @@ import type { Clock } from '../kernel/clock';
 import type { InOrder } from '../kernel/redis-in-order';
 import { createTurns } from '../kernel/turns';
 import type { DeliveryParts } from '../model/delivery-id';
-import type { AcceptedEvent, AccountId } from '../model/event';
+import type { EndpointId } from '../model/endpoint';
+import type { AcceptedEvent, AccountId, EventId } from '../model/event';
 import type { Emit } from '../model/signals';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 import type { EventStore } from '../record/redis-event-store';
@@ -19,6 +19,15 @@ export interface NewDelivery extends DeliveryParts {
 export interface DeliveryQueue {
   /** When it throws, they may be on the queue all the same. */
   addAll(deliveries: readonly NewDelivery[]): Promise<void>;
+}
+
+/** The order of the deliveries of an endpoint that wants them one at a time. */
+export interface DeliveryOrder {
+  /** Those that are in it stay where they are. */
+  joinOrder(
+    endpointId: EndpointId,
+    deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[],
+  ): Promise<void>;
 }
 
 /** An event, with those that it goes to. */
@@ -38,7 +47,7 @@ interface Portion extends RoutedEvent {
 export interface FanOutEventDeps {
   readonly eventStore: Pick<EventStore, 'save' | 'enlist' | 'addReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
-  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
+  readonly admissionStore: DeliveryOrder;
   readonly deliveryQueue: DeliveryQueue;
   /** Of the connection that all of these have. */
   readonly inOrder: InOrder;
