@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
-import { registerPromAccountQuota } from '@webhooks/core/telemetry/prom-account-quota';
-import { registerPromArchiveBacklog } from '@webhooks/core/telemetry/prom-archive-backlog';
-import { registerPromQueueDepth } from '@webhooks/core/telemetry/prom-queue-depth';
+import {
+  registerPromAccountQuota,
+  registerPromArchiveBacklog,
+  registerPromQueueDepth,
+} from '@webhooks/core/telemetry/prom-gauges';
 import { createPromApiMetrics, createPromWorkerMetrics } from '@webhooks/core/telemetry/prom-signal-metrics';
 import { collectDefaultMetrics, Registry as PromRegistry, type Registry } from 'prom-client';
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { findClosedPort } from '@webhooks/core/testing/local-server';
 import { startAnsweringReceiver, startRawReceiver } from './raw-receiver';

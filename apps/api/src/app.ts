@@ -5,7 +5,7 @@ import type { LimitRate } from '@webhooks/core/accounts/limit-rate';
 import type { IdempotencyStore } from '@webhooks/core/intake/redis-idempotency-store';
 import type { Clock } from '@webhooks/core/kernel/clock';
 import type { NewId } from '@webhooks/core/kernel/ids';
-import type { Emit } from '@webhooks/core/model/signals';
+import type { Emit } from '@webhooks/core/model/signal';
 import express, { type Express } from 'express';
 import { announceRequests } from './http/announce-requests';
 import { mountDocs } from './http/docs';

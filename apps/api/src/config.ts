@@ -1,5 +1,4 @@
-import { egressSettings } from '@webhooks/core/egress/egress-settings';
-import { trustProxySchema } from '@webhooks/core/egress/trust-proxy';
+import { egressSettings, trustProxySchema } from '@webhooks/core/egress/egress-settings';
 import { accountAllowanceSchema, allowanceSchema, SAME_AS_KEY } from '@webhooks/core/kernel/allowance';
 import {
   commonSettings,

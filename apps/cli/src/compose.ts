@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { ensureDefaultAccount } from '@webhooks/core/accounts/ensure-default-account';
+import { ensureDefaultAccount } from '@webhooks/core/accounts/bootstrap';
 import { createManageApiKeys, type ManageApiKeys } from '@webhooks/core/accounts/manage-api-keys';
 import { newApiKey } from '@webhooks/core/accounts/new-api-key';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';

@@ -2,12 +2,11 @@ import { Command } from 'commander';
 import type { Cli } from './cli';
 import { addCreateAccount } from './commands/create-account';
 import { addCreateKey } from './commands/create-key';
+import { addDropDeadLetters, addRedriveDeadLetters } from './commands/dead-letters';
 import { addDeleteAccount } from './commands/delete-account';
-import { addDropDeadLetters } from './commands/drop-dead-letters';
 import { addListAccounts } from './commands/list-accounts';
 import { addListDeadLetters } from './commands/list-dead-letters';
 import { addListKeys } from './commands/list-keys';
-import { addRedriveDeadLetters } from './commands/redrive-dead-letters';
 import { addRevokeKey } from './commands/revoke-key';
 import { addShowDeadLetter } from './commands/show-dead-letter';
 

@@ -15,7 +15,7 @@ import type { EndpointStore } from '@webhooks/core/endpoints/redis-endpoint-stor
 import type { HealthStore } from '@webhooks/core/endpoints/redis-health-store';
 import type { DeliveryQueue } from '@webhooks/core/intake/fan-out-event';
 import { type Clock, steadyClock } from '@webhooks/core/kernel/clock';
-import type { Emit } from '@webhooks/core/model/signals';
+import type { Emit } from '@webhooks/core/model/signal';
 import type { DeliveryStore } from '@webhooks/core/record/redis-delivery-store';
 import { createRestoreDelivery } from '@webhooks/core/recovery/restore-delivery';
 import type { WorkerConfig } from './config';

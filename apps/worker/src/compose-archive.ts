@@ -1,7 +1,7 @@
 import type { Clock } from '@webhooks/core/kernel/clock';
 import { type ConnectOptions, connectRedis } from '@webhooks/core/kernel/redis-connect';
 import type { Stoppable } from '@webhooks/core/kernel/shutdown';
-import type { Emit } from '@webhooks/core/model/signals';
+import type { Emit } from '@webhooks/core/model/signal';
 import { Archiver } from '@webhooks/core/record/archiver';
 import { PgAttemptTable } from '@webhooks/core/record/pg-attempt-table';
 import { createRedisArchiveStream } from '@webhooks/core/record/redis-archive-stream';

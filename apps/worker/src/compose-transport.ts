@@ -7,7 +7,7 @@ import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
 import { proxyRoute } from '@webhooks/core/egress/proxy-route';
 import { createResolveName } from '@webhooks/core/egress/resolve-name';
 import { steadyClock } from '@webhooks/core/kernel/clock';
-import type { Emit } from '@webhooks/core/model/signals';
+import type { Emit } from '@webhooks/core/model/signal';
 import type { WorkerConfig } from './config';
 
 /** What deliveries go out by: to allowed addresses only, straight or through the proxy. */

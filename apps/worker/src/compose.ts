@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '@webhooks/core/kernel/clock';
-import { connectRedis, queuePrefix } from '@webhooks/core/kernel/redis-connect';
-import { createRedisProbe } from '@webhooks/core/kernel/redis-probe';
+import { connectRedis, createRedisProbe, queuePrefix } from '@webhooks/core/kernel/redis-connect';
 import type { Stoppable } from '@webhooks/core/kernel/shutdown';
-import { createEmit, type Emit, type SignalListener } from '@webhooks/core/model/signals';
+import { createEmit, type Emit, type SignalListener } from '@webhooks/core/model/signal';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
-import { registerPromQueueDepth } from '@webhooks/core/telemetry/prom-queue-depth';
+import { registerPromQueueDepth } from '@webhooks/core/telemetry/prom-gauges';
 import { createPromWorkerMetrics } from '@webhooks/core/telemetry/prom-signal-metrics';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeConsumers } from './compose-consumers';

@@ -2,7 +2,7 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { createNewId } from '@webhooks/core/kernel/ids';
 import type { RedisClient } from '@webhooks/core/kernel/redis-connect';
 import type { Attempt } from '@webhooks/core/model/attempt';
-import type { DeliveryParts } from '@webhooks/core/model/delivery-id';
+import type { DeliveryParts } from '@webhooks/core/model/delivery';
 import type { AccountId, EventId } from '@webhooks/core/model/event';
 import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
 import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';

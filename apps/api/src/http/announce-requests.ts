@@ -1,6 +1,6 @@
 import type { Clock } from '@webhooks/core/kernel/clock';
 import type { ApiKey } from '@webhooks/core/model/api-key';
-import type { Emit } from '@webhooks/core/model/signals';
+import type { Emit } from '@webhooks/core/model/signal';
 import type { RequestHandler } from 'express';
 import { requestIdOf } from './request-id';
 

@@ -2,8 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '@webhooks/core/kernel/app-error';
 import type { NewId } from '@webhooks/core/kernel/ids';
-import type { ConnectionRefusal } from '@webhooks/core/model/signal';
-import type { Emit } from '@webhooks/core/model/signals';
+import type { ConnectionRefusal, Emit } from '@webhooks/core/model/signal';
 import { PROBLEM_TYPE, presentProblem } from './problem';
 
 export interface BrokenRequestOptions {

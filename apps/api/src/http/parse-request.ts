@@ -1,7 +1,5 @@
 import { AppError } from '@webhooks/core/kernel/app-error';
-import { invalidRequest } from '@webhooks/core/kernel/invalid-request';
-import { prototypeFaults } from '@webhooks/core/kernel/prototype-faults';
-import { faultsOf } from '@webhooks/core/kernel/zod-faults';
+import { faultsOf, invalidRequest, prototypeFaults } from '@webhooks/core/kernel/faults';
 import { inWords } from '@webhooks/core/kernel/zod-words';
 import type { Request } from 'express';
 import type { z } from 'zod';

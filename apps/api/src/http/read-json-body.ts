@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '@webhooks/core/kernel/app-error';
-import { invalidRequest } from '@webhooks/core/kernel/invalid-request';
+import { invalidRequest } from '@webhooks/core/kernel/faults';
 import express, { type RequestHandler } from 'express';
 import type { BodyBounds } from './body-bounds';
 import { passedJsonBound } from './json-bounds';

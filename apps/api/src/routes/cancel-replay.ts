@@ -1,6 +1,6 @@
 import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
 import { defineRoute } from '../http/route';
-import { replayParams } from './replay-params';
+import { replayParams } from './params';
 
 /** It can still be read; one that has ended stays as it is. */
 export function cancelReplay(replays: ManageReplays) {

@@ -1,4 +1,4 @@
-import { invalidRequest } from '@webhooks/core/kernel/invalid-request';
+import { invalidRequest } from '@webhooks/core/kernel/faults';
 import {
   DEFAULT_RATE,
   MAX_RATE,
@@ -10,8 +10,8 @@ import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { sentTimeSchema } from '../http/time-range';
+import { webhookParams } from './params';
 import { presentReplay, replaySchema } from './present-replay';
-import { webhookParams } from './webhook-params';
 
 const bodySchema = z.strictObject({
   since: sentTimeSchema,

@@ -1,6 +1,6 @@
 import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import { defineRoute } from '../http/route';
-import { webhookParams } from './webhook-params';
+import { webhookParams } from './params';
 
 export function deleteWebhook(endpoints: ManageEndpoints) {
   return defineRoute({

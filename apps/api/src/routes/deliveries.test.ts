@@ -1,6 +1,6 @@
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { deliveryIdOf } from '@webhooks/core/model/delivery';
 import type { DeliveryFact } from '@webhooks/core/model/delivery-fact';
-import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
 import type { Endpoint } from '@webhooks/core/model/endpoint';
 import { keys } from '@webhooks/core/model/keys';
 import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';

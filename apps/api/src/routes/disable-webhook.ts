@@ -1,7 +1,7 @@
 import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import { defineRoute } from '../http/route';
+import { webhookParams } from './params';
 import { presentWebhook, tagOf, webhookSchema } from './present-webhook';
-import { webhookParams } from './webhook-params';
 
 /** Deliveries are held from now on, until it is enabled. */
 export function disableWebhook(endpoints: ManageEndpoints) {

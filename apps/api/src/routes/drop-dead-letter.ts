@@ -1,6 +1,6 @@
 import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
 import { defineRoute } from '../http/route';
-import { deadLetterParams } from './dead-letter-params';
+import { deadLetterParams } from './params';
 
 export function dropDeadLetter(deadLetters: ManageDeadLetters) {
   return defineRoute({

@@ -1,7 +1,7 @@
 import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import { defineRoute } from '../http/route';
+import { webhookParams } from './params';
 import { presentWebhook, tagOf, webhookSchema } from './present-webhook';
-import { webhookParams } from './webhook-params';
 
 /** What was held flows at once. */
 export function enableWebhook(endpoints: ManageEndpoints) {

@@ -1,6 +1,6 @@
 import type { ErasePayload } from '@webhooks/core/manage/erase-payload';
 import { defineRoute } from '../http/route';
-import { eventParams } from './event-params';
+import { eventParams } from './params';
 
 /** The event stays on record without it. Doing it again changes nothing. */
 export function erasePayload(erase: ErasePayload) {

@@ -1,7 +1,7 @@
 import { publishableTypeNames, publishableTypes } from '@webhooks/core/catalogue/built-in/index';
 import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
 import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
+import { deliveryIdOf } from '@webhooks/core/model/delivery';
 import { endpointUidSchema } from '@webhooks/core/model/endpoint';
 import type { AccountId } from '@webhooks/core/model/event';
 import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';

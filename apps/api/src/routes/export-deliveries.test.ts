@@ -4,7 +4,7 @@ import {
   type DeliveryParts,
   deliveryIdOf,
   parseDeliveryId,
-} from '@webhooks/core/model/delivery-id';
+} from '@webhooks/core/model/delivery';
 import type { Endpoint } from '@webhooks/core/model/endpoint';
 import { keys } from '@webhooks/core/model/keys';
 import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';

@@ -4,7 +4,7 @@ import { endpointIdSchema } from '@webhooks/core/model/endpoint';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
-import { eventParams } from './event-params';
+import { eventParams } from './params';
 import { deliverySchema, presentDelivery } from './present-delivery';
 
 const querySchema = pageQuery(endpointIdSchema).extend({

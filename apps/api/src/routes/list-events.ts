@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { timeRangeQuery } from '../http/time-range';
-import { eventCursorSchema } from './event-cursor';
+import { eventCursorSchema } from './params';
 import { listedEventSchema, presentListedEvent } from './present-event';
 
 const querySchema = pageQuery(eventCursorSchema).extend({

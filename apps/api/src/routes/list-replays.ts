@@ -2,8 +2,8 @@ import { newestFirstCursorSchema } from '@webhooks/core/kernel/redis-newest-firs
 import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
+import { webhookParams } from './params';
 import { presentReplay, replaySchema } from './present-replay';
-import { webhookParams } from './webhook-params';
 
 export function listReplays(replays: ManageReplays) {
   return defineRoute({

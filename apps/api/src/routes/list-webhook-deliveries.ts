@@ -4,9 +4,8 @@ import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { timeRangeQuery } from '../http/time-range';
-import { eventCursorSchema } from './event-cursor';
+import { eventCursorSchema, webhookParams } from './params';
 import { deliverySchema, presentDelivery } from './present-delivery';
-import { webhookParams } from './webhook-params';
 
 const querySchema = pageQuery(eventCursorSchema).extend({
   status: z.enum(shownStatuses).optional(),

@@ -3,7 +3,7 @@ import { shownStatuses } from '@webhooks/core/history/delivery-filter';
 import type { Delivery, DeliveryWithAttempts } from '@webhooks/core/history/read-deliveries';
 import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
 import { type Attempt, attemptOutcomeSchema } from '@webhooks/core/model/attempt';
-import { triggerSchema } from '@webhooks/core/model/trigger';
+import { triggerSchema } from '@webhooks/core/model/delivery';
 import { z } from 'zod';
 
 export const deliverySchema = z

@@ -1,9 +1,8 @@
 import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/intake/accept-events';
 import { invalidEvent } from '@webhooks/core/intake/validate-event';
 import { AppError, type Fault, faultSchema } from '@webhooks/core/kernel/app-error';
-import { invalidRequest } from '@webhooks/core/kernel/invalid-request';
-import { textOfMember, textsOfItems } from '@webhooks/core/kernel/json-text';
-import { faultsOf } from '@webhooks/core/kernel/zod-faults';
+import { faultsOf, invalidRequest } from '@webhooks/core/kernel/faults';
+import { textOfMember, textsOfItems } from '@webhooks/core/kernel/json';
 import { inWords } from '@webhooks/core/kernel/zod-words';
 import { z } from 'zod';
 import { codeSchema, statusOf } from '../http/problem';

@@ -1,6 +1,6 @@
 import type { PublishedEvent } from '@webhooks/core/intake/accept-events';
 import { formatTime, timeSchema } from '@webhooks/core/kernel/clock';
-import { textOfMember } from '@webhooks/core/kernel/json-text';
+import { textOfMember } from '@webhooks/core/kernel/json';
 import { endpointRefsSchema } from '@webhooks/core/model/endpoint';
 import { type AcceptedEvent, eventIdSchema } from '@webhooks/core/model/event';
 import { z } from 'zod';

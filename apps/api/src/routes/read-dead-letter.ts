@@ -1,7 +1,7 @@
 import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
 import { deadLetterSchema, presentDeadLetter } from '@webhooks/core/recovery/present-dead-letter';
 import { defineRoute } from '../http/route';
-import { deadLetterParams } from './dead-letter-params';
+import { deadLetterParams } from './params';
 
 export function readDeadLetter(deadLetters: ManageDeadLetters) {
   return defineRoute({

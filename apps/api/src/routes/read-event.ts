@@ -1,6 +1,6 @@
 import type { ReadEvents } from '@webhooks/core/history/read-events';
 import { defineRoute } from '../http/route';
-import { eventParams } from './event-params';
+import { eventParams } from './params';
 import { eventSchema, presentEvent } from './present-event';
 
 export function readEvent(events: ReadEvents) {

@@ -1,5 +1,5 @@
 import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
-import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
+import { deliveryIdOf } from '@webhooks/core/model/delivery';
 import type { EndpointId } from '@webhooks/core/model/endpoint';
 import type { AcceptedEvent, AccountId } from '@webhooks/core/model/event';
 import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';

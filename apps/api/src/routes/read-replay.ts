@@ -1,7 +1,7 @@
 import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
 import { defineRoute } from '../http/route';
+import { replayParams } from './params';
 import { presentReplay, replaySchema } from './present-replay';
-import { replayParams } from './replay-params';
 
 export function readReplay(replays: ManageReplays) {
   return defineRoute({

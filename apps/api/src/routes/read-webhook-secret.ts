@@ -1,8 +1,8 @@
 import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import { newestSecret } from '@webhooks/core/model/endpoint-secrets';
 import { defineRoute } from '../http/route';
+import { webhookParams } from './params';
 import { secretViewSchema } from './secret-view';
-import { webhookParams } from './webhook-params';
 
 /** Whoever may give a webhook a secret may see it: hence the scope, and not that of reading. */
 export function readWebhookSecret(endpoints: ManageEndpoints) {

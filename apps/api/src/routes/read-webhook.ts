@@ -1,9 +1,9 @@
 import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import type { ReadHealth } from '@webhooks/core/manage/read-health';
 import { defineRoute } from '../http/route';
+import { webhookParams } from './params';
 import { healthSchema, presentHealth } from './present-health';
 import { presentWebhook, tagOf, webhookSchema } from './present-webhook';
-import { webhookParams } from './webhook-params';
 
 const webhookWithHealthSchema = webhookSchema
   .extend({ health: healthSchema })

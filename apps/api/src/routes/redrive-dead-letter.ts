@@ -1,6 +1,6 @@
 import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
 import { defineRoute } from '../http/route';
-import { deadLetterParams } from './dead-letter-params';
+import { deadLetterParams } from './params';
 
 /** What is still invalid, or fails again, becomes a dead letter again: one with another id, or of a later time. */
 export function redriveDeadLetter(deadLetters: ManageDeadLetters) {

@@ -2,8 +2,8 @@ import { ROTATION_ID_PREFIX, secretRotationSchema } from '@webhooks/core/endpoin
 import { formatTime, timeSchema } from '@webhooks/core/kernel/clock';
 import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import { defineRoute } from '../http/route';
+import { webhookParams } from './params';
 import { secretViewSchema } from './secret-view';
-import { webhookParams } from './webhook-params';
 
 const rotatedSecretSchema = secretViewSchema
   .extend({ previous_secret_expires_at: timeSchema })

@@ -1,8 +1,8 @@
 import type { TestEndpoint } from '@webhooks/core/manage/test-endpoint';
-import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
+import { deliveryIdOf } from '@webhooks/core/model/delivery';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
-import { webhookParams } from './webhook-params';
+import { webhookParams } from './params';
 
 const testSentSchema = z.object({ event_id: z.string(), delivery_id: z.string() }).meta({ id: 'TestSent' });
 

@@ -3,8 +3,8 @@ import { endpointPatchSchema } from '@webhooks/core/endpoints/endpoint-input';
 import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
 import { versionsOf } from '../http/etag';
 import { defineRoute } from '../http/route';
+import { webhookParams } from './params';
 import { presentWebhook, tagOf, webhookSchema } from './present-webhook';
-import { webhookParams } from './webhook-params';
 
 /** A merge patch (RFC 7396): what is left out stays, `null` removes. With `If-Match`, only if nobody else changed it. */
 export function updateWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules) {

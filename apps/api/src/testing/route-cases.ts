@@ -6,7 +6,7 @@ import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoin
 import { AppError } from '@webhooks/core/kernel/app-error';
 import { QUEUE_PREFIX } from '@webhooks/core/kernel/redis-connect';
 import { type DeadLetterId, deadLetterIdOf } from '@webhooks/core/model/dead-letter';
-import { deliveryIdOf } from '@webhooks/core/model/delivery-id';
+import { deliveryIdOf } from '@webhooks/core/model/delivery';
 import type { AccountId } from '@webhooks/core/model/event';
 import { DEAD_LETTERS_QUEUE } from '@webhooks/core/model/queue-names';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';

@@ -1,6 +1,6 @@
 import { presentAccount } from '@webhooks/core/manage/present-account';
 import type { Account } from '@webhooks/core/model/account';
-import { formatTable } from '../format-table';
+import { formatTable } from '../format';
 
 export function accountTable(accounts: readonly Account[]): string {
   const rows = accounts

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';
 import { jsonOption, jsonSchema, parseFlags } from '../flags';
-import { formatJson } from '../format-json';
+import { formatJson } from '../format';
 import { accountTable } from './account-table';
 
 const flagsSchema = newAccountSchema.extend({ json: jsonSchema });

@@ -1,14 +1,14 @@
 import { scopeListSchema } from '@webhooks/core/accounts/api-key-input';
 import { presentApiKey } from '@webhooks/core/accounts/present-api-key';
 import { durationSchema } from '@webhooks/core/kernel/duration';
+import { displayNameSchema } from '@webhooks/core/model/account';
 import { scopes } from '@webhooks/core/model/api-key';
-import { displayNameSchema } from '@webhooks/core/model/display-name';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';
 import { accountOption, accountSchema, jsonOption, jsonSchema, parseFlags } from '../flags';
-import { formatJson } from '../format-json';
+import { formatJson } from '../format';
 
 const MAX_EXPIRES_MS = 3_650 * 86_400_000;
 

@@ -8,7 +8,7 @@ import type { Cli, Output } from '../cli';
 import type { Service } from '../compose';
 import { withAdvice } from '../failure';
 import { jsonOption, jsonSchema, parseFlags } from '../flags';
-import { formatJson } from '../format-json';
+import { formatJson } from '../format';
 import { UsageError } from '../usage-error';
 
 const LOOK_EVERY_MS = 500;

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';
 import { jsonOption, jsonSchema, parseFlags } from '../flags';
-import { formatJson } from '../format-json';
+import { formatJson } from '../format';
 import { readAllPages } from '../read-all-pages';
 import { accountTable } from './account-table';
 

@@ -6,10 +6,9 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';
 import { jsonOption, jsonSchema, parseFlags, queueOption, queueSchema } from '../flags';
-import { formatJson } from '../format-json';
-import { formatTable } from '../format-table';
+import { formatJson, formatTable } from '../format';
 import { readPages } from '../read-all-pages';
-import { readDeadLetterPage } from './read-dead-letter-page';
+import { readDeadLetterPage } from './dead-letters';
 
 const DEFAULT_LIMIT = 50;
 

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';
 import { accountOption, accountSchema, jsonOption, jsonSchema, parseFlags } from '../flags';
-import { formatJson } from '../format-json';
-import { formatTable } from '../format-table';
+import { formatJson, formatTable } from '../format';
 import { readAllPages } from '../read-all-pages';
 
 const flagsSchema = z.object({ account: accountSchema, json: jsonSchema });

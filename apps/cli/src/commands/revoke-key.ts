@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';
 import { accountOption, accountSchema, jsonOption, jsonSchema, parseFlags } from '../flags';
-import { formatJson } from '../format-json';
+import { formatJson } from '../format';
 import { UsageError } from '../usage-error';
 
 const flagsSchema = z.object({ account: accountSchema, last: z.boolean().default(false), json: jsonSchema });

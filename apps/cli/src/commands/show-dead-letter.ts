@@ -2,8 +2,8 @@ import { presentDeadLetter } from '@webhooks/core/recovery/present-dead-letter';
 import type { Command } from 'commander';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';
-import { formatJson } from '../format-json';
-import { HOW_TO_LIST, parseDeadLetterId } from './dead-letter-id';
+import { formatJson } from '../format';
+import { HOW_TO_LIST, parseDeadLetterId } from './dead-letters';
 
 export function addShowDeadLetter(deadLetters: Command, { output, withService }: Cli): void {
   deadLetters

@@ -1,8 +1,7 @@
 import type { Deliver, DeliverResult } from '@webhooks/core/attempt/deliver';
 import { isUnreadableSecret } from '@webhooks/core/endpoints/seal';
 import { systemClock } from '@webhooks/core/kernel/clock';
-import { parseDeliveryId } from '@webhooks/core/model/delivery-id';
-import type { DeliveryRun } from '@webhooks/core/model/delivery-run';
+import { type DeliveryRun, parseDeliveryId } from '@webhooks/core/model/delivery';
 import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
 import { DUE_GRACE_MS, type DueDeliveries } from '@webhooks/core/queue/bullmq-due-deliveries';
 import type { FormerDeliveries } from '@webhooks/core/queue/bullmq-former-deliveries';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { accountQuotaSchema, accountWeightSchema } from '../model/account';
-import { displayNameSchema } from '../model/display-name';
+import { accountQuotaSchema, accountWeightSchema, displayNameSchema } from '../model/account';
 import { accountIdSchema } from '../model/event';
 
 /** What may be said of a new account. Without an id it is given one. */

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
 import type { AccountId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { AccountUsage, Door } from '../model/usage';
 import type { Standing, UsageStore } from './redis-usage-store';
 

@@ -1,7 +1,6 @@
-import { isThere } from '../model/account';
+import { accountNotFound, isThere } from '../model/account';
 import type { ApiKey } from '../model/api-key';
 import { accountIdSchema } from '../model/event';
-import { accountNotFound } from './account-not-found';
 import type { AccountStore } from './redis-account-store';
 import { requireOperator } from './require-operator';
 

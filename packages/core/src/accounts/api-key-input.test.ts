@@ -1,4 +1,4 @@
-import { faultsOf } from '../kernel/zod-faults';
+import { faultsOf } from '../kernel/faults';
 import { newApiKeySchema } from './api-key-input';
 
 const NOW = Date.parse('2027-01-01T00:00:00Z');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../kernel/clock';
+import { displayNameSchema } from '../model/account';
 import { scopes } from '../model/api-key';
-import { displayNameSchema } from '../model/display-name';
 
 export const scopeListSchema = z
   .array(z.enum(scopes, `must be one of ${scopes.join(', ')}`))

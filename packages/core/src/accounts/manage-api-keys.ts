@@ -1,9 +1,8 @@
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
-import { isThere } from '../model/account';
+import { accountNotFound, isThere } from '../model/account';
 import { type ApiKey, hashKey, idOfKey } from '../model/api-key';
 import type { AccountId } from '../model/event';
-import { accountNotFound } from './account-not-found';
 import type { NewApiKey } from './api-key-input';
 import type { AccountStore } from './redis-account-store';
 import type { ApiKeyPage, ApiKeyStore } from './redis-api-key-store';

@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock';
-import { settledWithin } from '../kernel/settled-within';
+import { settledWithin } from '../kernel/within';
 import type { AccountId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import { lapseOf, type UsageChange, type UsageKind } from '../model/usage';
 import type { UsageStore } from './redis-usage-store';
 

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
 import type { HoldReason } from '../model/hold-reason';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { HeldDeliveries } from './held-deliveries';
 import type { Releaser } from './releaser';
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../kernel/clock';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { Concurrency } from './concurrency';
 import type { EndpointAddress, HeldDeliveries } from './held-deliveries';
 import type { LookAtEndpoint } from './look-at-endpoint';

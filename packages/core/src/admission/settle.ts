@@ -2,7 +2,7 @@ import { type Disable, wasNotEnabledSince } from '../endpoints/disable';
 import type { DisableFailing } from '../endpoints/disable-failing';
 import type { Clock } from '../kernel/clock';
 import type { DisabledReason, Endpoint } from '../model/endpoint';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { Concurrency } from './concurrency';
 import type { HeldDeliveries } from './held-deliveries';
 import { RATE_WINDOW_MS } from './redis-admission-store';

@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from '../model/delivery-log';
-import { parseRetryAfter } from './retry-after';
+import { parseRetryAfter } from './judge-result';
 import { decideRetry, type RetryDecision, type RetrySchedule } from './retry-policy';
 import type { SentAttempt } from './send-attempt';
 

@@ -5,11 +5,15 @@ import type { Settle, Settled } from '../admission/settle';
 import { eventsOfAttempt } from '../intake/events-of-attempt';
 import type { RaiseEvents } from '../intake/operational-events';
 import { AppError } from '../kernel/app-error';
-import type { DeliveryRun } from '../model/delivery-run';
+import type { DeliveryRun } from '../model/delivery';
 import { persistFor } from '../record/persist-for';
-import { createAnnounceAttempt } from './announce-attempt';
-import { type AnnounceEndDeps, createAnnounceEnd } from './announce-end';
-import { type ArchiveLaterDeps, createArchiveLater } from './archive-later';
+import {
+  type AnnounceEndDeps,
+  type ArchiveLaterDeps,
+  createAnnounceAttempt,
+  createAnnounceEnd,
+  createArchiveLater,
+} from './announce';
 import { type Decision, decideNext } from './decide-next';
 import { createLoadDelivery, type LoadDeliveryDeps, type ReadyDelivery } from './load-delivery';
 import { createRecordAttempt, type RecordAttemptDeps, type RecordedAttempt } from './record-attempt';

@@ -6,9 +6,8 @@ import { PROXY_FAULT_CODE } from '../egress/proxy-errors';
 import { hostOf } from '../kernel/host-of';
 import type { AttemptTimings } from '../model/attempt';
 import { keptHeaders } from '../model/kept-headers';
-import { classifyNetworkError } from './classify-network-error';
-import { describeNetworkError } from './describe-network-error';
 import { limitPreamble } from './limit-preamble';
+import { classifyNetworkError, describeNetworkError } from './network-error';
 import { type ConnectionPhase, NewConnection } from './new-connection';
 import type { DeliveryRequest, SendResult, TransportFailure } from './transport';
 

@@ -1,6 +1,6 @@
 import { Worker } from 'bullmq';
 import { createNewId } from '../kernel/ids';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
 import { keys } from '../model/keys';

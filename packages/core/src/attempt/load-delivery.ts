@@ -1,14 +1,13 @@
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Clock } from '../kernel/clock';
 import type { BreakerState } from '../model/breaker';
+import type { DeliveryRun, Trigger } from '../model/delivery';
 import type { DeliveryState } from '../model/delivery-log';
-import type { DeliveryRun } from '../model/delivery-run';
 import type { Endpoint } from '../model/endpoint';
 import type { AcceptedEvent, StoredEvent } from '../model/event';
-import type { Trigger } from '../model/trigger';
 import type { DeliveryStore, LogLength } from '../record/redis-delivery-store';
 import type { EventStore } from '../record/redis-event-store';
-import type { AnnounceEnd } from './announce-end';
+import type { AnnounceEnd } from './announce';
 import type { LeaveOrder } from './leave-order';
 
 export interface LoadDeliveryDeps {

@@ -1,11 +1,10 @@
 import type { Concurrency, Place } from '../admission/concurrency';
 import type { Clock } from '../kernel/clock';
 import type { Attempt, AttemptOutcome } from '../model/attempt';
-import type { Emit } from '../model/signals';
-import { judgeResult } from './judge-result';
+import type { Emit } from '../model/signal';
+import { judgeResult, type ReceiverWish, readReceiverWish } from './judge-result';
 import type { ReadyDelivery } from './load-delivery';
 import { prepareRequest, type RequestStyle } from './prepare-request';
-import { type ReceiverWish, readReceiverWish } from './receiver-wish';
 import type { SendResult, SentResult, Transport } from './transport';
 
 export interface SendAttemptDeps {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
-import { shorten } from '../kernel/shorten';
+import { shorten } from '../kernel/faults';
 import { catalogue } from './built-in/index';
 import { compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, type EventTypeInput, eventTypeNameSchema } from './custom-event-type';
@@ -102,4 +102,13 @@ function viewOfCustom({
   version,
 }: CustomEventType): EventTypeView {
   return { name, description, schema, example, deprecated, origin: 'custom', version };
+}
+
+const MOST_NAMED = 50;
+
+/** Names of event types for the text of an error: not more than anybody reads. */
+export function listNames(names: readonly string[]): string {
+  const named = names.slice(0, MOST_NAMED).join(', ');
+  const others = names.length - MOST_NAMED;
+  return others > 0 ? `${named} and ${others} more, which GET /v1/event-types lists` : named;
 }

@@ -1,6 +1,6 @@
 import { cacheNames } from './cache-names';
+import { UnresolvedNameError } from './egress-errors';
 import type { ResolvedAddress, ResolveName } from './resolve-name';
-import { UnresolvedNameError } from './unresolved-name-error';
 
 function lasting(...ttls: number[]): readonly ResolvedAddress[] {
   return ttls.map((ttlSeconds, i) => ({ address: `192.0.2.${i + 1}`, family: 4, ttlSeconds }));

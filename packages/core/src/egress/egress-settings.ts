@@ -1,4 +1,32 @@
-import { cidrListSchema } from './cidr-list';
+import { z } from 'zod';
+import { parseRange } from '../model/address-range';
+
+const cidrSchema = z.string().refine((text) => parseRange(text) !== undefined, {
+  error: ({ input }) =>
+    `"${String(input)}" is not a range such as 10.1.0.0/16 or fd00::/8 (one address: 10.1.2.3/32, fd00::1/128)`,
+});
+
+/** Ranges of IP addresses in CIDR notation, separated by commas. */
+export const cidrListSchema = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(cidrSchema));
+
+const HOPS = /^[1-9]\d?$/;
+const EVERYBODY = /\/0+$/;
+
+/**
+ * Whose word on a client's address is taken: `off` for nobody's (0 inside), the number of proxies before us, or
+ * the ranges that they are in. A range of every address is refused: then any client could give itself any address.
+ */
+export const trustProxySchema = z.union(
+  [
+    z.literal('off').transform(() => 0),
+    z.string().regex(HOPS).transform(Number),
+    cidrListSchema.refine((ranges) => !ranges.some((range) => EVERYBODY.test(range))),
+  ],
+  'must be off, the number of proxies before the API (1 to 99), or their ranges such as 10.1.0.0/16, none of them /0',
+);
 
 /** Where deliveries may go: the same for registering an endpoint (API) and for connecting to it (worker). */
 export const egressSettings = {

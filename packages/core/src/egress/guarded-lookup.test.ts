@@ -1,8 +1,8 @@
 import type { LookupOptions } from 'node:dns';
 import { buildGuard, type GuardChanges } from '../testing/build-guard';
 import { recordSignals } from '../testing/record-signals';
+import { UnresolvedNameError } from './egress-errors';
 import type { ResolvedAddress } from './resolve-name';
-import { UnresolvedNameError } from './unresolved-name-error';
 
 const PUBLIC = '93.184.216.34';
 const PUBLIC_IPV6 = '2606:2800:220::1';

@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
+import { UnresolvedNameError } from './egress-errors';
 import type { JudgeTarget } from './judge-target';
 import type { ResolvedAddress, ResolveName } from './resolve-name';
-import { UnresolvedNameError } from './unresolved-name-error';
 
 /**
  * A `lookup` for sockets that gives a name's addresses only if every one of them may be reached: a name with one

@@ -1,6 +1,6 @@
-import type { Emit } from '../model/signals';
-import { BlockedAddressError } from './blocked-address-error';
+import type { Emit } from '../model/signal';
 import type { ClassifyAddress } from './classify-address';
+import { BlockedAddressError } from './egress-errors';
 
 export interface JudgeTargetDeps {
   readonly classifyAddress: ClassifyAddress;

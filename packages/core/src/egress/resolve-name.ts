@@ -1,7 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { setTimeout as wait } from 'node:timers/promises';
+import { UnresolvedNameError } from './egress-errors';
 import { isInternalName } from './internal-name';
-import { UnresolvedNameError } from './unresolved-name-error';
 
 export interface ResolvedAddress {
   readonly address: string;

@@ -1,7 +1,7 @@
 import type { ClientRequestArgs } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { BlockedAddressError } from './blocked-address-error';
+import type { BlockedAddressError } from './egress-errors';
 import type { JudgeTarget } from './judge-target';
 
 export type Connected = Duplex | null | undefined;

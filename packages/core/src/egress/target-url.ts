@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { hostOf } from '../kernel/host-of';
 import type { ClassifyAddress } from './classify-address';
 import { isInternalName } from './internal-name';
-import { isRefusedPort } from './refused-ports';
 
 const MAX_LENGTH = 2_048;
 
@@ -81,4 +80,21 @@ function faultOfName(name: string, { allowInternalNames }: TargetUrlRules): stri
   if (!allowInternalNames && isInternalName(name))
     return `must not lead to ${name}, which is not a public name (DELIVERY_ALLOWED_CIDRS permits exceptions)`;
   return undefined;
+}
+
+// The Fetch standard's "bad ports": services that could take a POST for commands of their own.
+const BAD_PORTS = [
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
+  3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+];
+// Redis and memcached, which often answer to anybody who reaches them.
+const STORE_PORTS = [6379, 11211];
+
+const REFUSED_PORTS = new Set([...BAD_PORTS, ...STORE_PORTS]);
+
+/** Whether a port belongs to something else than HTTP that a POST could do harm to. */
+export function isRefusedPort(port: number): boolean {
+  return REFUSED_PORTS.has(port);
 }

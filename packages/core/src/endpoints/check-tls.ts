@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { Fault } from '../kernel/app-error';
 import { formatTime } from '../kernel/clock';
-import { invalidRequest } from '../kernel/invalid-request';
+import { invalidRequest } from '../kernel/faults';
 import type { Endpoint } from '../model/endpoint';
 import { summarizeCertificate } from './certificate';
 import { readClientKey } from './client-key';

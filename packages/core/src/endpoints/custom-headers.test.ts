@@ -1,4 +1,4 @@
-import { faultsOf } from '../kernel/zod-faults';
+import { faultsOf } from '../kernel/faults';
 import { customHeadersPatchSchema, customHeadersSchema, MASKED_VALUE } from './custom-headers';
 
 it('takes headers whatever their case, and keeps them in lower case', () => {

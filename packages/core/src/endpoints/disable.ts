@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock';
 import type { DisabledReason, Endpoint, EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import { disableEndpoint } from './change-status';
 import type { EndpointStore } from './redis-endpoint-store';
 

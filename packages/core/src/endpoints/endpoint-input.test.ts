@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { faultsOf } from '../kernel/zod-faults';
+import { faultsOf } from '../kernel/faults';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { clientCertificate, clientKey, ed448Certificate, otherCertificate } from '../testing/certificates';
 import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';

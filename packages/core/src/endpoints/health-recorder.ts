@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../kernel/clock';
-import { settledWithin } from '../kernel/settled-within';
+import { settledWithin } from '../kernel/within';
 import type { EndpointId } from '../model/endpoint';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import { type AttemptTally, addTallies, type EndedAttempt, tallyOf } from './attempt-tally';
 import type { HealthStore } from './redis-health-store';
 

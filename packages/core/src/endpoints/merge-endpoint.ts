@@ -1,9 +1,8 @@
-import { invalidRequest } from '../kernel/invalid-request';
+import { invalidRequest } from '../kernel/faults';
 import { type Endpoint, endpointSchema } from '../model/endpoint';
 import { checkTls } from './check-tls';
 import { MAX_HEADERS } from './custom-headers';
 import type { EndpointPatch } from './endpoint-input';
-import { mergePatch } from './merge-patch';
 import { MAX_METADATA } from './metadata';
 
 /**
@@ -46,4 +45,23 @@ function requireBytes(endpoint: Endpoint, bytesBefore: number): void {
 
 function bytesOf(endpoint: Partial<Endpoint>): number {
   return Buffer.byteLength(JSON.stringify(endpoint));
+}
+
+/**
+ * What `target` becomes by a merge patch (RFC 7396): objects are merged member by member, at every depth; `null`
+ * removes; everything else, lists too, replaces. A member that is `undefined` was not said.
+ */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const before = isObject(target) ? target : {};
+  const merged = new Map(Object.entries(before));
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name);
+    else if (value !== undefined) merged.set(name, mergePatch(merged.get(name), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

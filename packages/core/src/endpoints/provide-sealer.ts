@@ -1,5 +1,5 @@
 import type { SealingKey } from '../kernel/sealing-key';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import { createSealer, type Sealer } from './seal';
 
 /** What seals in this process, with a warning if that is nothing. */

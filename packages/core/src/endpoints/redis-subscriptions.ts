@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chunksOf } from '../kernel/chunks-of';
+import { chunksOf } from '../kernel/batches';
 import type { RedisClient } from '../kernel/redis-connect';
 import { defineScript } from '../kernel/redis-script';
 import type { EndpointId } from '../model/endpoint';

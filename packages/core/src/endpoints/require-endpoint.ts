@@ -1,6 +1,5 @@
-import type { EndpointId, EndpointRef } from '../model/endpoint';
+import { type EndpointId, type EndpointRef, endpointNotFound } from '../model/endpoint';
 import type { AccountId } from '../model/event';
-import { endpointNotFound } from './endpoint-not-found';
 import type { EndpointStore } from './redis-endpoint-store';
 
 /** Gives the id of an endpoint that is there, for those who work with what belongs to it. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../kernel/app-error';
 import { formatTime } from '../kernel/clock';
-import { invalidRequest } from '../kernel/invalid-request';
+import { invalidRequest } from '../kernel/faults';
 import type { Endpoint } from '../model/endpoint';
 import { type EndpointSecret, liveSecrets } from '../model/endpoint-secrets';
 import { updateTime } from './change-status';

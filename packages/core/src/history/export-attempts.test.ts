@@ -1,5 +1,5 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { EventId } from '../model/event';
 import { keys } from '../model/keys';

@@ -1,9 +1,9 @@
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRequireEndpoint } from '../endpoints/require-endpoint';
-import { inBatches } from '../kernel/in-batches';
+import { inBatches } from '../kernel/batches';
 import type { TimeRange } from '../kernel/redis-timeline';
 import type { Attempt } from '../model/attempt';
-import { type DeliveryId, deliveryIdOf } from '../model/delivery-id';
+import { type DeliveryId, deliveryIdOf } from '../model/delivery';
 import type { EndpointRef } from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import type { DeliveryStore } from '../record/redis-delivery-store';

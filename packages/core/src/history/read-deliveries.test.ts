@@ -1,5 +1,5 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';
 import { createRedisEventStore } from '../record/redis-event-store';

@@ -1,8 +1,7 @@
-import { textOfMember } from '../kernel/json-text';
+import { textOfMember } from '../kernel/json';
 import type { TimeRange } from '../kernel/redis-timeline';
 import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../kernel/scan-page';
-import type { AccountId, EventId } from '../model/event';
-import { eventNotFound } from '../record/event-not-found';
+import { type AccountId, type EventId, eventNotFound } from '../model/event';
 import type { EventMark } from '../record/redis-event-index';
 import type { EventStore } from '../record/redis-event-store';
 import type { DeliveryCounts } from './read-deliveries';

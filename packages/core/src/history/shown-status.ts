@@ -1,4 +1,4 @@
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts } from '../model/delivery';
 import type { DeliveryStatus } from '../model/delivery-log';
 import type { EndpointId } from '../model/endpoint';
 import type { EventId } from '../model/event';

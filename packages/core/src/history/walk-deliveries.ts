@@ -1,5 +1,5 @@
 import type { Mark, TimeRange } from '../kernel/redis-timeline';
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
 import type { DeliveryStore } from '../record/redis-delivery-store';

@@ -5,7 +5,7 @@ import { AppError } from '../kernel/app-error';
 import type { NewId } from '../kernel/ids';
 import type { EndpointRef } from '../model/endpoint';
 import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { EventStore } from '../record/redis-event-store';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 import type { UncheckedEvent, ValidateEvent } from './validate-event';

@@ -3,7 +3,7 @@ import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createSubscriptions } from '../endpoints/subscriptions';
 import { together } from '../kernel/redis-in-order';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import type { AcceptedEvent } from '../model/event';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';

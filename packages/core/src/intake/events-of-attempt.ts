@@ -1,7 +1,7 @@
 import { isOperational } from '../catalogue/built-in/index';
 import { formatTime } from '../kernel/clock';
 import type { Attempt } from '../model/attempt';
-import { type DeliveryParts, deliveryIdOf } from '../model/delivery-id';
+import { type DeliveryParts, deliveryIdOf } from '../model/delivery';
 import type { DisabledReason, Endpoint } from '../model/endpoint';
 import type { AcceptedEvent } from '../model/event';
 import type { OperationalEvent } from './operational-event';

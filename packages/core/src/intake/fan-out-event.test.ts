@@ -3,7 +3,7 @@ import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import { createSubscriptions } from '../endpoints/subscriptions';
 import { oneByOne, together } from '../kernel/redis-in-order';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import type { AcceptedEvent } from '../model/event';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';

@@ -1,13 +1,13 @@
 import type { Subscriber } from '../endpoints/stored-endpoint';
 import type { Subscriptions } from '../endpoints/subscriptions';
-import { chunksOf } from '../kernel/chunks-of';
+import { chunksOf } from '../kernel/batches';
 import type { Clock } from '../kernel/clock';
 import type { InOrder } from '../kernel/redis-in-order';
 import { createTurns } from '../kernel/turns';
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { AcceptedEvent, AccountId, EventId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 import type { EventStore } from '../record/redis-event-store';
 

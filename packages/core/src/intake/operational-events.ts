@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { Clock } from '../kernel/clock';
-import { settledWithin } from '../kernel/settled-within';
+import { settledWithin } from '../kernel/within';
 import type { AccountId, EventId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { EventQueue } from './accept-events';
 import { type OperationalEvent, operationalEventId } from './operational-event';
 

@@ -2,12 +2,11 @@ import type { z } from 'zod';
 import { isOperational, publishableTypeNames, publishableTypes } from '../catalogue/built-in/index';
 import type { CheckData } from '../catalogue/compile-data-schema';
 import { eventTypeNameSchema, MAX_DEPTH } from '../catalogue/custom-event-type';
-import { listNames } from '../catalogue/list-names';
+import { listNames } from '../catalogue/event-types';
 import type { EventTypeStore } from '../catalogue/redis-event-type-store';
 import { AppError, type Fault } from '../kernel/app-error';
-import { depthOf } from '../kernel/json-text';
-import { shorten } from '../kernel/shorten';
-import { faultsOf } from '../kernel/zod-faults';
+import { faultsOf, shorten } from '../kernel/faults';
+import { depthOf } from '../kernel/json';
 import { inWords } from '../kernel/zod-words';
 
 /** What a producer hands over, before it was checked against the catalogue. */

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl, type RedisTarget } from './redis-url';
+import { answerWithin } from './within';
 
 /** What BullMQ puts before its keys: its own default, so that producers need not know it. */
 export const QUEUE_PREFIX = 'bull';
@@ -130,4 +131,11 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
 
 function reconnectDelay(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
+}
+
+const PATIENCE_MS = 1_000;
+
+/** Whether Redis answers within a second. Never rejects, and never waits longer. */
+export function createRedisProbe(redis: RedisClient): () => Promise<boolean> {
+  return async () => (await answerWithin(PATIENCE_MS, redis.ping())) !== undefined;
 }

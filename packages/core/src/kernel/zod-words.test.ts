@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { faultsOf } from './zod-faults';
+import { faultsOf } from './faults';
 import { inWords } from './zod-words';
 
 const schema = z.strictObject({

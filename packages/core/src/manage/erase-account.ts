@@ -1,11 +1,10 @@
-import { accountNotFound } from '../accounts/account-not-found';
 import type { AccountStore } from '../accounts/redis-account-store';
 import type { RemoveEndpoints } from '../endpoints/redis-remove-endpoints';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
-import { type Account, DEFAULT_ACCOUNT } from '../model/account';
+import { type Account, accountNotFound, DEFAULT_ACCOUNT } from '../model/account';
 import type { AccountId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { RemainsStore } from './redis-remains-store';
 
 /** The queue of accounts to erase. Adding the same one again is harmless. */

@@ -1,5 +1,5 @@
 import { createRedisEventClaimStore } from '../intake/redis-event-claim-store';
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts } from '../model/delivery';
 import { readLog } from '../model/delivery-log';
 import type { AcceptedEvent } from '../model/event';
 import { keys } from '../model/keys';

@@ -1,8 +1,7 @@
 import type { Clock } from '../kernel/clock';
 import type { EndpointId } from '../model/endpoint';
-import type { AccountId, EventId } from '../model/event';
-import type { Emit } from '../model/signals';
-import { eventNotFound } from '../record/event-not-found';
+import { type AccountId, type EventId, eventNotFound } from '../model/event';
+import type { Emit } from '../model/signal';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 import { CACHED_FOR_MS, type EventHead, type EventStore } from '../record/redis-event-store';
 

@@ -1,4 +1,4 @@
-import { ensureDefaultAccount } from '../accounts/ensure-default-account';
+import { ensureDefaultAccount } from '../accounts/bootstrap';
 import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createNewId } from '../kernel/ids';
 import type { AccountId } from '../model/event';

@@ -1,10 +1,9 @@
 import type { AccountPatch, NewAccount } from '../accounts/account-input';
-import { accountNotFound } from '../accounts/account-not-found';
 import type { AccountPage, AccountStore } from '../accounts/redis-account-store';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
 import type { NewId } from '../kernel/ids';
-import { ACCOUNT_ID_PREFIX, type Account, isThere } from '../model/account';
+import { ACCOUNT_ID_PREFIX, type Account, accountNotFound, isThere } from '../model/account';
 import type { AccountId } from '../model/event';
 import type { Remains, RemainsStore } from './redis-remains-store';
 

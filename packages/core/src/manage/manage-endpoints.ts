@@ -1,11 +1,9 @@
-import { accountNotFound } from '../accounts/account-not-found';
 import type { AccountStore } from '../accounts/redis-account-store';
 import type { HeldDeliveries } from '../admission/held-deliveries';
 import type { AdmissionStore } from '../admission/redis-admission-store';
 import { enableEndpoint, updateTime } from '../endpoints/change-status';
 import type { Disable } from '../endpoints/disable';
 import type { EndpointPatch, NewEndpoint } from '../endpoints/endpoint-input';
-import { endpointNotFound } from '../endpoints/endpoint-not-found';
 import { requireVersion } from '../endpoints/endpoint-version';
 import { type EndpointFilter, listMatching } from '../endpoints/list-matching';
 import { mergeEndpoint } from '../endpoints/merge-endpoint';
@@ -16,8 +14,14 @@ import { webhookDisabledEvent } from '../intake/events-of-attempt';
 import type { RaiseEvents } from '../intake/operational-events';
 import type { Clock } from '../kernel/clock';
 import type { NewId } from '../kernel/ids';
-import { isThere } from '../model/account';
-import { ENDPOINT_ID_PREFIX, type Endpoint, type EndpointId, type EndpointRef } from '../model/endpoint';
+import { accountNotFound, isThere } from '../model/account';
+import {
+  ENDPOINT_ID_PREFIX,
+  type Endpoint,
+  type EndpointId,
+  type EndpointRef,
+  endpointNotFound,
+} from '../model/endpoint';
 import { newestSecret } from '../model/endpoint-secrets';
 import type { AccountId } from '../model/event';
 import type { DeliveryStore } from '../record/redis-delivery-store';

@@ -1,9 +1,8 @@
 import { eventTypeNames } from '../catalogue/built-in/index';
-import { listNames } from '../catalogue/list-names';
+import { listNames } from '../catalogue/event-types';
 import type { EventTypeStore } from '../catalogue/redis-event-type-store';
 import { isKnownFilter } from '../endpoints/event-filter';
-import { invalidRequest } from '../kernel/invalid-request';
-import { shorten } from '../kernel/shorten';
+import { invalidRequest, shorten } from '../kernel/faults';
 
 /**
  * Makes sure that there are event types that an endpoint asks for; types that operators added count as well.

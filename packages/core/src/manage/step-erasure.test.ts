@@ -6,7 +6,7 @@ import { createRedisHealthStore } from '../endpoints/redis-health-store';
 import { createRedisRemoveEndpoints } from '../endpoints/redis-remove-endpoints';
 import { createRedisEventClaimStore } from '../intake/redis-event-claim-store';
 import { createRedisIdempotencyStore } from '../intake/redis-idempotency-store';
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts } from '../model/delivery';
 import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';

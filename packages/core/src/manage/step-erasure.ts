@@ -3,10 +3,10 @@ import type { RemoveEndpoints } from '../endpoints/redis-remove-endpoints';
 import type { Clock } from '../kernel/clock';
 import type { Mark } from '../kernel/redis-timeline';
 import type { Account } from '../model/account';
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { Lead, RemainsStore } from './redis-remains-store';
 import type { SearchPlace } from './search-place';
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AppError } from '../kernel/app-error';
 import { type AccountId, accountIdSchema } from './event';
 
 /** The operator's own account. It always exists, and its admin keys may act for every other account. */
@@ -31,4 +32,16 @@ export type Account = Readonly<z.infer<typeof accountSchema>>;
 /** One that is being erased is there no more, for all but its erasure. */
 export function isThere(account: Account | undefined): account is Account {
   return account !== undefined && account.erasingSince === undefined;
+}
+
+/** What people call an account or a key. Without control characters, which a terminal would obey. */
+export const displayNameSchema = z
+  .string()
+  .trim()
+  .min(1, 'must not be empty')
+  .max(100, 'must have at most 100 characters')
+  .regex(/^\P{Cc}*$/u, 'must not hold control characters');
+
+export function accountNotFound(): AppError {
+  return new AppError('not_found', 'There is no account with this id.');
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Trigger } from './trigger';
+import type { Trigger } from './delivery';
 
 /** How an attempt ended: a closed set, used in the log, the metrics and the record. */
 export const attemptOutcomes = [

@@ -1,5 +1,5 @@
 import type { Attempt } from './attempt';
-import type { RequestTrigger } from './trigger';
+import type { RequestTrigger } from './delivery';
 
 /** What can happen to a delivery. */
 export type DeliveryFact =

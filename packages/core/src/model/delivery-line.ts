@@ -1,7 +1,7 @@
-import { parsedOrUndefined } from '../kernel/parse-json';
+import { parsedOrUndefined } from '../kernel/json';
 import { type Attempt, type AttemptOutcome, type AttemptTimings, attemptOutcomes } from './attempt';
+import { type RequestTrigger, type Trigger, triggers } from './delivery';
 import type { DeliveryFact } from './delivery-fact';
-import { type RequestTrigger, type Trigger, triggers } from './trigger';
 
 /** A line of a delivery's log: one fact, as JSON. Names are short because there are millions of lines. */
 export type Line = AttemptLine | CancelledLine | RequestedLine;

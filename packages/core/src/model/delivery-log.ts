@@ -1,6 +1,6 @@
 import type { Attempt } from './attempt';
+import type { Trigger } from './delivery';
 import { isAttempt, isRequest, type Line, readLine, toAttempt } from './delivery-line';
-import type { Trigger } from './trigger';
 
 /**
  * What is on record of a delivery is its log: a line is appended for each fact, and none is ever rewritten, so

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AppError } from '../kernel/app-error';
 import { endpointSecretSchema } from './endpoint-secrets';
 import { accountIdSchema } from './event';
 
@@ -82,3 +83,7 @@ export const endpointSchema = z.object({
   updatedAt: z.number(),
 });
 export type Endpoint = Readonly<z.infer<typeof endpointSchema>>;
+
+export function endpointNotFound(): AppError {
+  return new AppError('not_found', 'There is no webhook with this id.');
+}

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AppError } from '../kernel/app-error';
 import type { EndpointId } from './endpoint';
 
 export const accountIdSchema = z
@@ -38,3 +39,7 @@ export interface ErasedEvent extends Omit<AcceptedEvent, 'body'> {
 
 /** An event as it is found on record. */
 export type StoredEvent = AcceptedEvent | ErasedEvent;
+
+export function eventNotFound(): AppError {
+  return new AppError('not_found', 'There is no event with this id.');
+}

@@ -1,13 +1,12 @@
 import type { RedisErrorSignal } from '../kernel/redis-connect';
 import type { RefusalReason } from './address-ranges';
 import type { AttemptOutcome, AttemptTimings } from './attempt';
-import type { DeliveryId } from './delivery-id';
+import type { DeliveryId, RequestTrigger } from './delivery';
 import type { EndStatus } from './delivery-log';
 import type { DisabledReason, EndpointId } from './endpoint';
 import type { AccountId, EventId } from './event';
 import type { HoldReason, SlowReason } from './hold-reason';
 import type { ReplayEndStatus, ReplayMode } from './replay';
-import type { RequestTrigger } from './trigger';
 import type { Door } from './usage';
 
 /** Why the API hung up on a client without taking its request. */
@@ -208,3 +207,13 @@ export type Signal =
   | { readonly name: 'process.stopping'; readonly detail: string }
   | { readonly name: 'process.stopped' }
   | { readonly name: 'process.fault'; readonly detail: string; readonly error: unknown };
+
+export type SignalListener = (signal: Signal) => void;
+export type Emit = (signal: Signal) => void;
+
+/** Tells every listener, in the order given. A listener that throws is our own bug and is not hidden. */
+export function createEmit(listeners: readonly SignalListener[]): Emit {
+  return (signal) => {
+    for (const listen of listeners) listen(signal);
+  };
+}

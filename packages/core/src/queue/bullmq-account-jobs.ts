@@ -1,13 +1,12 @@
 import { type Queue, QueueKeys } from 'bullmq';
-import { parsedOrUndefined } from '../kernel/parse-json';
+import { parsedOrUndefined } from '../kernel/json';
 import { type Mark, readTimeline } from '../kernel/redis-timeline';
 import type { AccountJobs, QueuePlace } from '../manage/step-erasure';
 import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from '../model/queue-names';
 import { accountOfJob, accountOfRejectedJob } from './account-of-job';
-import { openQueue } from './bullmq-open-queue';
-import type { QueueConnection } from './queue-connection';
+import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
 /** Part of a queue, as BullMQ 6 has it, or the list that we have beside it. */
 interface Searched {

@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';

@@ -2,13 +2,13 @@ import type { NewDelivery } from '../intake/fan-out-event';
 import { systemClock } from '../kernel/clock';
 import { storageUnavailable } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createJobKeys } from './bullmq-job-keys';
+import type { QueueConnection } from './bullmq-open-queue';
 import type { DeliveryJob } from './delivery-job';
 import { FAIR_ORDER, PUT_BACK } from './fair-order';
-import type { QueueConnection } from './queue-connection';
 
 /** A delivery that is to have a job. */
 export interface DeliveryToAdd extends NewDelivery {

@@ -2,7 +2,7 @@ import { QueueKeys } from 'bullmq';
 import { z } from 'zod';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
-import { parsedOrUndefined } from '../kernel/parse-json';
+import { parsedOrUndefined } from '../kernel/json';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
 import { type ReadTimelineInput, readTimeline } from '../kernel/redis-timeline';
@@ -22,7 +22,7 @@ import type { DeadLetterAct, DeadLetterMark } from '../recovery/manage-dead-lett
 import { accountOfJob } from './account-of-job';
 import { REJECTED_FIELDS } from './bullmq-dead-letters';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
-import type { QueueConnection } from './queue-connection';
+import type { QueueConnection } from './bullmq-open-queue';
 import { describeRefusal, redrivenJobId, rejectedJobSchema } from './rejected-job';
 
 // So that whoever goes on with it after a crash puts back the same job, of the same time: the same event. KEYS: job.

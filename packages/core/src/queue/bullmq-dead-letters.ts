@@ -4,8 +4,7 @@ import type { Clock } from '../kernel/clock';
 import { keys } from '../model/keys';
 import { DEAD_LETTERS_QUEUE } from '../model/queue-names';
 import { accountOfJob } from './account-of-job';
-import { openQueue } from './bullmq-open-queue';
-import type { QueueConnection } from './queue-connection';
+import { openQueue, type QueueConnection } from './bullmq-open-queue';
 import type { EventJob } from './read-event-job';
 import { describeRefusal, type RejectedJob, rejectedJobId, rejectedJobOf } from './rejected-job';
 

@@ -1,8 +1,7 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { NewDelivery } from '../intake/fan-out-event';
-import { deliveryIdOf } from '../model/delivery-id';
-import type { DeliveryRequested } from '../model/delivery-run';
+import { type DeliveryRequested, deliveryIdOf } from '../model/delivery';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';

@@ -1,19 +1,22 @@
+import { z } from 'zod';
 import type { DeliveryQueue, NewDelivery } from '../intake/fan-out-event';
-import { parsedOrUndefined } from '../kernel/parse-json';
+import { parsedOrUndefined } from '../kernel/json';
 import type { RedisClient } from '../kernel/redis-connect';
 import { storageUnavailable } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
 import type { DeliveryJobs } from '../manage/step-erasure';
-import { type DeliveryParts, deliveryIdOf } from '../model/delivery-id';
-import type { DeliveryRequested } from '../model/delivery-run';
+import { type DeliveryParts, type DeliveryRequested, deliveryIdOf } from '../model/delivery';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import type { DelayedJobs } from '../recovery/bring-forward';
 import type { JobRequest, ResendQueue } from '../recovery/resend';
 import { createAddDeliveries, type DeliveryToAdd } from './bullmq-add-deliveries';
-import { BullmqFairOrder } from './bullmq-fair-order';
 import { createJobKeys, type JobKeys } from './bullmq-job-keys';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
+import type { QueueConnection } from './bullmq-open-queue';
 import { type DeliveryJob, deliveryJobSchema, encodeRequest } from './delivery-job';
-import type { QueueConnection } from './queue-connection';
+import { FAIR_ORDER } from './fair-order';
 
 const ONE_STEP = 1;
 // What is sent once more can wait longer than what is new.
@@ -126,4 +129,33 @@ function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAd
     ...(request === undefined ? {} : { request: encodeRequest(request) }),
   };
   return { ...delivery, data, step: request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP };
+}
+
+// KEYS: prioritized, state, weights. ARGV: account, flow.
+const PRIORITY = defineScript(`${FAIR_ORDER}
+  local priority_of, finish = fair_order(KEYS[1], KEYS[2], KEYS[3])
+  local priority = priority_of(ARGV[1], ARGV[2], 1)
+  finish()
+  return priority`);
+
+/** Gives a job that is to be put back its place in a queue's fair order, for BullMQ to put it there. */
+export class BullmqFairOrder {
+  readonly #keys: readonly string[];
+
+  constructor(
+    private readonly connection: QueueConnection,
+    queue: string,
+  ) {
+    const { prioritized } = createJobKeys(connection.prefix, queue);
+    this.#keys = [prioritized, keys.fairOrder(queue), keys.accountWeights];
+  }
+
+  /** BullMQ's `priority`. @throws AppError `storage_unavailable`. */
+  async priorityOf(accountId: AccountId, flow: string): Promise<number> {
+    try {
+      return z.number().parse(await PRIORITY(this.connection.redis, this.#keys, [accountId, flow]));
+    } catch (error) {
+      throw storageUnavailable(error);
+    }
+  }
 }

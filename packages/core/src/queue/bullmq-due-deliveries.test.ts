@@ -3,7 +3,7 @@ import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { NewDelivery } from '../intake/fan-out-event';
 import { QUEUE_PREFIX } from '../kernel/redis-connect';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';

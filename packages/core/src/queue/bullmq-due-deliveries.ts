@@ -3,10 +3,10 @@ import type { Clock } from '../kernel/clock';
 import { defineScript } from '../kernel/redis-script';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import { createJobKeys } from './bullmq-job-keys';
+import type { QueueConnection } from './bullmq-open-queue';
 import { FAIR_ORDER, PUT_BACK } from './fair-order';
-import type { QueueConnection } from './queue-connection';
 
 export interface DueDeliveriesOptions {
   readonly connection: QueueConnection;

@@ -2,8 +2,8 @@ import type { ErasureQueue } from '../manage/erase-account';
 import type { AccountId } from '../model/event';
 import { ERASURES_QUEUE } from '../model/queue-names';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
+import type { QueueConnection } from './bullmq-open-queue';
 import { type ErasureJob, erasureJobId } from './erasure-job';
-import type { QueueConnection } from './queue-connection';
 
 /** The end of the queue of erasures where they are asked for. */
 export class BullmqErasureQueue implements ErasureQueue {

@@ -4,8 +4,8 @@ import { defineScript } from '../kernel/redis-script';
 import type { AcceptedEvent } from '../model/event';
 import { keys } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
+import type { QueueConnection } from './bullmq-open-queue';
 import { eventJobId } from './event-job';
-import type { QueueConnection } from './queue-connection';
 
 // How many of those that wait are looked at, from the end that is taken next. More than all workers together can have
 // under way, as those are what a crash brings out of order.

@@ -1,10 +1,9 @@
 import type { EventQueue } from '../intake/accept-events';
 import type { AcceptedEvent } from '../model/event';
 import { EVENTS_QUEUE } from '../model/queue-names';
-import type { NewJob } from './bullmq-add-jobs';
-import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
+import { BullmqOnDemandQueue, type NewJob } from './bullmq-on-demand-queue';
+import type { QueueConnection } from './bullmq-open-queue';
 import { type AcceptedEventJob, eventJobId } from './event-job';
-import type { QueueConnection } from './queue-connection';
 
 // Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop.
 const CHUNK = 100;

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { type DeliveryParts, deliveryIdOf } from '../model/delivery-id';
+import { type DeliveryParts, deliveryIdOf } from '../model/delivery';
 import type { Endpoint } from '../model/endpoint';
 import type { EventId } from '../model/event';
 import { DELIVERIES_QUEUE } from '../model/queue-names';

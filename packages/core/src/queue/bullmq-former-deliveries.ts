@@ -3,17 +3,16 @@ import type { AdmissionStore } from '../admission/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Clock } from '../kernel/clock';
 import { defineScript } from '../kernel/redis-script';
-import { deliveryIdOf, parseDeliveryId } from '../model/delivery-id';
+import { deliveryIdOf, parseDeliveryId } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { createJobKeys, type JobKeys } from './bullmq-job-keys';
-import { openQueue } from './bullmq-open-queue';
+import { openQueue, type QueueConnection } from './bullmq-open-queue';
 import { deliveryJobSchema } from './delivery-job';
-import type { QueueConnection } from './queue-connection';
 import { createRedisFormerHeldStore, type FormerHeld, type FormerHeldStore } from './redis-former-held-store';
 
 export interface FormerDeliveriesOptions {

@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import { QUEUE_PREFIX } from '../kernel/redis-connect';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import type { EventId } from '../model/event';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';

@@ -9,14 +9,14 @@ import type {
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
 import { type Mark, readTimeline } from '../kernel/redis-timeline';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import { type EndpointId, endpointIdSchema } from '../model/endpoint';
 import { type AccountId, accountIdSchema, type EventId } from '../model/event';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createJobKeys } from './bullmq-job-keys';
+import type { QueueConnection } from './bullmq-open-queue';
 import { FAIR_ORDER, PUT_BACK } from './fair-order';
-import type { QueueConnection } from './queue-connection';
 
 // An earlier look stays. KEYS: held, looks. ARGV: event, time of acceptance, endpoint, when to look.
 const ENTER = defineScript(`

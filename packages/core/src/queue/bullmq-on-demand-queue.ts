@@ -1,8 +1,6 @@
-import { ErrorCode, Job, type Queue } from 'bullmq';
+import { ErrorCode, Job, type JobsOptions, type Queue } from 'bullmq';
 import { storageUnavailable } from '../kernel/redis-errors';
-import { addJobs, type NewJob } from './bullmq-add-jobs';
-import { openQueue } from './bullmq-open-queue';
-import type { QueueConnection } from './queue-connection';
+import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
 // What BullMQ says of a job that is not there, or not among the failed.
 const NOT_FAILED: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobNotInState];
@@ -101,4 +99,22 @@ export class BullmqOnDemandQueue {
 function passIfNotDelayed(error: unknown): void {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code !== ErrorCode.JobNotInState) throw error;
+}
+
+export interface NewJob {
+  readonly name: string;
+  readonly data: unknown;
+  readonly opts: JobsOptions;
+}
+
+/**
+ * Adds jobs in one round trip. Not all or nothing: when it throws, some of them may be on the queue.
+ *
+ * Most of the time it is one, and ioredis' pipeline, which copies each of BullMQ's scripts, would be the dearest part.
+ */
+export async function addJobs(queue: Queue, jobs: readonly NewJob[]): Promise<void> {
+  const [first, ...others] = jobs;
+  if (first === undefined) return;
+  if (others.length === 0) await queue.add(first.name, first.data, first.opts);
+  else await queue.addBulk([...jobs]);
 }

@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq';
-import type { QueueConnection } from './queue-connection';
+import type { RedisClient } from '../kernel/redis-connect';
 
 /** The end of a queue where jobs are added and counted. */
 export function openQueue<Data>(name: string, { redis, prefix }: QueueConnection): Queue<Data> {
@@ -10,3 +10,9 @@ export function openQueue<Data>(name: string, { redis, prefix }: QueueConnection
 
 // The connection's own listener announces its errors; without one here, BullMQ's copy would end the process.
 function ignore(): void {}
+
+/** What every queue needs to know of Redis. */
+export interface QueueConnection {
+  readonly redis: RedisClient;
+  readonly prefix: string;
+}

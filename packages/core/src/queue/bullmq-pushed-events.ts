@@ -3,8 +3,8 @@ import { defineScript } from '../kernel/redis-script';
 import { keys } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import { createJobKeys } from './bullmq-job-keys';
+import type { QueueConnection } from './bullmq-open-queue';
 import { FAIR_ORDER, PUT_BACK } from './fair-order';
-import type { QueueConnection } from './queue-connection';
 
 // A producer's job may have a megabyte: only small ones are parsed. Of a larger one, the account is near the beginning, or
 // it goes with those that have none.

@@ -1,7 +1,6 @@
 import type { Queue } from 'bullmq';
 import { DEAD_LETTERS_QUEUE, workedQueues } from '../model/queue-names';
-import { openQueue } from './bullmq-open-queue';
-import type { QueueConnection } from './queue-connection';
+import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
 const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
 type JobState = (typeof jobStates)[number];

@@ -1,15 +1,15 @@
 import { QueueKeys } from 'bullmq';
 import { z } from 'zod';
 import { eventTypeNameSchema } from '../catalogue/custom-event-type';
-import { parsedOrUndefined } from '../kernel/parse-json';
+import { parsedOrUndefined } from '../kernel/json';
 import { storageUnavailable } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
 import type { QueuedEvents } from '../manage/erase-payload';
 import type { AccountId, EventId } from '../model/event';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import type { EventHead } from '../record/redis-event-store';
+import type { QueueConnection } from './bullmq-open-queue';
 import { type AcceptedEventJob, acceptedEventSchema, eventJobId, publishedEventSchema } from './event-job';
-import type { QueueConnection } from './queue-connection';
 
 // KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
 const REPLACE_DATA = defineScript(`

@@ -2,7 +2,7 @@ import { REPLAYS_QUEUE } from '../model/queue-names';
 import type { ReplayOrder } from '../model/replay';
 import type { ReplayQueue } from '../recovery/manage-replays';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
-import type { QueueConnection } from './queue-connection';
+import type { QueueConnection } from './bullmq-open-queue';
 
 /** The API's end of the queue of replays: one job for each, with what was asked for. */
 export class BullmqReplayQueue implements ReplayQueue {

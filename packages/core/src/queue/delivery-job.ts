@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { DeliveryRequested } from '../model/delivery-run';
+import { type DeliveryRequested, triggers } from '../model/delivery';
 import { accountIdSchema } from '../model/event';
-import { triggers } from '../model/trigger';
 
 /** A delivery's job: its id is the delivery's id, so the account is nearly all it carries. Never payload, never secret. */
 export const deliveryJobSchema = z.object({

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import { CLUSTER_QUEUE_PREFIX } from '../kernel/redis-connect';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import type { EventId } from '../model/event';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';

@@ -1,5 +1,5 @@
+import type { DeliveryParts } from '../model/delivery';
 import type { AttemptedFact } from '../model/delivery-fact';
-import type { DeliveryParts } from '../model/delivery-id';
 import type { DeliveryStatus } from '../model/delivery-log';
 import type { AccountId } from '../model/event';
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock';
-import { settledWithin } from '../kernel/settled-within';
-import type { Emit } from '../model/signals';
+import { settledWithin } from '../kernel/within';
+import type { Emit } from '../model/signal';
 import { type AttemptRow, readAttemptRow } from './attempt-row';
 import type { InsertResult } from './pg-attempt-table';
 import type { ArchiveStream, StreamEntry } from './redis-archive-stream';

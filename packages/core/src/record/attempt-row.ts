@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatTime } from '../kernel/clock';
 import type { Attempt } from '../model/attempt';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import { readLog } from '../model/delivery-log';
 import { endpointIdSchema } from '../model/endpoint';
 import { accountIdSchema, eventIdSchema } from '../model/event';

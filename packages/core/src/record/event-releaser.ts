@@ -1,7 +1,7 @@
 import type { UsageRecorder } from '../accounts/usage-recorder';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import { DELIVERY_BYTES, EVENT_BYTES } from '../model/usage';
 import type { Pruned } from './redis-event-index';
 import type { EventRelease, LetGo } from './redis-event-release';

@@ -1,5 +1,5 @@
 import { DatabaseError, Pool, type PoolClient } from 'pg';
-import { settledWithin } from '../kernel/settled-within';
+import { settledWithin } from '../kernel/within';
 import type { AttemptRow } from './attempt-row';
 
 export interface PgAttemptTableOptions {

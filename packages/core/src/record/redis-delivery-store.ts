@@ -1,11 +1,11 @@
-import { chunksOf } from '../kernel/chunks-of';
+import { chunksOf } from '../kernel/batches';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../kernel/redis-timeline';
 import { type BreakerState, decodeBreaker } from '../model/breaker';
+import type { DeliveryParts } from '../model/delivery';
 import type { DeliveryFact } from '../model/delivery-fact';
-import type { DeliveryParts } from '../model/delivery-id';
 import { ERASED_LOG_START, encodeFact, eraseAnswers, withoutAnswer } from '../model/delivery-line';
 import {
   type DeliveryState,

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
+import { deliveryIdOf } from '../model/delivery';
 import type { DeliveryFact } from '../model/delivery-fact';
-import { deliveryIdOf } from '../model/delivery-id';
 import { FULL_LOG_BYTES } from '../model/delivery-log';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';

@@ -1,10 +1,9 @@
 import type { Clock } from '../kernel/clock';
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts, RequestTrigger } from '../model/delivery';
 import { FULL_LOG_BYTES } from '../model/delivery-log';
-import type { Emit } from '../model/signals';
-import type { RequestTrigger } from '../model/trigger';
+import type { Emit } from '../model/signal';
 import type { DeliveryStore } from '../record/redis-delivery-store';
-import { announceRequest } from './announce-request';
+import { announceRequest } from './resend';
 
 /** The jobs of deliveries that are on their way. */
 export interface DelayedJobs {

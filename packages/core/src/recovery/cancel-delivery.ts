@@ -1,8 +1,8 @@
 import type { HeldDeliveries } from '../admission/held-deliveries';
 import type { AdmissionStore } from '../admission/redis-admission-store';
-import { type AnnounceEndDeps, createAnnounceEnd } from '../attempt/announce-end';
+import { type AnnounceEndDeps, createAnnounceEnd } from '../attempt/announce';
 import type { Clock } from '../kernel/clock';
-import type { DeliveryParts } from '../model/delivery-id';
+import type { DeliveryParts } from '../model/delivery';
 import type { AccountId } from '../model/event';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../kernel/clock';
-import { hasEnded, type ReplayId, type ReplayProgress } from '../model/replay';
-import type { Emit } from '../model/signals';
-import { announceReplayEnd } from './announce-replay-end';
+import { hasEnded, type Replay, type ReplayId, type ReplayProgress } from '../model/replay';
+import type { Emit } from '../model/signal';
 import type { ReplayStore } from './redis-replay-store';
 
 export interface CancelReplayDeps {
@@ -22,3 +21,12 @@ export function createCancelReplay({ replayStore, clock, emit }: CancelReplayDep
 }
 
 export type CancelReplay = ReturnType<typeof createCancelReplay>;
+
+/** Says that a replay has come to its end. */
+export function announceReplayEnd(
+  emit: Emit,
+  { id, endpointId, mode, found, enqueued, status }: Replay,
+): void {
+  if (status === 'counting' || status === 'running') return;
+  emit({ name: 'replay.ended', replayId: id, endpointId, mode, status, found, enqueued });
+}

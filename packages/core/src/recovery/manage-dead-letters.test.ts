@@ -1,6 +1,6 @@
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { type DeadLetter, type DeadLetterQueue, deadLetterIdOf } from '../model/dead-letter';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import type { AccountId } from '../model/event';
 import { accountOfJob } from '../queue/account-of-job';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';

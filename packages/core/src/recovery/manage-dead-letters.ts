@@ -1,9 +1,9 @@
 import { AppError } from '../kernel/app-error';
 import type { DeadLetter, DeadLetterId, DeadLetterQueue, ListedDeadLetter } from '../model/dead-letter';
-import { parseDeliveryId } from '../model/delivery-id';
+import { parseDeliveryId } from '../model/delivery';
 import { DELIVERIES_QUEUE, REPLAYS_QUEUE } from '../model/queue-names';
 import { replayIdSchema } from '../model/replay';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 import type { CancelDelivery } from './cancel-delivery';
 import type { CancelReplay } from './cancel-replay';
 

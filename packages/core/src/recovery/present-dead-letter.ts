@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatTime, timeSchema } from '../kernel/clock';
-import { parsedOrUndefined } from '../kernel/parse-json';
+import { parsedOrUndefined } from '../kernel/json';
 import { type DeadLetter, deadLetterQueues, type ListedDeadLetter } from '../model/dead-letter';
 
 export const listedDeadLetterSchema = z

@@ -1,5 +1,5 @@
 import type { DeliveryWithAttempts } from '../history/read-deliveries';
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import type { BroughtForward } from './bring-forward';
 import { createRedeliver } from './redeliver';

@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DeliveryWithAttempts, ReadDeliveries } from '../history/read-deliveries';
 import { AppError } from '../kernel/app-error';
-import type { AccountId } from '../model/event';
-import { eventNotFound } from '../record/event-not-found';
+import { type AccountId, eventNotFound } from '../model/event';
 import type { EventStore } from '../record/redis-event-store';
 import type { BringForward } from './bring-forward';
 import type { Resend, ResendInput } from './resend';

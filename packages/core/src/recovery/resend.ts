@@ -1,15 +1,17 @@
 import type { NewDelivery } from '../intake/fan-out-event';
 import type { Clock } from '../kernel/clock';
-import type { DeliveryParts } from '../model/delivery-id';
+import {
+  type DeliveryParts,
+  type DeliveryRequested,
+  deliveryIdOf,
+  type RequestTrigger,
+} from '../model/delivery';
 import { FULL_LOG_BYTES } from '../model/delivery-log';
-import type { DeliveryRequested } from '../model/delivery-run';
 import type { AccountId } from '../model/event';
-import type { Emit } from '../model/signals';
-import type { RequestTrigger } from '../model/trigger';
+import type { Emit } from '../model/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../model/usage';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 import type { EventStore } from '../record/redis-event-store';
-import { announceRequest } from './announce-request';
 
 /** What a delivery's job was added for: by nobody's request, or there is no job. */
 export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
@@ -117,3 +119,13 @@ export function createResend(deps: ResendDeps) {
 
 export type Resend = ReturnType<typeof createResend>['resend'];
 export type ResendAll = ReturnType<typeof createResend>['resendAll'];
+
+/** Says that somebody has asked for a delivery to be sent. */
+export function announceRequest(
+  emit: Emit,
+  { endpointId, eventId }: DeliveryParts,
+  trigger: RequestTrigger,
+): void {
+  const deliveryId = deliveryIdOf({ endpointId, eventId });
+  emit({ name: 'delivery.requested', deliveryId, endpointId, eventId, trigger });
+}

@@ -10,8 +10,8 @@ import {
   type ReplayOrder,
   type ReplayProgress,
 } from '../model/replay';
-import type { Emit } from '../model/signals';
-import { announceReplayEnd } from './announce-replay-end';
+import type { Emit } from '../model/signal';
+import { announceReplayEnd } from './cancel-replay';
 import type { ChooseEvents, Judged } from './choose-events';
 import type { ReplayStore } from './redis-replay-store';
 import type { ResendAll, ResendInput } from './resend';

@@ -1,6 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Signal } from '../model/signal';
-import type { SignalListener } from '../model/signals';
+import type { Signal, SignalListener } from '../model/signal';
 
 type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
 

@@ -1,6 +1,5 @@
 import { Registry } from 'prom-client';
-import type { Signal } from '../model/signal';
-import type { SignalListener } from '../model/signals';
+import type { Signal, SignalListener } from '../model/signal';
 import { signalSamples } from '../testing/signal-samples';
 import { createPromApiMetrics, createPromWorkerMetrics } from './prom-signal-metrics';
 

@@ -4,7 +4,7 @@ import { deadLetterQueues } from '../model/dead-letter';
 import { endStatuses } from '../model/delivery-log';
 import { disabledReasons } from '../model/endpoint';
 import { holdReasons } from '../model/hold-reason';
-import { createEmit, type SignalListener } from '../model/signals';
+import { createEmit, type SignalListener } from '../model/signal';
 import { doors } from '../model/usage';
 import { counterOf, type SignalMetric, secondsOf } from './prom-signal-metric';
 

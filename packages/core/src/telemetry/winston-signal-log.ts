@@ -1,6 +1,5 @@
 import { createLogger, format, type LogEntry, type Logger, transports } from 'winston';
-import type { Signal } from '../model/signal';
-import type { SignalListener } from '../model/signals';
+import type { Signal, SignalListener } from '../model/signal';
 
 export interface LogOptions {
   readonly level: 'error' | 'warn' | 'info' | 'debug';

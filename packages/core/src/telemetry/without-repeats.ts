@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock';
-import type { SignalListener } from '../model/signals';
+import type { SignalListener } from '../model/signal';
 
 /** Often enough to see in a log that Redis is still away. */
 const REMINDER_MS = 60_000;

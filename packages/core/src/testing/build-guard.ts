@@ -1,10 +1,10 @@
 import { type AddressExceptions, createClassifyAddress } from '../egress/classify-address';
 import type { Guard } from '../egress/direct-route';
+import { UnresolvedNameError } from '../egress/egress-errors';
 import { createGuardedLookup } from '../egress/guarded-lookup';
 import { createJudgeTarget } from '../egress/judge-target';
 import type { ResolveName } from '../egress/resolve-name';
-import { UnresolvedNameError } from '../egress/unresolved-name-error';
-import type { Emit } from '../model/signals';
+import type { Emit } from '../model/signal';
 
 export interface GuardChanges extends Partial<AddressExceptions> {
   readonly resolveName?: ResolveName;

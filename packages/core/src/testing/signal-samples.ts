@@ -1,4 +1,4 @@
-import { deliveryIdOf } from '../model/delivery-id';
+import { deliveryIdOf } from '../model/delivery';
 import type { Signal } from '../model/signal';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from './unique-ids';
 

@@ -4,7 +4,7 @@ import { createDisable } from '../../endpoints/disable';
 import { createFanOutEvent } from '../../intake/fan-out-event';
 import { oneByOne } from '../../kernel/redis-in-order';
 import { createManageEndpoints } from '../../manage/manage-endpoints';
-import { deliveryIdOf } from '../../model/delivery-id';
+import { deliveryIdOf } from '../../model/delivery';
 import type { Endpoint } from '../../model/endpoint';
 import type { AcceptedEvent } from '../../model/event';
 import { keys } from '../../model/keys';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineScript } from '../../kernel/redis-script';
-import { deliveryIdOf } from '../../model/delivery-id';
+import { deliveryIdOf } from '../../model/delivery';
 import { readLog } from '../../model/delivery-log';
 import type { Endpoint } from '../../model/endpoint';
 import type { EventId } from '../../model/event';

@@ -1,0 +1,16 @@
+import { deadLetterIdSchema } from '@webhooks/core/model/dead-letter';
+import { endpointRefSchema } from '@webhooks/core/model/endpoint';
+import { eventIdSchema } from '@webhooks/core/model/event';
+import { replayIdSchema } from '@webhooks/core/model/replay';
+import { z } from 'zod';
+
+export const webhookParams = z.object({ id: endpointRefSchema });
+
+export const eventParams = z.object({ id: eventIdSchema });
+
+export const deadLetterParams = z.object({ id: deadLetterIdSchema });
+
+export const replayParams = z.object({ id: replayIdSchema });
+
+/** Where a page of a list in the order of events ended. */
+export const eventCursorSchema = z.object({ createdAt: z.number(), eventId: eventIdSchema });

@@ -1,4 +1,0 @@
-import { replayIdSchema } from '@webhooks/core/model/replay';
-import { z } from 'zod';
-
-export const replayParams = z.object({ id: replayIdSchema });

@@ -1,0 +1,34 @@
+import type { Clock } from '../kernel/clock';
+import { DEFAULT_ACCOUNT } from '../model/account';
+import { hashKey, idOfKey, scopes } from '../model/api-key';
+import type { AccountStore } from './redis-account-store';
+import type { ApiKeyStore } from './redis-api-key-store';
+
+/** Creates the key that an operator gave in the environment, with every scope, unless it is there already. */
+export async function ensureBootstrapKey(
+  key: string,
+  apiKeyStore: Pick<ApiKeyStore, 'find' | 'save' | 'remove'>,
+  clock: Clock,
+): Promise<void> {
+  const id = idOfKey(key);
+  if (id === undefined) throw new Error('BOOTSTRAP_API_KEY does not have the form of an API key.');
+  const sha256 = hashKey(key);
+  const stored = await apiKeyStore.find(id);
+  if (stored?.sha256 === sha256) return;
+  if (stored) await apiKeyStore.remove(stored);
+  await apiKeyStore.save({
+    id,
+    accountId: DEFAULT_ACCOUNT,
+    sha256,
+    scopes,
+    name: 'bootstrap',
+    createdAt: clock(),
+  });
+}
+
+export async function ensureDefaultAccount(
+  accountStore: Pick<AccountStore, 'create'>,
+  clock: Clock,
+): Promise<void> {
+  await accountStore.create({ id: DEFAULT_ACCOUNT, createdAt: clock() });
+}
