@@ -13,7 +13,8 @@ import type { RedisDeployment } from './redis/redis-deployment';
 import { ServiceProcess } from './service-process';
 
 // Short, so that runs end soon; long enough in all that nothing a run does uses it up.
-const RETRY_SCHEDULE = ['200ms', '500ms', '1s', '1s', ...Array<string>(16).fill('2s')].join(',');
+// Longer than any receiver is away: a delivery that gave up by its schedule would not tell what was lost.
+const RETRY_SCHEDULE = ['200ms', '500ms', '1s', '1s', ...Array<string>(150).fill('2s')].join(',');
 // More than any run publishes: a list that was cut would look like a loss.
 const RETENTION_COUNT = '1000000';
 

@@ -20,11 +20,25 @@ export function startTcpServer(onConnection: (socket: Socket) => void): Promise<
   return listen(createTcpServer(onConnection));
 }
 
-/** A port on which nothing listens. */
+// Below what a system hands out by itself: there whoever asks for any port, or connects from one, would take it while what
+// belongs to it is down, and a client that tries to connect to it again and again would in the end meet itself.
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
+
+/** A port that nobody listens on, and that stays so: for a server that is started, killed and started again. */
 export async function findClosedPort(): Promise<number> {
-  const server = await startTcpServer(() => {});
-  await server.close();
-  return server.port;
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (await canListen(port)) return port;
+  }
+}
+
+async function canListen(port: number): Promise<boolean> {
+  const server = createTcpServer();
+  return await new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
 
 /** Lets a server of whatever kind listen on a free port. */
