@@ -34,7 +34,7 @@ class OpenWorker extends KeepingWorker<unknown> {
 /** A worker that is at each job until it is told to finish it. */
 function openWorker(redis: RedisClient, change: Partial<KeepingWorkerOptions> = {}) {
   const taken: string[] = [];
-  const steps = new EventEmitter();
+  const steps = new EventEmitter().setMaxListeners(0);
   let underWay = 0;
   let mostUnderWay = 0;
   const process: Processor<unknown> = async ({ id = '' }) => {
@@ -317,6 +317,23 @@ describe('its rest while nothing waits', () => {
 });
 
 // By what BullMQ keeps to itself, so a version of it that does otherwise has to be noticed.
+it('begins with each job before it fetches the next one, however many it may take', async () => {
+  const { redis, queue } = await arrange();
+  const { worker, taken, untilTaken, finish } = openWorker(redis, { concurrency: 50 });
+  const ids = range(60).map((i) => `job-${i}`);
+  await queue.addBulk(ids.map((jobId) => ({ name: 'd', data: {}, opts: { jobId } })));
+  const ahead: number[] = [];
+  worker.on('active', () => ahead.push(worker.fetches - ahead.length));
+  void worker.run();
+  await untilTaken(50);
+  expect(ahead).toEqual(Array(50).fill(1));
+  for (const id of ids.slice(0, 10)) finish(id);
+  await untilTaken(60);
+  expect(taken).toEqual(ids);
+  // Those that came later came with the ends of others.
+  expect(worker.fetches).toBe(50);
+});
+
 describe('its capacity', () => {
   it('has more jobs taken at once when it is raised while every slot is busy', async () => {
     const { redis, queue } = await arrange();

@@ -63,6 +63,9 @@ export class KeepingWorker<Data> extends Worker<Data> {
   readonly #redis: RedisClient;
   readonly #keys: JobKeys;
   readonly #underWay = new Set<string>();
+  #capacity: number;
+  /** How many jobs are at work at the same time. */
+  #running = 0;
   /** Those that were given back, with the token that they were fetched with: BullMQ may hand them over all the same. */
   readonly #givenBack = new Set<string>();
 
@@ -70,19 +73,35 @@ export class KeepingWorker<Data> extends Worker<Data> {
     super(queue, process, { ...options, connection: redis, prefix });
     this.#redis = redis;
     this.#keys = createJobKeys(prefix, queue);
+    this.#capacity = this.concurrency;
+    this.#fetchOneAhead();
     redis.on('ready', this.#onConnected);
   }
 
   /** How many jobs may be under way from now on. */
   setCapacity(capacity: number): void {
-    const isMore = capacity > this.concurrency;
-    this.concurrency = capacity;
-    if (isMore) this.#mainLoop.mainLoopQueue?.add(Promise.resolve());
+    this.#capacity = capacity;
+    const before = this.concurrency;
+    this.#fetchOneAhead();
+    if (this.concurrency > before) this.#mainLoop.mainLoopQueue?.add(Promise.resolve());
   }
 
-  /** Also what a job's end does: while the loop waits to be woken there is nothing that could be fetched along with it. */
-  override async processJob(job: Job<Data>, token: string, mayFetchNext = () => true) {
-    return super.processJob(job, token, () => mayFetchNext() && this.#mainLoop.waiting === null);
+  /**
+   * What a job's end brings along begins at once: BullMQ's loop would come to it when it is done with fetching others. While
+   * the loop waits to be woken there is nothing that could be brought along.
+   */
+  override async processJob(job: Job<Data>, token: string, mayFetchNext = () => true): Promise<void> {
+    const mayFetch = () =>
+      mayFetchNext() && this.#running <= this.#capacity && this.#mainLoop.waiting === null;
+    this.#running += 1;
+    this.#fetchOneAhead();
+    try {
+      let next = await super.processJob(job, token, mayFetch);
+      while (next) next = await super.processJob(next, next.token ?? token, mayFetch);
+    } finally {
+      this.#running -= 1;
+      this.#fetchOneAhead();
+    }
   }
 
   /**
@@ -146,6 +165,11 @@ export class KeepingWorker<Data> extends Worker<Data> {
       const deferredFailure = `Its data is not JSON: ${error.message}`;
       return super.createJob({ ...json, data: '{}', deferredFailure }, jobId);
     }
+  }
+
+  // BullMQ's loop fetches as many as it may take, one round trip after the other, before it begins with the first of them.
+  #fetchOneAhead(): void {
+    this.concurrency = Math.max(Math.min(this.#running + 1, this.#capacity), 1);
   }
 
   get #mainLoop(): MainLoop {

@@ -38,9 +38,9 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
     slots,
     enter,
     countFreed: () => freed,
-    /** The process is so late that an eighth of all is what it takes at once. */
+    /** The process is so late that a sixteenth of all is what it takes at once. */
     async beLate(): Promise<void> {
-      while (slots.pace > 1 / 8) {
+      while (slots.pace > 1 / 16) {
         now += 1_000;
         await jest.advanceTimersByTimeAsync(50);
       }
@@ -82,7 +82,7 @@ describe('the places of an endpoint', () => {
     }
     expect((await enterTimes(8)).every(Boolean)).toBe(true);
     await beLate();
-    for (let i = 0; i < 7; i += 1) leave(DELIVERED);
+    for (let i = 0; i < 8; i += 1) leave(DELIVERED);
     expect(concurrency.freePlaces(HERE)).toBe(1);
     expect(await enterTimes(3)).toEqual([true, false, false]);
   });

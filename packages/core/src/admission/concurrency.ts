@@ -113,7 +113,7 @@ export class Concurrency {
   freePlaces(endpointId: EndpointId): number {
     if (!this.#hasSlotFor(this.#lastMsOf(endpointId))) return 0;
     const limit = this.#limits.get(endpointId);
-    if (!limit) return this.#firstSizeOf(endpointId);
+    if (!limit) return Math.min(this.#firstSizeOf(endpointId), this.#most);
     return Math.max(Math.min(limit.size, this.#most) - limit.underWay - limit.waiting.length, 0);
   }
 

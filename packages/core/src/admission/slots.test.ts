@@ -77,15 +77,15 @@ it('has no timer left when nothing is under way', () => {
 });
 
 describe('a process that is late', () => {
-  it('takes fewer at once, down to an eighth, and more again when it keeps up', () => {
+  it('takes fewer at once, down to a sixteenth, and more again when it keeps up', () => {
     const { slots, capacities, beBusy } = arrange({ quick: 64, slow: 0 });
     slots.take(false);
     beBusy(30);
     expect(slots.capacity).toBe(44);
     for (let i = 0; i < 10; i += 1) beBusy(30);
-    expect(slots.capacity).toBe(8);
+    expect(slots.capacity).toBe(4);
     for (let i = 0; i < 4; i += 1) beBusy(0);
-    expect(slots.capacity).toBe(24);
+    expect(slots.capacity).toBe(20);
     for (let i = 0; i < 20; i += 1) beBusy(0);
     expect(slots.capacity).toBe(64);
     expect(capacities.slice(0, 2)).toEqual([44, 31]);

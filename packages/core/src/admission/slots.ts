@@ -22,11 +22,11 @@ const LOOK_EVERY_MS = 50;
 
 // So late comes a timer when there is more under way than the processor keeps up with. What is under way beyond that waits in
 // this process, in front of whatever comes next, and gains nothing: it is better off in the queue, which has a fair order.
-const LATE_MS = 20;
+const LATE_MS = 5;
 const SLOWED_DOWN_BY = 0.7;
 const SPED_UP_BY = 1 / 16;
 /** Enough to keep a processor busy with receivers that answer within some milliseconds. */
-const LEAST_PACE = 1 / 8;
+const LEAST_PACE = 1 / 16;
 
 /**
  * Keeps slots free for endpoints that answer quickly: an attempt that has been under way for a while counts as slow, and
