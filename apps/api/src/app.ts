@@ -1,7 +1,9 @@
 import type { AccountQuota } from '@webhooks/core/accounts/account-quota';
 import type { ActFor } from '@webhooks/core/accounts/act-for';
+import { KnownAccounts } from '@webhooks/core/accounts/known-accounts';
 import type { AuthenticateClient } from '@webhooks/core/accounts/limit-auth-failures';
 import type { LimitRate } from '@webhooks/core/accounts/limit-rate';
+import type { Subscriptions } from '@webhooks/core/endpoints/subscriptions';
 import type { IdempotencyStore } from '@webhooks/core/intake/redis-idempotency-store';
 import type { Clock } from '@webhooks/core/kernel/clock';
 import type { NewId } from '@webhooks/core/kernel/ids';
@@ -26,6 +28,7 @@ export interface AppDeps {
   readonly actFor: ActFor;
   readonly idempotencyStore: IdempotencyStore;
   readonly limitRate: LimitRate;
+  readonly readEndpointsVersion: Subscriptions['readVersion'];
   readonly quota: Pick<AccountQuota, 'requireRoom' | 'requireRoomAsKnown'>;
   /** Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges. */
   readonly trustProxy: number | readonly string[];
@@ -44,6 +47,7 @@ export function createApp({
   actFor,
   idempotencyStore,
   limitRate,
+  readEndpointsVersion,
   quota,
   trustProxy,
   maxBodyBytes,
@@ -65,8 +69,18 @@ export function createApp({
   app.use(announceRequests(emit, clock));
   if (hasDocs) mountDocs(app, describeApi(routes));
   const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
-  const options = { authenticate, actFor, limitRate, quota, answerOnce, maxBodyBytes, newId, clock };
-  mountRoutes(app, routes, options);
+  mountRoutes(app, routes, {
+    authenticate,
+    actFor,
+    limitRate,
+    knownAccounts: new KnownAccounts(),
+    readEndpointsVersion,
+    quota,
+    answerOnce,
+    maxBodyBytes,
+    newId,
+    clock,
+  });
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));
   return app;

@@ -229,6 +229,7 @@ export function composeApp({ config, queues, authenticate, probes, newId, clock,
     probes,
     authenticate,
     actFor: createActFor(accountStore),
+    readEndpointsVersion: subscriptions.readVersion,
     quota,
     idempotencyStore: createRedisIdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),

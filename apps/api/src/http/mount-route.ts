@@ -4,7 +4,13 @@ import type { Clock } from '@webhooks/core/kernel/clock';
 import type { NewId } from '@webhooks/core/kernel/ids';
 import { newSecretBytes } from '@webhooks/core/kernel/secret-bytes';
 import type { Express, RequestHandler, Response } from 'express';
-import { type AuthenticateOptions, apiKeyOf, requireKeyFor, spendOf } from './authenticate';
+import {
+  type AuthenticateOptions,
+  apiKeyOf,
+  endpointsVersionOf,
+  requireKeyFor,
+  spendOf,
+} from './authenticate';
 import { boundsOf } from './body-bounds';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
@@ -61,6 +67,7 @@ function handleWith(route: Route, options: MountOptions): RequestHandler {
         ...origin,
         bodyText: bodyTextOf(response),
         apiKey: apiKeyOf(response),
+        endpointsVersion: endpointsVersionOf(response),
         header: (name) => request.get(name),
         requestId: requestIdOf(response),
         spend: spendOf(response),

@@ -1,3 +1,4 @@
+import type { EndpointsVersion } from '@webhooks/core/endpoints/subscriptions';
 import type { ErrorCode } from '@webhooks/core/kernel/app-error';
 import type { NewId } from '@webhooks/core/kernel/ids';
 import type { SecretBytes } from '@webhooks/core/kernel/secret-bytes';
@@ -26,6 +27,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly bodyText: string;
   /** Its account is the one that the request is for. */
   readonly apiKey: ApiKey;
+  /** Of its account's endpoints, for what publishes, if it could be read together with the key. */
+  readonly endpointsVersion: Promise<EndpointsVersion> | undefined;
   /** A header of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly requestId: string;

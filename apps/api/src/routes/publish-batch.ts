@@ -46,14 +46,21 @@ export function publishBatch(acceptEvents: AcceptEvents) {
     responses: {
       200: { description: 'An outcome for each event, in their order.', schema: batchSchema },
     },
-    async handle({ apiKey, body, bodyText, requestId, spend, newId, receivedAt }) {
+    async handle({ apiKey, endpointsVersion, body, bodyText, requestId, spend, newId, receivedAt }) {
       // The request itself is counted already.
       if (body.events.length > 1) await spend(body.events.length - 1);
       const texts = textsOfItems(textOfMember(bodyText, 'events') ?? '');
       const events = body.events.map((item, index) => readItem(item, texts[index] ?? ''));
       requireFewAimedAt(events);
       const { accountId } = apiKey;
-      const outcomes = await acceptEvents({ accountId, requestId, newId, receivedAt, events });
+      const outcomes = await acceptEvents({
+        accountId,
+        endpointsVersion,
+        requestId,
+        newId,
+        receivedAt,
+        events,
+      });
       return { status: 200, body: { data: outcomes.map(presentOutcome) } };
     },
   });

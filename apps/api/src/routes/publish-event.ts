@@ -19,9 +19,10 @@ export function publishEvent(acceptEvents: AcceptEvents) {
       200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
     },
     problems: ['event_id_conflict'],
-    async handle({ apiKey, body, bodyText, requestId, newId, receivedAt }) {
+    async handle({ apiKey, endpointsVersion, body, bodyText, requestId, newId, receivedAt }) {
       const [outcome] = await acceptEvents({
         accountId: apiKey.accountId,
+        endpointsVersion,
         requestId,
         newId,
         receivedAt,

@@ -15,7 +15,7 @@ import { openTestQueues } from '../testing/open-test-queues';
 import { createFanOutConsumer } from './bullmq-fan-out';
 
 /** Nobody has asked for anything. */
-const subscriptions = { subscribersOf: async () => [], presentOf: async () => [] };
+const subscriptions = { current: async () => ({ subscribersOf: () => [], presentOf: () => [] }) };
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

@@ -15,7 +15,7 @@ import type { ConsumerOptions } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 
 export interface FanOutConsumerOptions extends ConsumerOptions {
-  readonly subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>;
+  readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly fanOutEvent: FanOutEvent;
   readonly pushedEvents: Pick<PushedEvents, 'sort'>;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
@@ -85,7 +85,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
   }
 
   async function fanOut(read: ReadEvent): Promise<void> {
-    await fanOutEvent([await routeEvent(read.event, subscriptions)]);
+    await fanOutEvent([routeEvent(read.event, await subscriptions.current(read.event.accountId))]);
     announce(read);
   }
 

@@ -6,7 +6,7 @@ import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';
-import { createSubscriptions } from './subscriptions';
+import { createSubscriptions, type Subscriptions } from './subscriptions';
 
 let redis: TestRedis;
 let store: EndpointStore;
@@ -24,6 +24,16 @@ async function saved(accountId: AccountId, ...events: string[]): Promise<Endpoin
 
 const idsOf = (subscribers: readonly Subscriber[]) => subscribers.map(({ id }) => id);
 
+/** Asked for an account as it is at this moment. */
+function asked(subscriptions: Subscriptions) {
+  return {
+    subscribersOf: async (accountId: AccountId, type: string) =>
+      (await subscriptions.current(accountId)).subscribersOf(type),
+    presentOf: async (accountId: AccountId, ids: readonly EndpointId[]) =>
+      (await subscriptions.current(accountId)).presentOf(ids),
+  };
+}
+
 /** Subscriptions that tell for which accounts the endpoints were loaded. */
 function buildSubscriptions() {
   const loads: AccountId[] = [];
@@ -34,7 +44,7 @@ function buildSubscriptions() {
       return store.listSubscribers(accountId);
     },
   });
-  return { ...subscriptions, loads };
+  return { ...subscriptions, ...asked(subscriptions), loads };
 }
 
 describe('subscribersOf', () => {
@@ -107,14 +117,16 @@ describe('subscribersOf', () => {
     const accountId = uniqueAccountId();
     const first = await saved(accountId, '*');
     let second: EndpointId | undefined;
-    const { subscribersOf } = createSubscriptions({
-      version: store.version,
-      async listSubscribers(account) {
-        const endpoints = await store.listSubscribers(account);
-        second ??= await saved(accountId, '*');
-        return endpoints;
-      },
-    });
+    const { subscribersOf } = asked(
+      createSubscriptions({
+        version: store.version,
+        async listSubscribers(account) {
+          const endpoints = await store.listSubscribers(account);
+          second ??= await saved(accountId, '*');
+          return endpoints;
+        },
+      }),
+    );
     expect(idsOf(await subscribersOf(accountId, 'keyword.quick_win'))).toEqual([first]);
     const found = await subscribersOf(accountId, 'keyword.quick_win');
     expect(idsOf(found).toSorted()).toEqual([first, second].toSorted());
@@ -142,5 +154,38 @@ describe('presentOf', () => {
     const foreign = await saved(uniqueAccountId(), '*');
     const found = await buildSubscriptions().presentOf(accountId, [one, foreign, other, one]);
     expect(idsOf(found)).toEqual([one, other]);
+  });
+});
+
+describe('a version that was read already', () => {
+  it('is not read again, and what has changed since is found by the next', async () => {
+    const accountId = uniqueAccountId();
+    const first = await saved(accountId, '*');
+    let reads = 0;
+    const subscriptions = createSubscriptions({
+      ...store,
+      version: async (account) => {
+        reads += 1;
+        return await store.version(account);
+      },
+    });
+    const known = await subscriptions.current(accountId, subscriptions.readVersion(accountId));
+    expect(idsOf(known.subscribersOf('brief.created'))).toEqual([first]);
+    expect(reads).toBe(1);
+
+    const before = subscriptions.readVersion(accountId);
+    await before;
+    const second = await saved(accountId, '*');
+    expect(idsOf((await subscriptions.current(accountId, before)).presentOf([first, second]))).toEqual([
+      first,
+    ]);
+    const now = await subscriptions.current(accountId);
+    expect(idsOf(now.presentOf([first, second]))).toEqual([first, second]);
+  });
+
+  it('fails what it was read for, when it could not be read', async () => {
+    const { current } = createSubscriptions(store);
+    const unread = Promise.reject(new Error('Redis is away.'));
+    await expect(current(uniqueAccountId(), unread)).rejects.toThrow('Redis is away.');
   });
 });

@@ -8,7 +8,7 @@ import type { Subscriber } from './stored-endpoint';
 
 /** An account's endpoints at one version. */
 interface Snapshot {
-  readonly version: string;
+  readonly version: EndpointsVersion;
   readonly subscribers: readonly Subscriber[];
   readonly byId: ReadonlyMap<EndpointId, Subscriber>;
 }
@@ -30,6 +30,16 @@ const FILTER_BYTES = 24;
 const REFERENCE_BYTES = 8;
 const ENTRY_BYTES = 300;
 
+/** Who gets events of an account, at one moment. */
+export interface AccountSubscriptions {
+  subscribersOf(type: string): readonly Subscriber[];
+  /** Those of the given endpoints that the account has. */
+  presentOf(ids: readonly EndpointId[]): readonly Subscriber[];
+}
+
+/** What an account's endpoints are like by now: grows with each change to them. */
+export type EndpointsVersion = string;
+
 /**
  * Who asked for an event type. The account's version is read each time, so that an endpoint registered before
  * the event was published is always found; the endpoints themselves only when the version has changed, and then once
@@ -44,8 +54,23 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
   });
   const loadOnce = createLoadOnce(load);
 
-  async function subscribersOf(accountId: AccountId, type: string): Promise<readonly Subscriber[]> {
-    const snapshot = await currentSnapshot(accountId);
+  /** @param version read no earlier than what is published came in. */
+  async function current(
+    accountId: AccountId,
+    version: Promise<EndpointsVersion> = readVersion(accountId),
+  ): Promise<AccountSubscriptions> {
+    const snapshot = await snapshotAt(accountId, await version);
+    return {
+      subscribersOf: (type) => askersOf(accountId, snapshot, type),
+      presentOf: (ids) => [...new Set(ids)].flatMap((id) => snapshot.byId.get(id) ?? []),
+    };
+  }
+
+  async function readVersion(accountId: AccountId): Promise<EndpointsVersion> {
+    return await endpointStore.version(accountId);
+  }
+
+  function askersOf(accountId: AccountId, snapshot: Snapshot, type: string): readonly Subscriber[] {
     const key = `${accountId}/${type}`;
     const known = askers.get(key);
     if (known?.snapshot === snapshot) return known.subscribers;
@@ -54,13 +79,12 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     return subscribers;
   }
 
-  async function currentSnapshot(accountId: AccountId): Promise<Snapshot> {
-    const version = await endpointStore.version(accountId);
+  async function snapshotAt(accountId: AccountId, version: EndpointsVersion): Promise<Snapshot> {
     const known = snapshots.get(accountId);
     return known?.version === version ? known : await loadOnce(accountId, version);
   }
 
-  async function load(accountId: AccountId, version: string): Promise<Snapshot> {
+  async function load(accountId: AccountId, version: EndpointsVersion): Promise<Snapshot> {
     // Read after its version: should a change slip in between, the next look finds a newer version and reads again.
     const subscribers = await endpointStore.listSubscribers(accountId);
     const snapshot = { version, subscribers, byId: new Map(subscribers.map((one) => [one.id, one])) };
@@ -68,13 +92,7 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     return snapshot;
   }
 
-  /** Those of the given endpoints that the account has. */
-  async function presentOf(accountId: AccountId, ids: readonly EndpointId[]): Promise<readonly Subscriber[]> {
-    const { byId } = await currentSnapshot(accountId);
-    return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
-  }
-
-  return { subscribersOf, presentOf };
+  return { current, readVersion };
 }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { LookUpEndpoints, ResolvedEndpoints } from '../endpoints/resolve-endpoints';
+import type { EndpointsVersion } from '../endpoints/subscriptions';
 import { AppError } from '../kernel/app-error';
 import type { NewId } from '../kernel/ids';
 import type { EndpointRef } from '../model/endpoint';
@@ -21,7 +22,10 @@ export interface EventQueue {
 
 export interface AcceptEventsDeps {
   /** Resolves once Redis has all that is needed to deliver them; doing it again is harmless. */
-  readonly dispatchEvents: (events: readonly AcceptedEvent[]) => Promise<void>;
+  readonly dispatchEvents: (
+    events: readonly AcceptedEvent[],
+    version?: Promise<EndpointsVersion>,
+  ) => Promise<void>;
   readonly eventStore: Pick<EventStore, 'find'>;
   readonly eventClaims: EventClaimStore;
   readonly lookUpEndpoints: LookUpEndpoints;
@@ -38,6 +42,8 @@ export interface PublishedEvent extends UncheckedEvent {
 
 export interface AcceptEventsInput {
   readonly accountId: AccountId;
+  /** Of the account's endpoints, if somebody has begun to read it since the events came in. */
+  readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
   readonly requestId: string;
   /** Milliseconds since the Unix epoch. */
   readonly receivedAt: number;
@@ -79,7 +85,7 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
     const resolve = await deps.lookUpEndpoints(input.accountId, input.events.flatMap(refsOf));
     const candidates = await eachGood(input.events, (event) => prepare(event, input, resolve));
     const events = candidates.flatMap(eventToDispatch);
-    if (events.length > 0) await deps.dispatchEvents(events);
+    if (events.length > 0) await deps.dispatchEvents(events, input.endpointsVersion);
     return await eachGood(candidates, (candidate) => conclude(candidate, input));
   };
 

@@ -1,10 +1,10 @@
-import type { Subscriptions } from '../endpoints/subscriptions';
+import type { EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
 import type { AcceptedEvent, AccountId } from '../model/event';
 import type { EventQueue } from './accept-events';
 import { type FanOutEvent, type RoutedEvent, routeEvent } from './fan-out-event';
 
 export interface DispatchEventsDeps {
-  readonly subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>;
+  readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly fanOutEvent: FanOutEvent;
   readonly eventQueue: EventQueue;
   /** Throws `quota_exceeded` for an account that, as was just read, stores as much as it may. */
@@ -20,16 +20,22 @@ const MOST_DELIVERIES = 1_000;
  * Brings events on their way: those with few receivers to their deliveries' queue at once, others to the queue of events,
  * where a worker does the same. Resolves once Redis has all that is needed; doing it again is harmless.
  *
+ * @param version of the account's endpoints, if it was read since the events came in.
  * @throws AppError `quota_exceeded`; then none of them is on its way.
  */
 export function createDispatchEvents(deps: DispatchEventsDeps) {
   const { subscriptions, fanOutEvent, eventQueue, requireRoom } = deps;
 
-  return async function dispatchEvents(events: readonly AcceptedEvent[]): Promise<void> {
-    const routed = await Promise.all(events.map((event) => routeEvent(event, subscriptions)));
+  return async function dispatchEvents(
+    events: readonly AcceptedEvent[],
+    version?: Promise<EndpointsVersion>,
+  ): Promise<void> {
     // Those of a request are one account's.
     const [first] = events;
-    if (first) await requireRoom(first.accountId);
+    if (first === undefined) return;
+    const ofAccount = await subscriptions.current(first.accountId, version);
+    await requireRoom(first.accountId);
+    const routed = events.map((event) => routeEvent(event, ofAccount));
     const { here, elsewhere } = divide(routed);
     await Promise.all([
       here.length > 0 ? fanOutEvent(here) : undefined,

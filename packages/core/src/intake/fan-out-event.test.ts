@@ -56,7 +56,11 @@ function build(change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps> = () 
   const fanOut = createFanOutEvent({ ...deps, ...change(deps) });
   return {
     fanOutEvent: async (...events: AcceptedEvent[]) =>
-      await fanOut(await Promise.all(events.map((event) => routeEvent(event, subscriptions)))),
+      await fanOut(
+        await Promise.all(
+          events.map(async (event) => routeEvent(event, await subscriptions.current(event.accountId))),
+        ),
+      ),
     eventStore,
     deliveryStore,
     admissionStore,

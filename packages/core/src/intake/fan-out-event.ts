@@ -1,5 +1,5 @@
 import type { Subscriber } from '../endpoints/stored-endpoint';
-import type { Subscriptions } from '../endpoints/subscriptions';
+import type { AccountSubscriptions } from '../endpoints/subscriptions';
 import { chunksOf } from '../kernel/batches';
 import type { Clock } from '../kernel/clock';
 import type { InOrder } from '../kernel/redis-in-order';
@@ -59,15 +59,10 @@ export interface FanOutEventDeps {
 const CHUNK = 50;
 
 /** Who an event goes to: those of its account that asked for its type, or that it is aimed at. */
-export async function routeEvent(
-  event: AcceptedEvent,
-  subscriptions: Pick<Subscriptions, 'subscribersOf' | 'presentOf'>,
-): Promise<RoutedEvent> {
-  const { accountId, type, endpointIds } = event;
+export function routeEvent(event: AcceptedEvent, subscriptions: AccountSubscriptions): RoutedEvent {
+  const { type, endpointIds } = event;
   const receivers =
-    endpointIds === undefined
-      ? await subscriptions.subscribersOf(accountId, type)
-      : await subscriptions.presentOf(accountId, endpointIds);
+    endpointIds === undefined ? subscriptions.subscribersOf(type) : subscriptions.presentOf(endpointIds);
   return { event, receivers };
 }
 

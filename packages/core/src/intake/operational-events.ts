@@ -8,7 +8,7 @@ import type { EventQueue } from './accept-events';
 import { type OperationalEvent, operationalEventId } from './operational-event';
 
 export interface OperationalEventsOptions {
-  readonly subscriptions: Pick<Subscriptions, 'subscribersOf'>;
+  readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly eventQueue: Pick<EventQueue, 'add'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -46,7 +46,7 @@ export class OperationalEvents {
     const acceptedAt = clock();
     const id = operationalEventId(accountId, event, acceptedAt);
     if (this.#raised.has(id)) return;
-    const subscribers = await subscriptions.subscribersOf(accountId, type);
+    const subscribers = (await subscriptions.current(accountId)).subscribersOf(type);
     if (subscribers.length === 0) return;
     await eventQueue.add({ id, accountId, type, body: JSON.stringify({ type, data }), acceptedAt });
     this.#raised.set(id, true);

@@ -1,0 +1,21 @@
+import { LRUCache } from 'lru-cache';
+import { type ApiKey, idOfKey } from '../model/api-key';
+import type { AccountId } from '../model/event';
+import { keyIn } from './authenticate';
+
+const REMEMBERED_KEYS = 10_000;
+
+/** Whose the API keys are that were good here: a key never changes its account. Says nothing of whether one still is good. */
+export class KnownAccounts {
+  readonly #accounts = new LRUCache<string, AccountId>({ max: REMEMBERED_KEYS });
+
+  note({ id, accountId }: Pick<ApiKey, 'id' | 'accountId'>): void {
+    this.#accounts.set(id, accountId);
+  }
+
+  /** The account of the key that an `Authorization` header names. */
+  of(authorization: string | undefined): AccountId | undefined {
+    const id = idOfKey(keyIn(authorization) ?? '');
+    return id === undefined ? undefined : this.#accounts.get(id);
+  }
+}
