@@ -2,6 +2,7 @@
 /**
  * `npm start` runs the whole service on this machine: Redis, the worker and the API.
  * `npm start -- --demo` also shows it at work: a receiver, one event of each type, a retry; then it ends.
+ * `--watch` compiles what is changed, and starts the worker and the API anew with it: that is `npm run dev`.
  * `--skip-setup` takes it as given that everything is installed and compiled.
  *
  * Every variable that the programs read can be set; what is not set gets a default for one machine, see
@@ -17,12 +18,24 @@ import { ProcessGroup } from './processes/process-group.mjs';
 import { listenForStopSignals } from './processes/stop-signals.mjs';
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
-import { buildPrograms } from './setup/build-programs.mjs';
+import { buildPrograms, watchSources } from './setup/build-programs.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { printWelcome } from './start/print-welcome.mjs';
 import { startStack } from './start/start-stack.mjs';
 
-const OPTIONS = /** @type {const} */ ({ demo: { type: 'boolean' }, 'skip-setup': { type: 'boolean' } });
+const OPTIONS = /** @type {const} */ ({
+  demo: { type: 'boolean' },
+  watch: { type: 'boolean' },
+  help: { type: 'boolean' },
+  'skip-setup': { type: 'boolean' },
+});
+const USAGE = `Usage: npm start [-- --demo] [--watch] [--skip-setup]
+
+  --demo        also shows the service at work: a receiver, one event of each type, a retry; then it ends
+  --watch       compiles what is changed, and starts the worker and the API anew with it (npm run dev)
+  --skip-setup  takes it as given that everything is installed and compiled
+
+Every setting of the API and the worker can be given as a variable: see docs/operations.md.`;
 
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
@@ -30,12 +43,8 @@ const signal = AbortSignal.any([stop.requested, group.failure]);
 
 try {
   const options = readOptions();
-  if (!options['skip-setup']) {
-    await installDependencies({ signal });
-    await buildPrograms({ signal });
-  }
-  if (options.demo) await demonstrate();
-  else await serve();
+  if (options.help) process.stdout.write(`${USAGE}\n`);
+  else await run(options);
 } catch (error) {
   // What waits is interrupted by both, and then throws: the reason is what counts, not where it was felt.
   const reason = group.failure.aborted ? group.failure.reason : error;
@@ -49,18 +58,30 @@ try {
   if (stop.requested.aborted) say('start', 'stopped');
 }
 
+/** @param {ReturnType<typeof readOptions>} options */
+async function run(options) {
+  if (!options['skip-setup']) {
+    await installDependencies({ signal });
+    await buildPrograms({ signal });
+  }
+  if (options.demo) await demonstrate();
+  else await serve(options.watch === true);
+}
+
 function readOptions() {
   try {
     return parseArgs({ options: OPTIONS }).values;
   } catch (error) {
-    throw new Problem(`${messageOf(error)}\nUsage: npm start [-- --demo] [--skip-setup]`);
+    throw new Problem(`${messageOf(error)}\n${USAGE}`);
   }
 }
 
-async function serve() {
+/** @param {boolean} isWatching */
+async function serve(isWatching) {
   const environment = process.env;
   const dataFolder = resolve(projectFolder, environment['DATA_DIR'] || '.data');
-  printWelcome(await startStack({ environment, dataFolder, group, signal }));
+  printWelcome(await startStack({ environment, dataFolder, group, signal, isWatching }));
+  if (isWatching) watchSources(group);
   if (!signal.aborted) await once(signal, 'abort');
   signal.throwIfAborted();
 }

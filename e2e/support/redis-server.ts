@@ -55,11 +55,15 @@ export class RedisServer {
       ...this.options,
       ...more,
     ];
-    this.#child = spawn(program, [...args, ...ownArguments], {
+    const child = spawn(program, [...args, ...ownArguments], {
       env: { ...env, ...this.environment },
       stdio: 'ignore',
     });
-    await until(async () => ((await redisAnswers(this.port)) ? true : undefined));
+    this.#child = child;
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(`Redis does not start with what is in ${this.folder}.`);
+      return (await redisAnswers(this.port)) ? true : undefined;
+    });
   }
 
   /** Ends it as a power cut of the process would: no farewell, no last save. */

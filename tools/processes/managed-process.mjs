@@ -11,6 +11,7 @@ import { say } from '../say.mjs';
  * @property {string} cwd
  * @property {number} graceMs how long it may take to stop before it is killed
  * @property {string} [logFile] where it writes instead of to its output
+ * @property {boolean} [hasOwn] whether it has processes of its own, which do not end with it
  */
 
 /** A child process that is out of reach of the terminal's Ctrl-C: it stops when we tell it to. */
@@ -50,7 +51,7 @@ export class ManagedProcess {
    */
   async stop(insisted) {
     if (this.#isRunning) {
-      this.#child.kill('SIGTERM');
+      this.#tell('SIGTERM');
       const kill = () => this.#kill();
       const timer = setTimeout(kill, this.description.graceMs);
       insisted.addEventListener('abort', kill, { once: true });
@@ -65,6 +66,13 @@ export class ManagedProcess {
   #kill() {
     if (!this.#isRunning) return;
     say(this.description.name, 'did not stop in time: killed');
-    this.#child.kill('SIGKILL');
+    this.#tell('SIGKILL');
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  #tell(signal) {
+    const { pid } = this.#child;
+    if (this.description.hasOwn && pid !== undefined) process.kill(-pid, signal);
+    else this.#child.kill(signal);
   }
 }

@@ -10,6 +10,7 @@ import { runInForeground } from './run-command.mjs';
 import { StepStamp } from './step-stamp.mjs';
 
 const PROGRAMS = ['apps/api', 'apps/cli', 'apps/worker'];
+const WATCH_GRACE_MS = 2_000;
 
 /**
  * Compiles the API, the worker, the command line and what they use; does nothing if neither sources nor output changed since.
@@ -32,6 +33,22 @@ export async function buildPrograms({ signal } = {}) {
   });
   if (code !== 0) throw new Problem('The programs do not compile: the errors are above.');
   await stamp.write(fingerprint);
+}
+
+/**
+ * Compiles again whatever is changed, until the group is stopped.
+ * @param {import('../processes/process-group.mjs').ProcessGroup} group
+ */
+export function watchSources(group) {
+  const command = /** @type {const} */ ([installedProgram('tsc'), '-b', '--watch', '--preserveWatchOutput']);
+  group.start({
+    name: 'compiler',
+    command: [...command, ...PROGRAMS],
+    env: process.env,
+    cwd: projectFolder,
+    graceMs: WATCH_GRACE_MS,
+    hasOwn: true,
+  });
 }
 
 /** Every file that the output depends on, relative to the project, in a stable order. */

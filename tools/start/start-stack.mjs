@@ -17,6 +17,7 @@ import { waitUntilReady } from './wait-until-ready.mjs';
  * @property {string} dataFolder
  * @property {ProcessGroup} group
  * @property {AbortSignal} signal
+ * @property {boolean} [isWatching] whether the programs are to start anew when they are compiled anew
  */
 
 /** @typedef {{ apiUrl: string, workerUrl: string, apiKey: string }} Stack */
@@ -30,7 +31,8 @@ const GRACE_MS = 25_000;
  * @returns {Promise<Stack>}
  */
 export async function startStack(options) {
-  const { environment, group, signal, dataFolder } = options;
+  const { environment, group, signal, dataFolder, isWatching = false } = options;
+  const flags = isWatching ? ['--watch', '--watch-preserve-output'] : [];
   const apiKey = await provideApiKey(environment, dataFolder);
   const redis = isGiven(environment, 'REDIS_URL') ? useGivenRedis() : await startEmbeddedRedis(options);
   const addresses = await chooseAddresses(environment);
@@ -49,8 +51,8 @@ export async function startStack(options) {
     ...addresses,
   };
   // The worker first: what is started last is stopped first, and the API is the door.
-  startProgram(group, 'worker', env);
-  startProgram(group, 'api', env);
+  startProgram(group, 'worker', env, flags);
+  startProgram(group, 'api', env, flags);
 
   const apiUrl = baseUrl(addresses.API_HOST, addresses.API_PORT);
   const workerUrl = baseUrl(addresses.WORKER_HOST, addresses.WORKER_PORT);
@@ -86,11 +88,18 @@ async function chooseAddresses(env) {
  * @param {ProcessGroup} group
  * @param {'api' | 'worker'} name
  * @param {NodeJS.ProcessEnv} env
+ * @param {readonly string[]} flags of Node.js
  */
-function startProgram(group, name, env) {
+function startProgram(group, name, env, flags) {
   say('start', `starting the ${name === 'api' ? 'API' : name}`);
   const main = join(projectFolder, 'apps', name, 'dist', 'main.js');
-  group.start({ name, command: [process.execPath, main], env, cwd: projectFolder, graceMs: GRACE_MS });
+  group.start({
+    name,
+    command: [process.execPath, ...flags, main],
+    env,
+    cwd: projectFolder,
+    graceMs: GRACE_MS,
+  });
 }
 
 /**

@@ -16,6 +16,10 @@ const CHECKS = [
     command: [installedProgram('biome'), 'ci', `--colors=${process.stdout.isTTY ? 'force' : 'off'}`, '.'],
   },
   {
+    what: 'checking the order of the folders',
+    command: [process.execPath, join(projectFolder, 'tools/check-folders.mjs')],
+  },
+  {
     what: 'checking the lock file and the licences',
     command: [process.execPath, join(projectFolder, 'tools/check-dependencies.mjs')],
   },

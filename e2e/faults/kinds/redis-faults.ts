@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { RedisServer } from '../../support/redis-server';
+import { until } from '../../support/until';
 import { fillDisk, isOnSmallDisk } from '../redis/small-disk';
 import { tearLastWrite } from '../redis/torn-write';
 import { during, type FaultKind, type Strike } from './fault-kind';
@@ -61,7 +62,7 @@ export const redisFaults: readonly FaultKind[] = [
   },
   {
     name: 'redis-disk-full',
-    what: "the disk of Redis' append-only file is full for four to nine seconds",
+    what: "the disk of Redis' append-only file is full for four to nine seconds; then BGREWRITEAOF, as operators are told to",
     mayRepeat: true,
     usualCount: 6,
     obstacle: async () =>
@@ -71,6 +72,7 @@ export const redisFaults: readonly FaultKind[] = [
         const giveBack = await fillDisk(redis.folder);
         await wait(random.between(4_000, 9_000));
         await giveBack();
+        await writeFileAnew(redis.port);
       }),
   },
 ];
@@ -81,6 +83,28 @@ async function killAndStart(redis: RedisServer, meanwhile: () => Promise<unknown
     await meanwhile();
     await redis.start();
   });
+}
+
+/**
+ * Redis 7.0 does not open the file that a rewrite begins for appending. When the disk is full it cuts off what was written of a
+ * command, and goes on behind that: it leaves a hole, and will not start with such a file.
+ */
+async function writeFileAnew(redisPort: number): Promise<void> {
+  const redis = new Redis(redisPort, '127.0.0.1');
+  try {
+    await until(async () => {
+      const info = await redis.info('persistence');
+      return info.includes('aof_rewrite_in_progress:0') ? true : undefined;
+    });
+    await redis.bgrewriteaof();
+    await until(async () => {
+      const info = await redis.info('persistence');
+      const isDone = ['in_progress:0', 'scheduled:0'].every((state) => info.includes(`aof_rewrite_${state}`));
+      return isDone && info.includes('aof_last_bgrewrite_status:ok') ? true : undefined;
+    });
+  } finally {
+    redis.disconnect();
+  }
 }
 
 async function withholdMemory(redisPort: number, forMs: number): Promise<void> {

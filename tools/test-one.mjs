@@ -1,0 +1,32 @@
+// @ts-check
+/**
+ * `npm run test:one -- FILE`: runs the tests whose path matches, and nothing else: nothing is installed, linted or checked.
+ * Tests of whole flows (`e2e/`) start what is built, so those are compiled first. Other arguments go to jest (`-t NAME`).
+ */
+import { describeError } from './problem.mjs';
+import { ProcessGroup } from './processes/process-group.mjs';
+import { listenForStopSignals } from './processes/stop-signals.mjs';
+import { installedProgram } from './project-folders.mjs';
+import { say } from './say.mjs';
+import { runInForeground } from './setup/run-command.mjs';
+import { runJest } from './test/run-jest.mjs';
+import { provideTestRedis } from './test/test-redis.mjs';
+
+const stop = listenForStopSignals();
+const group = new ProcessGroup();
+const wished = process.argv.slice(2);
+process.exitCode = 1;
+
+try {
+  if (wished.length === 0)
+    throw new Error('Say which: npm run test:one -- packages/core/src/attempt/deliver.test.ts');
+  const ofWholeFlows = wished.some((argument) => argument.includes('e2e'));
+  if (ofWholeFlows) await runInForeground([installedProgram('tsc'), '-b'], { signal: stop.requested });
+  const redis = await provideTestRedis(group, stop.requested);
+  const { failed } = await runJest(wished, redis);
+  process.exitCode = failed === 0 ? 0 : 1;
+} catch (error) {
+  say('test', describeError(error));
+} finally {
+  await group.stop(stop.insisted);
+}
