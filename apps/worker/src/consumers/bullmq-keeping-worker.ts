@@ -1,7 +1,7 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
 import type { RedisClient } from '@webhooks/core/kernel/redis-connect';
 import { defineScript } from '@webhooks/core/kernel/redis-script';
-import { createJobKeys, type JobKeys } from '@webhooks/core/queue/bullmq-job-keys';
+import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@webhooks/core/queue/bullmq-layout';
 import { DelayedError, Job, type JobJson, type Processor, Worker, type WorkerOptions } from 'bullmq';
 import { z } from 'zod';
 
@@ -32,7 +32,7 @@ const REST_WHEN_DRAINED = defineScript(`
   redis.call('ZREM', KEYS[4], '0')
   local next_delayed = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
   if not next_delayed[2] then return 0 end
-  return math.floor(tonumber(next_delayed[2]) / 0x1000)`);
+  return math.floor(tonumber(next_delayed[2]) / ${DELAYED_SCORE})`);
 
 const lostSchema = z.array(z.string());
 

@@ -6,7 +6,7 @@ import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createAddDeliveries, type DeliveryToAdd } from './bullmq-add-deliveries';
-import { createJobKeys } from './bullmq-job-keys';
+import { createJobKeys } from './bullmq-layout';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

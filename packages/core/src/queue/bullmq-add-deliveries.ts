@@ -5,10 +5,10 @@ import { defineScript } from '../kernel/redis-script';
 import { deliveryIdOf } from '../model/delivery';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
-import { createJobKeys } from './bullmq-job-keys';
+import { createJobKeys, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
 import type { DeliveryJob } from './delivery-job';
-import { FAIR_ORDER, PUT_BACK } from './fair-order';
+import { FAIR_ORDER } from './fair-order';
 
 /** A delivery that is to have a job. */
 export interface DeliveryToAdd extends NewDelivery {

@@ -21,6 +21,7 @@ import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import type { DeadLetterAct, DeadLetterMark } from '../recovery/manage-dead-letters';
 import { accountOfJob } from './account-of-job';
 import { REJECTED_FIELDS } from './bullmq-dead-letters';
+import { jobFields } from './bullmq-layout';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './bullmq-open-queue';
 import { describeRefusal, redrivenJobId, rejectedJobSchema } from './rejected-job';
@@ -34,13 +35,13 @@ const BEGIN_REDRIVE = defineScript(`
 
 const redrivenAtSchema = z.string().transform(Number).nullable();
 
-// What is read of a job's hash, as BullMQ 6 writes it.
-const FIELDS = ['name', 'data', 'failedReason', 'atm'] as const;
+const { name, data, failedReason, attemptsMade } = jobFields;
+const FIELDS = [name, data, failedReason, attemptsMade] as const;
 
 // Up to here the data of each are read for a list, to learn whose it is. Events can have megabytes: of a larger one that
 // is invalid it stands beside its data, and of a job that failed it is not told.
 const LISTED_DATA_BYTES = 16_384;
-const LISTED_FIELDS = ['name', 'failedReason', 'atm', ...REJECTED_FIELDS] as const;
+const LISTED_FIELDS = [name, failedReason, attemptsMade, ...REJECTED_FIELDS] as const;
 
 // Between two who want to do different things with the same failed job: what it is to be stays with the job, for as long
 // as it is among the failed. With the time of its failure, so that it means nothing any more when the job fails again.

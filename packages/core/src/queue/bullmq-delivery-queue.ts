@@ -12,7 +12,7 @@ import { DELIVERIES_QUEUE } from '../model/queue-names';
 import type { DelayedJobs } from '../recovery/bring-forward';
 import type { JobRequest, ResendQueue } from '../recovery/resend';
 import { createAddDeliveries, type DeliveryToAdd } from './bullmq-add-deliveries';
-import { createJobKeys, type JobKeys } from './bullmq-job-keys';
+import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './bullmq-open-queue';
 import { type DeliveryJob, deliveryJobSchema, encodeRequest } from './delivery-job';
@@ -50,7 +50,9 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
-    const stored = await this.#ask((redis) => redis.hget(this.#keys.job(deliveryIdOf(delivery)), 'data'));
+    const stored = await this.#ask((redis) =>
+      redis.hget(this.#keys.job(deliveryIdOf(delivery)), jobFields.data),
+    );
     if (stored === null) return 'no_job';
     const data = deliveryJobSchema.safeParse(parsedOrUndefined(stored)).data;
     return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
@@ -94,7 +96,7 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
   // BullMQ would put it where it was when it came: behind all of today's, or before them.
   async #placeAnew(delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
-    const stored = await this.#ask((redis) => redis.hget(this.#keys.job(jobId), 'data'));
+    const stored = await this.#ask((redis) => redis.hget(this.#keys.job(jobId), jobFields.data));
     const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (accountId === undefined) return;
     const priority = await this.#fairOrder.priorityOf(accountId, delivery.endpointId);

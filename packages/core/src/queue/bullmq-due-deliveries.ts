@@ -4,9 +4,9 @@ import { defineScript } from '../kernel/redis-script';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import type { Emit } from '../model/signal';
-import { createJobKeys } from './bullmq-job-keys';
+import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
-import { FAIR_ORDER, PUT_BACK } from './fair-order';
+import { FAIR_ORDER } from './fair-order';
 
 export interface DueDeliveriesOptions {
   readonly connection: QueueConnection;
@@ -31,7 +31,7 @@ const GATHERED_MS = 10;
 // Gives how many there were, and when the next one is due.
 const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
-  local until_score = (tonumber(ARGV[2]) + 1) * 0x1000 - 1
+  local until_score = (tonumber(ARGV[2]) + 1) * ${DELAYED_SCORE} - 1
   local jobs = redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, ARGV[3])
   if #jobs > 0 then
     local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
@@ -39,14 +39,14 @@ const PUT_BACK_DUE = defineScript(`${FAIR_ORDER}${PUT_BACK}
     local priority_of, finish = fair_order(prioritized, KEYS[8], KEYS[9])
     redis.call('ZREM', delayed, unpack(jobs))
     for _, job in ipairs(jobs) do
-      local account = string.match(redis.call('HGET', ARGV[1] .. job, 'data') or '', '"account_id":"([%w_-]+)"') or ''
+      local account = string.match(redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '', '"account_id":"([%w_-]+)"') or ''
       put_back(queue, job, priority_of(account, string.match(job, '[^.]*$'), 1))
     end
     finish()
     wake_workers(queue)
   end
   local next = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
-  return {#jobs, next[2] and math.floor(tonumber(next[2]) / 0x1000) or -1}`);
+  return {#jobs, next[2] and math.floor(tonumber(next[2]) / ${DELAYED_SCORE}) or -1}`);
 
 const putBackSchema = z.tuple([z.number(), z.number()]);
 

@@ -4,6 +4,7 @@ import { defineScript } from '../kernel/redis-script';
 import type { AcceptedEvent } from '../model/event';
 import { keys } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
+import { PRIORITY_SCORE } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
 import { eventJobId } from './event-job';
 
@@ -65,7 +66,7 @@ const HAS_OLDER = defineScript(`
   if #sorted == limit and not has_own(sorted) then
     local last = redis.call('ZSCORE', KEYS[6] .. ':' .. account, '*')
     local head = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
-    local now = tonumber(redis.call('HGET', KEYS[6], 'base') or '0') + math.floor(tonumber(head[2]) / 0x100000000) - 1
+    local now = tonumber(redis.call('HGET', KEYS[6], 'base') or '0') + math.floor(tonumber(head[2]) / ${PRIORITY_SCORE}) - 1
     if last and tonumber(last) >= now then return 1 end
   end
   for _, job in ipairs(redis.call('ZRANGE', KEYS[4], 0, limit - 1)) do

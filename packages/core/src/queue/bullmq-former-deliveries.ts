@@ -10,7 +10,7 @@ import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import type { Emit } from '../model/signal';
 import type { BullmqDeliveryQueue } from './bullmq-delivery-queue';
-import { createJobKeys, type JobKeys } from './bullmq-job-keys';
+import { createJobKeys, type JobKeys } from './bullmq-layout';
 import { openQueue, type QueueConnection } from './bullmq-open-queue';
 import { deliveryJobSchema } from './delivery-job';
 import { createRedisFormerHeldStore, type FormerHeld, type FormerHeldStore } from './redis-former-held-store';

@@ -9,7 +9,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
-import { createJobKeys } from './bullmq-job-keys';
+import { createJobKeys } from './bullmq-layout';
 
 const NOW = 1_700_000_000_000;
 const LOOK_AT = NOW + 10_000;

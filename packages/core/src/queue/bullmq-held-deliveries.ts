@@ -14,9 +14,9 @@ import { type EndpointId, endpointIdSchema } from '../model/endpoint';
 import { type AccountId, accountIdSchema, type EventId } from '../model/event';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
-import { createJobKeys } from './bullmq-job-keys';
+import { createJobKeys, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
-import { FAIR_ORDER, PUT_BACK } from './fair-order';
+import { FAIR_ORDER } from './fair-order';
 
 // An earlier look stays. KEYS: held, looks. ARGV: event, time of acceptance, endpoint, when to look.
 const ENTER = defineScript(`

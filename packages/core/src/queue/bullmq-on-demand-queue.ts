@@ -1,5 +1,6 @@
 import { ErrorCode, Job, type JobsOptions, type Queue } from 'bullmq';
 import { storageUnavailable } from '../kernel/redis-errors';
+import { jobFields } from './bullmq-layout';
 import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
 // What BullMQ says of a job that is not there, or not among the failed.
@@ -34,7 +35,7 @@ export class BullmqOnDemandQueue {
     return await this.#reach(async (queue) => {
       try {
         // BullMQ leaves the count of its stalls, and would fail it for the next one.
-        await this.connection.redis.hdel(queue.toKey(jobId), 'stc');
+        await this.connection.redis.hdel(queue.toKey(jobId), jobFields.stalledCount);
         // Not read from Redis: what can't be read shall run, and fail, again like any other.
         const job = new Job(queue, '', {}, {}, jobId);
         await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { defineScript } from '../kernel/redis-script';
 import { keys } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
-import { createJobKeys } from './bullmq-job-keys';
+import { createJobKeys, jobFields, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
-import { FAIR_ORDER, PUT_BACK } from './fair-order';
+import { FAIR_ORDER } from './fair-order';
 
 // A producer's job may have a megabyte: only small ones are parsed. Of a larger one, the account is near the beginning, or
 // it goes with those that have none.
@@ -38,7 +38,7 @@ const SORT = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local jobs = redis.call('RPOP', wait, ARGV[2]) or {}
   local priority_of, finish = fair_order(prioritized, KEYS[4], KEYS[5])
   for _, job in ipairs(jobs) do
-    local account = account_of(redis.call('HGET', ARGV[1] .. job, 'data') or '')
+    local account = account_of(redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '')
     put_in_place(queue, job, priority_of(account, ARGV[4], 1))
   end
   finish()

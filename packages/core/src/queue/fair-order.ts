@@ -12,6 +12,8 @@
  * largest priority that BullMQ has, jobs go as they come.
  */
 
+import { PRIORITY_SCORE } from './bullmq-layout';
+
 /** BullMQ's largest, it refuses what is beyond: `0` and what is not given mean that a job goes before all that have one. */
 export const MAX_PRIORITY = 2_097_151;
 /** So many flows of an account may begin to wait at the same moment before they count as its steps. */
@@ -32,7 +34,7 @@ export const FAIR_ORDER = `
     local base, last = tonumber(kept[1] or '0'), tonumber(kept[2] or '0')
     local head = redis.call('ZRANGE', prioritized, 0, 0, 'WITHSCORES')
     local now = last
-    if head[2] then now = base + math.max(math.floor(tonumber(head[2]) / 0x100000000) - 1, 0) else base = last end
+    if head[2] then now = base + math.max(math.floor(tonumber(head[2]) / ${PRIORITY_SCORE}) - 1, 0) else base = last end
     local accounts = {}
 
     local function account_of(account)
@@ -67,27 +69,4 @@ export const FAIR_ORDER = `
       for _, known in pairs(accounts) do redis.call('PEXPIRE', known.flows, ${KEPT_MS}) end
     end
     return priority_of, finish
-  end`;
-
-/**
- * For scripts that give jobs their places, as BullMQ's own do it: `put_in_place` for one that is in no list, `put_back` for
- * one that was delayed, and `wake_workers` when all are there. `queue` has the names of the queue's keys.
- */
-export const PUT_BACK = `
-  local function put_in_place(queue, job, priority)
-    local count = redis.call('INCR', queue.counter)
-    redis.call('ZADD', queue.prioritized, priority * 0x100000000 + count % 0x100000000, job)
-    redis.call('HSET', queue.base .. job, 'priority', priority)
-  end
-
-  local function put_back(queue, job, priority)
-    put_in_place(queue, job, priority)
-    redis.call('HSET', queue.base .. job, 'delay', 0)
-    redis.call('XADD', queue.events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
-  end
-
-  local function wake_workers(queue)
-    local limits = redis.call('HMGET', queue.meta, 'paused', 'concurrency')
-    local has_room = not limits[2] or redis.call('LLEN', queue.active) < tonumber(limits[2])
-    if not limits[1] and has_room then redis.call('ZADD', queue.marker, 0, '0') end
   end`;

@@ -2,7 +2,7 @@ import { Queue, Worker } from 'bullmq';
 import { QUEUE_PREFIX } from '../../kernel/redis-connect';
 import { DELIVERIES_QUEUE } from '../../model/queue-names';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
-import { createJobKeys } from '../../queue/bullmq-job-keys';
+import { createJobKeys } from '../../queue/bullmq-layout';
 import type { DeliveryJob } from '../../queue/delivery-job';
 import { createRedisEventStore } from '../../record/redis-event-store';
 import { buildAdmission } from '../build-admission';

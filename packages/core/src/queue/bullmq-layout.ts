@@ -1,0 +1,72 @@
+import { QueueKeys } from 'bullmq';
+
+/**
+ * Where BullMQ 6 has what, as far as we look into it ourselves. All of it is private to BullMQ: it is here, and nowhere else.
+ * `bullmq-layout.test.ts` fails first when BullMQ changes it; `bullmq-add-deliveries.test.ts` and
+ * `bullmq-held-deliveries.test.ts` hold our scripts against BullMQ's own.
+ */
+export function createJobKeys(prefix: string, queue: string) {
+  const queueKeys = new QueueKeys(prefix);
+  const keyOf = (name: string) => queueKeys.toKey(queue, name);
+  return {
+    /** What the key of each job begins with. */
+    base: keyOf(''),
+    job: keyOf,
+    /** While a worker is at a job, this says which one; it expires unless the worker renews it. */
+    lock: (jobId: string) => `${keyOf(jobId)}:lock`,
+    /** Jobs without a priority; the next one to be taken is at the right. */
+    wait: keyOf('wait'),
+    prioritized: keyOf('prioritized'),
+    /** Counts up, so that jobs of one priority go in the order in which they came. */
+    priorityCounter: keyOf('pc'),
+    active: keyOf('active'),
+    delayed: keyOf('delayed'),
+    failed: keyOf('failed'),
+    stalled: keyOf('stalled'),
+    meta: keyOf('meta'),
+    /** What idle workers wait for. */
+    marker: keyOf('marker'),
+    events: keyOf('events'),
+  };
+}
+
+export type JobKeys = ReturnType<typeof createJobKeys>;
+
+/** What BullMQ calls the fields of a job's hash. */
+export const jobFields = {
+  name: 'name',
+  data: 'data',
+  failedReason: 'failedReason',
+  attemptsMade: 'atm',
+  /** How often its worker was lost. */
+  stalledCount: 'stc',
+} as const;
+
+/** A job's score among the delayed is its time, in milliseconds, times this, and counts up within the millisecond. */
+export const DELAYED_SCORE = 0x1000;
+
+/** A job's score among the prioritized is its priority times this, and counts up among those that have the same. */
+export const PRIORITY_SCORE = 0x100000000;
+
+/**
+ * For scripts that give jobs their places, as BullMQ's own do it: `put_in_place` for one that is in no list, `put_back` for
+ * one that was delayed, and `wake_workers` when all are there. `queue` has the names of the queue's keys.
+ */
+export const PUT_BACK = `
+  local function put_in_place(queue, job, priority)
+    local count = redis.call('INCR', queue.counter)
+    redis.call('ZADD', queue.prioritized, priority * ${PRIORITY_SCORE} + count % ${PRIORITY_SCORE}, job)
+    redis.call('HSET', queue.base .. job, 'priority', priority)
+  end
+
+  local function put_back(queue, job, priority)
+    put_in_place(queue, job, priority)
+    redis.call('HSET', queue.base .. job, 'delay', 0)
+    redis.call('XADD', queue.events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
+  end
+
+  local function wake_workers(queue)
+    local limits = redis.call('HMGET', queue.meta, 'paused', 'concurrency')
+    local has_room = not limits[2] or redis.call('LLEN', queue.active) < tonumber(limits[2])
+    if not limits[1] and has_room then redis.call('ZADD', queue.marker, 0, '0') end
+  end`;
