@@ -1,4 +1,5 @@
-import { type Job, QueueKeys } from 'bullmq';
+import { createJobKeys, jobFields } from '@webhooks/core/queue/bullmq-layout';
+import type { Job } from 'bullmq';
 import type { ConsumerOptions } from './bullmq-open-worker';
 import { delayJob } from './bullmq-put-back';
 
@@ -16,7 +17,6 @@ export async function putBackForNextStep(
   delayMs: number,
   { redis, prefix }: Pick<ConsumerOptions, 'redis' | 'prefix'>,
 ): Promise<never> {
-  // As BullMQ 6 names it.
-  await redis.hset(new QueueKeys(prefix).toKey(job.queueName, job.id ?? ''), 'ats', 0);
+  await redis.hset(createJobKeys(prefix, job.queueName).job(job.id ?? ''), jobFields.attemptsStarted, 0);
   return await delayJob(job, token, delayMs);
 }

@@ -1,4 +1,4 @@
-import { type Queue, QueueKeys } from 'bullmq';
+import type { Queue } from 'bullmq';
 import { parsedOrUndefined } from '../kernel/json';
 import { type Mark, readTimeline } from '../kernel/redis-timeline';
 import type { AccountJobs, QueuePlace } from '../manage/step-erasure';
@@ -6,6 +6,7 @@ import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from '../model/queue-names';
 import { accountOfJob, accountOfRejectedJob } from './account-of-job';
+import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
 /** Part of a queue, as BullMQ 6 has it, or the list that we have beside it. */
@@ -25,18 +26,16 @@ const LOOKED_AT = 100;
 export class BullmqAccountJobs implements AccountJobs {
   readonly #queues = new Map<string, Queue>();
   readonly #searched: readonly Searched[];
-  readonly #queueKeys: QueueKeys;
 
   constructor(private readonly connection: QueueConnection) {
-    this.#queueKeys = new QueueKeys(connection.prefix);
-    const setOf = (queue: string, state: string) =>
-      ({ queue, key: this.#queueKeys.toKey(queue, state), kind: 'sorted set' }) as const;
-    const listOf = (queue: string, state: string) => ({ ...setOf(queue, state), kind: 'list' }) as const;
+    const setOf = (queue: string, state: 'delayed' | 'prioritized' | 'failed') =>
+      ({ queue, key: this.#keysOf(queue)[state], kind: 'sorted set' }) as const;
+    const listOf = (queue: string, state: 'wait' | 'paused') =>
+      ({ queue, key: this.#keysOf(queue)[state], kind: 'list' }) as const;
     this.#searched = [
       setOf(EVENTS_QUEUE, 'delayed'),
       setOf(EVENTS_QUEUE, 'prioritized'),
       listOf(EVENTS_QUEUE, 'wait'),
-      // Where BullMQ before 6, which producers may have, puts them while the queue is paused.
       listOf(EVENTS_QUEUE, 'paused'),
       setOf(EVENTS_QUEUE, 'failed'),
       { queue: DEAD_LETTERS_QUEUE, key: keys.rejectedJobs, kind: 'sorted set' },
@@ -73,13 +72,21 @@ export class BullmqAccountJobs implements AccountJobs {
 
   async #removeIfOf(accountId: AccountId, { queue, key }: Searched, id: string): Promise<boolean> {
     const { redis } = this.connection;
-    const [data, scheduler] = await redis.hmget(this.#queueKeys.toKey(queue, id), 'data', 'rjk');
+    const [data, scheduler] = await redis.hmget(
+      this.#keysOf(queue).job(id),
+      jobFields.data,
+      jobFields.schedulerKey,
+    );
     const readAccount = queue === DEAD_LETTERS_QUEUE ? accountOfRejectedJob : accountOfJob;
     if (readAccount(parsedOrUndefined(data ?? '')) !== accountId) return false;
     // A job of a producer's scheduler is the scheduler's alone; what comes of it is dropped when it is taken.
     if (scheduler !== null || (await this.#queues.get(queue)?.remove(id)) !== 1) return false;
     if (queue === DEAD_LETTERS_QUEUE) await redis.zrem(key, id);
     return true;
+  }
+
+  #keysOf(queue: string): JobKeys {
+    return createJobKeys(this.connection.prefix, queue);
   }
 
   async close(): Promise<void> {

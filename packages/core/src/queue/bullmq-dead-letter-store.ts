@@ -1,4 +1,3 @@
-import { QueueKeys } from 'bullmq';
 import { z } from 'zod';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
@@ -21,7 +20,7 @@ import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import type { DeadLetterAct, DeadLetterMark } from '../recovery/manage-dead-letters';
 import { accountOfJob } from './account-of-job';
 import { REJECTED_FIELDS } from './bullmq-dead-letters';
-import { jobFields } from './bullmq-layout';
+import { createJobKeys, jobFields } from './bullmq-layout';
 import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './bullmq-open-queue';
 import { describeRefusal, redrivenJobId, rejectedJobSchema } from './rejected-job';
@@ -35,13 +34,17 @@ const BEGIN_REDRIVE = defineScript(`
 
 const redrivenAtSchema = z.string().transform(Number).nullable();
 
-const { name, data, failedReason, attemptsMade } = jobFields;
-const FIELDS = [name, data, failedReason, attemptsMade] as const;
+const FIELDS = [jobFields.name, jobFields.data, jobFields.failedReason, jobFields.attemptsMade] as const;
 
 // Up to here the data of each are read for a list, to learn whose it is. Events can have megabytes: of a larger one that
 // is invalid it stands beside its data, and of a job that failed it is not told.
 const LISTED_DATA_BYTES = 16_384;
-const LISTED_FIELDS = [name, failedReason, attemptsMade, ...REJECTED_FIELDS] as const;
+const LISTED_FIELDS = [
+  jobFields.name,
+  jobFields.failedReason,
+  jobFields.attemptsMade,
+  ...REJECTED_FIELDS,
+] as const;
 
 // Between two who want to do different things with the same failed job: what it is to be stays with the job, for as long
 // as it is among the failed. With the time of its failure, so that it means nothing any more when the job fails again.
@@ -62,13 +65,13 @@ const claimAnswerSchema = z.enum(['claimed', 'taken', 'gone']);
  */
 export function createBullmqDeadLetterStore(connection: QueueConnection, clock: Clock) {
   const { redis, prefix } = connection;
-  const queueKeys = new QueueKeys(prefix);
+  const keysOf = (place: DeadLetterPlace) => createJobKeys(prefix, place);
   const queues = new Map(
     deadLetterPlaces.map((place) => [place, new BullmqOnDemandQueue(place, connection)]),
   );
 
   const setOf = (place: DeadLetterPlace) =>
-    place === DEAD_LETTERS_QUEUE ? keys.rejectedJobs : queueKeys.toKey(place, 'failed');
+    place === DEAD_LETTERS_QUEUE ? keys.rejectedJobs : keysOf(place).failed;
 
   function queueOf(place: DeadLetterPlace): BullmqOnDemandQueue {
     const queue = queues.get(place);
@@ -78,7 +81,7 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
 
   async function load({ id, failedAt }: DeadLetterMark): Promise<DeadLetter | undefined> {
     const { place, jobId } = parseDeadLetterId(id);
-    const [name, data, reason, attempts] = await redis.hmget(queueKeys.toKey(place, jobId), ...FIELDS);
+    const [name, data, reason, attempts] = await redis.hmget(keysOf(place).job(jobId), ...FIELDS);
     if (typeof name !== 'string' || typeof data !== 'string') return undefined;
     const found = { id, failedAt, name, jobId };
     if (place === DEAD_LETTERS_QUEUE) return { ...found, ...readRejected(data) };
@@ -90,7 +93,7 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
   async function loadListed(mark: DeadLetterMark): Promise<ListedDeadLetter | undefined> {
     const { id, failedAt } = mark;
     const { place, jobId } = parseDeadLetterId(id);
-    const key = queueKeys.toKey(place, jobId);
+    const key = keysOf(place).job(jobId);
     if ((await redis.hstrlen(key, 'data')) <= LISTED_DATA_BYTES) return await load(mark);
     const [name, failedReason, attempts, ...ofRejected] = await redis.hmget(key, ...LISTED_FIELDS);
     if (typeof name !== 'string') return undefined;
@@ -132,8 +135,8 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
   });
 
   async function putEventBack(jobId: string): Promise<boolean> {
-    const key = queueKeys.toKey(DEAD_LETTERS_QUEUE, jobId);
-    const data = await redis.hget(key, 'data');
+    const key = keysOf(DEAD_LETTERS_QUEUE).job(jobId);
+    const data = await redis.hget(key, jobFields.data);
     if (data === null) return false;
     const rejected = rejectedJobSchema.safeParse(parsedOrUndefined(data));
     if (!rejected.success) throw new AppError('conflict', 'What was kept of the event can not be read.');
@@ -161,7 +164,7 @@ export function createBullmqDeadLetterStore(connection: QueueConnection, clock: 
     async claim(id: DeadLetterId, act: DeadLetterAct) {
       const { place, jobId } = parseDeadLetterId(id);
       if (place === DEAD_LETTERS_QUEUE) return 'claimed';
-      const jobKey = queueKeys.toKey(place, jobId);
+      const jobKey = keysOf(place).job(jobId);
       const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
       return claimAnswerSchema.parse(await CLAIM(redis, [setOf(place), jobKey], [jobId, act, other]));
     },

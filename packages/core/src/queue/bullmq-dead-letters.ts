@@ -1,9 +1,10 @@
-import { type Queue, QueueKeys } from 'bullmq';
+import type { Queue } from 'bullmq';
 import type { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
 import { keys } from '../model/keys';
 import { DEAD_LETTERS_QUEUE } from '../model/queue-names';
 import { accountOfJob } from './account-of-job';
+import { createJobKeys } from './bullmq-layout';
 import { openQueue, type QueueConnection } from './bullmq-open-queue';
 import type { EventJob } from './read-event-job';
 import { describeRefusal, type RejectedJob, rejectedJobId, rejectedJobOf } from './rejected-job';
@@ -49,7 +50,7 @@ export class BullmqDeadLetters {
 
   async #describe(id: string, { job, reason, errors }: RejectedJob): Promise<void> {
     const [account, refusal] = REJECTED_FIELDS;
-    await this.connection.redis.hset(new QueueKeys(this.connection.prefix).toKey(DEAD_LETTERS_QUEUE, id), {
+    await this.connection.redis.hset(createJobKeys(this.connection.prefix, DEAD_LETTERS_QUEUE).job(id), {
       [account]: accountOfJob(job.data) ?? '',
       [refusal]: describeRefusal(reason, errors).slice(0, MAX_REFUSAL_LENGTH),
     });

@@ -1,10 +1,9 @@
-import { QueueKeys } from 'bullmq';
 import type { EventHorizon } from '../admission/look-at-endpoint';
 import { defineScript } from '../kernel/redis-script';
 import type { AcceptedEvent } from '../model/event';
 import { keys } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
-import { PRIORITY_SCORE } from './bullmq-layout';
+import { createJobKeys, type JobKeys, PRIORITY_SCORE } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
 import { eventJobId } from './event-job';
 
@@ -77,11 +76,10 @@ const HAS_OLDER = defineScript(`
 
 /** What of the events queue is not fanned out yet, for those who deliver in the order of acceptance. */
 export class BullmqEventHorizon implements EventHorizon {
-  readonly #keyOf: (type: string) => string;
+  readonly #keys: JobKeys;
 
   constructor(private readonly connection: QueueConnection) {
-    const queueKeys = new QueueKeys(connection.prefix);
-    this.#keyOf = (type) => queueKeys.toKey(EVENTS_QUEUE, type);
+    this.#keys = createJobKeys(connection.prefix, EVENTS_QUEUE);
   }
 
   async hasOlder({
@@ -89,13 +87,9 @@ export class BullmqEventHorizon implements EventHorizon {
     id,
     acceptedAt,
   }: Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'>): Promise<boolean> {
-    const queueKeys = [
-      ...['active', 'wait', 'prioritized'].map(this.#keyOf),
-      keys.putBackEvents,
-      this.#keyOf('failed'),
-      keys.fairOrder(EVENTS_QUEUE),
-    ];
-    const args = [this.#keyOf(''), accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
+    const { base, active, wait, prioritized, failed } = this.#keys;
+    const queueKeys = [active, wait, prioritized, keys.putBackEvents, failed, keys.fairOrder(EVENTS_QUEUE)];
+    const args = [base, accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
     return (await HAS_OLDER(this.connection.redis, queueKeys, args)) === 1;
   }
 

@@ -23,6 +23,8 @@ export function createJobKeys(prefix: string, queue: string) {
     delayed: keyOf('delayed'),
     failed: keyOf('failed'),
     stalled: keyOf('stalled'),
+    /** Where BullMQ before 6, which producers may have, puts jobs while the queue is paused. */
+    paused: keyOf('paused'),
     meta: keyOf('meta'),
     /** What idle workers wait for. */
     marker: keyOf('marker'),
@@ -37,9 +39,13 @@ export const jobFields = {
   name: 'name',
   data: 'data',
   failedReason: 'failedReason',
+  timestamp: 'timestamp',
   attemptsMade: 'atm',
+  attemptsStarted: 'ats',
   /** How often its worker was lost. */
   stalledCount: 'stc',
+  /** Of a job that a scheduler has made: which one. */
+  schedulerKey: 'rjk',
 } as const;
 
 /** A job's score among the delayed is its time, in milliseconds, times this, and counts up within the millisecond. */

@@ -1,4 +1,3 @@
-import { QueueKeys } from 'bullmq';
 import { z } from 'zod';
 import { eventTypeNameSchema } from '../catalogue/custom-event-type';
 import { parsedOrUndefined } from '../kernel/json';
@@ -8,27 +7,25 @@ import type { QueuedEvents } from '../manage/erase-payload';
 import type { AccountId, EventId } from '../model/event';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import type { EventHead } from '../record/redis-event-store';
+import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
 import { type AcceptedEventJob, acceptedEventSchema, eventJobId, publishedEventSchema } from './event-job';
 
 // KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
 const REPLACE_DATA = defineScript(`
-  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'data', ARGV[1]) end`);
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], '${jobFields.data}', ARGV[1]) end`);
 
 /** Looks into the events queue for events by their ids. A producer's event that has another job id is not found there. */
 export class BullmqQueuedEvents implements QueuedEvents {
-  readonly #queueKeys: QueueKeys;
+  readonly #keys: JobKeys;
 
   constructor(private readonly connection: QueueConnection) {
-    this.#queueKeys = new QueueKeys(connection.prefix);
+    this.#keys = createJobKeys(connection.prefix, EVENTS_QUEUE);
   }
 
   async find(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
-    const job = await this.#reach(
-      (redis, key) => redis.hmget(key, 'name', 'timestamp', 'data'),
-      accountId,
-      id,
-    );
+    const { name, timestamp, data } = jobFields;
+    const job = await this.#reach((redis, key) => redis.hmget(key, name, timestamp, data), accountId, id);
     return headOf(job, accountId, id);
   }
 
@@ -49,10 +46,7 @@ export class BullmqQueuedEvents implements QueuedEvents {
     id: EventId,
   ): Promise<T> {
     try {
-      return await command(
-        this.connection.redis,
-        this.#queueKeys.toKey(EVENTS_QUEUE, eventJobId(accountId, id)),
-      );
+      return await command(this.connection.redis, this.#keys.job(eventJobId(accountId, id)));
     } catch (error) {
       throw storageUnavailable(error);
     }
