@@ -28,7 +28,7 @@ export interface Api {
 }
 
 // Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 100;
+const EVENT_LOOP_LOOK_MS = 250;
 
 /** Builds and starts the API. Its parts are made and wired here and in `compose-app.ts`, nowhere else. */
 export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {

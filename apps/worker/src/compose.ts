@@ -25,7 +25,7 @@ export interface WorkerProcess {
 const WORKER_ID_BYTES = 3;
 
 // Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 100;
+const EVENT_LOOP_LOOK_MS = 250;
 
 /** Builds and starts the worker. Its parts are made and wired here and in the other `compose-*.ts`, nowhere else. */
 export async function composeWorker(
