@@ -1,4 +1,5 @@
 // @ts-check
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findFreePort, isPortFree } from '../processes/free-port.mjs';
 import { provideRedis } from '../redis/provide-redis.mjs';
@@ -19,7 +20,10 @@ export async function startEmbeddedRedis({ dataFolder, group, signal }) {
   group.onStopped(() => lock.release());
 
   const folder = join(dataFolder, 'redis');
-  const port = (await isPortFree(USUAL_PORT, '127.0.0.1')) ? USUAL_PORT : await findFreePort('127.0.0.1');
+  const isUsual = await isPortFree(USUAL_PORT, '127.0.0.1');
+  const port = isUsual ? USUAL_PORT : await findFreePort('127.0.0.1');
+  if (!isUsual)
+    say('start', `port ${USUAL_PORT} is taken by another Redis, or something else: ours is on port ${port}`);
   if (program.keepsData) {
     say('start', `starting ${program.version} on port ${port}, data in ${folder}`);
   } else {
@@ -32,5 +36,18 @@ export async function startEmbeddedRedis({ dataFolder, group, signal }) {
   }
   const redis = await runRedis({ program, group, folder, port, persistence: KEEP_EVERYTHING, signal });
   if (redis.pid !== undefined) await lock.noteRedis(redis.pid);
+  await noteUrl(dataFolder, redis.url, group);
   return { REDIS_URL: redis.url };
+}
+
+/**
+ * For the command line, which looks there for the Redis of this folder.
+ * @param {string} dataFolder
+ * @param {string} url
+ * @param {Pick<import('./start-stack.mjs').StackOptions, 'group'>['group']} group
+ */
+async function noteUrl(dataFolder, url, group) {
+  const path = join(dataFolder, 'redis-url');
+  await writeFile(path, `${url}\n`);
+  group.onStopped(() => rm(path, { force: true }));
 }

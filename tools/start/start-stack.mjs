@@ -20,7 +20,7 @@ import { waitUntilReady } from './wait-until-ready.mjs';
  * @property {boolean} [isWatching] whether the programs are to start anew when they are compiled anew
  */
 
-/** @typedef {{ apiUrl: string, workerUrl: string, apiKey: string }} Stack */
+/** @typedef {{ apiUrl: string, workerUrl: string, apiKey: string, redisUrl: string | undefined }} Stack `redisUrl` if it is ours */
 
 /** Longer than the time limit of a delivery (15 s), so that those on their way can finish. */
 const GRACE_MS = 25_000;
@@ -35,6 +35,7 @@ export async function startStack(options) {
   const flags = isWatching ? ['--watch', '--watch-preserve-output'] : [];
   const apiKey = await provideApiKey(environment, dataFolder);
   const redis = isGiven(environment, 'REDIS_URL') ? useGivenRedis() : await startEmbeddedRedis(options);
+  const { REDIS_URL: redisUrl } = redis;
   const addresses = await chooseAddresses(environment);
   const env = {
     ...withDefaults(environment, {
@@ -58,9 +59,10 @@ export async function startStack(options) {
   const workerUrl = baseUrl(addresses.WORKER_HOST, addresses.WORKER_PORT);
   await waitUntilReady({ name: 'worker', url: workerUrl, signal });
   await waitUntilReady({ name: 'API', url: apiUrl, signal });
-  return { apiUrl, workerUrl, apiKey };
+  return { apiUrl, workerUrl, apiKey, redisUrl };
 }
 
+/** @returns {{ REDIS_URL?: string }} */
 function useGivenRedis() {
   say('start', 'using the Redis that REDIS_URL names');
   return {};

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { commonSettings } from '@webhooks/core/kernel/common-settings';
 import { type Environment, readConfig } from '@webhooks/core/kernel/environment';
 import { z } from 'zod';
@@ -8,7 +10,15 @@ const schema = z.object({ REDIS_URL, RETENTION, RETENTION_COUNT });
 
 export type CliConfig = z.infer<typeof schema>;
 
-/** @throws ConfigError with one line for each wrong variable. */
-export function readCliConfig(environment: Environment): CliConfig {
-  return readConfig(schema, environment);
+/**
+ * Without `REDIS_URL` it is the Redis that `npm start` runs in this folder, while it does.
+ *
+ * @param folder where the command line is used.
+ * @throws ConfigError with one line for each wrong variable.
+ */
+export function readCliConfig(environment: Environment, folder = process.cwd()): CliConfig {
+  const isGiven = Boolean(environment.REDIS_URL ?? environment.REDIS_URL_FILE);
+  const noted = join(folder, environment.DATA_DIR ?? '.data', 'redis-url');
+  const known = isGiven || !existsSync(noted) ? environment : { ...environment, REDIS_URL_FILE: noted };
+  return readConfig(schema, known);
 }

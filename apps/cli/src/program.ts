@@ -1,3 +1,4 @@
+import { VERSION } from '@webhooks/core/kernel/version';
 import { Command } from 'commander';
 import type { Cli } from './cli';
 import { addCreateAccount } from './commands/create-account';
@@ -11,7 +12,8 @@ import { addRevokeKey } from './commands/revoke-key';
 import { addShowDeadLetter } from './commands/show-dead-letter';
 
 const NOTES = `
-It talks to Redis itself, as REDIS_URL or REDIS_URL_FILE say (default: redis://127.0.0.1:6379): the Redis of the API.
+It talks to Redis itself, as REDIS_URL or REDIS_URL_FILE say (default: that of npm start in this folder,
+while it runs, or redis://127.0.0.1:6379): the Redis of the API.
 Exit codes: 0 done · 1 not possible · 2 the command line or REDIS_URL is wrong`;
 
 /** Every command. */
@@ -19,6 +21,7 @@ export function createProgram(cli: Cli): Command {
   const { output } = cli;
   const program = new Command('webhooks')
     .description('Accounts, API keys and dead letters of the webhook delivery service.')
+    .version(VERSION)
     .addHelpText('after', NOTES)
     .configureOutput({ writeOut: (text) => output.out(text), writeErr: (text) => output.error(text) })
     .exitOverride();

@@ -2,6 +2,7 @@ import { createAuthenticate } from '@webhooks/core/accounts/authenticate';
 import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
 import { AppError } from '@webhooks/core/kernel/app-error';
+import { VERSION } from '@webhooks/core/kernel/version';
 import type { Account } from '@webhooks/core/model/account';
 import type { AccountId } from '@webhooks/core/model/event';
 import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
@@ -374,6 +375,10 @@ describe('webhooks', () => {
       expect(out).toMatch(/^Usage: webhooks /);
     },
   );
+
+  it('says its version', async () => {
+    expect(await run('--version', {})).toEqual({ exitCode: 0, out: `${VERSION}\n`, error: '' });
+  });
 
   it.each(['keys', 'keys creat', 'key list', '--verbose'])('refuses "%s" with 2', async (line) => {
     const { exitCode, out } = await run(line, {});

@@ -20,6 +20,7 @@ import { createValidateEvent } from '@webhooks/core/intake/validate-event';
 import { type Clock, steadyClock } from '@webhooks/core/kernel/clock';
 import type { ConnectOptions } from '@webhooks/core/kernel/redis-connect';
 import { createInOrder } from '@webhooks/core/kernel/redis-in-order';
+import { VERSION } from '@webhooks/core/kernel/version';
 import { createRedisRemainsStore } from '@webhooks/core/manage/redis-remains-store';
 import { createStepErasure } from '@webhooks/core/manage/step-erasure';
 import type { Emit } from '@webhooks/core/model/signal';
@@ -66,7 +67,7 @@ export interface ConsumersContext {
   readonly emit: Emit;
 }
 
-const USER_AGENT = 'webhook-delivery-service/0.1.0';
+const USER_AGENT = `webhook-delivery-service/${VERSION}`;
 
 // A fan-out mostly waits for Redis; more of them at once would only make each one slower.
 const FAN_OUT_CONCURRENCY = 32;

@@ -1,5 +1,6 @@
 import { boundsOf } from './body-bounds';
 import { passedJsonBound } from './json-bounds';
+import type { Route } from './route';
 
 const KIB = 1_024;
 
@@ -14,6 +15,10 @@ it.each([1 * KIB, 260 * KIB, 10_244 * KIB])(
 );
 
 it('takes fewer values where there are no events, and as many bytes as the route says', () => {
-  expect(boundsOf({ maxBodyBytes: 5, request: {} }, 100)).toEqual({ maxBytes: 5, maxValues: 10_000 });
-  expect(boundsOf({ request: {} }, 100)).toEqual({ maxBytes: 100, maxValues: 10_000 });
+  expect(boundsOf({ maxBodyBytes: 5, request: {} }, 100)).toMatchObject({ maxBytes: 5, maxValues: 10_000 });
+  expect(boundsOf({ request: {} }, 100)).toMatchObject({ maxBytes: 100, maxValues: 10_000 });
+  const mayBeEmpty = [undefined, true as const].map(
+    (mayLackBody) => boundsOf({ request: { mayLackBody } as Route['request'] }, 100).mayBeEmpty,
+  );
+  expect(mayBeEmpty).toEqual([false, true]);
 });

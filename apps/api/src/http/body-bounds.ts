@@ -5,6 +5,8 @@ export interface BodyBounds {
   readonly maxBytes: number;
   /** Values at all depths together. */
   readonly maxValues: number;
+  /** Whether there need be none. */
+  readonly mayBeEmpty: boolean;
 }
 
 // What is described by its members, such as a webhook, has a few hundred. To check as many that are wrong takes 0.1 s.
@@ -24,5 +26,9 @@ export function boundsOf(
   const maxValues = request.hasEventData
     ? Math.max(MAX_EVENT_VALUES, Math.ceil(maxEventBodyBytes * MAX_EVENT_VALUES_PER_BYTE))
     : MAX_VALUES;
-  return { maxBytes: maxBodyBytes ?? maxEventBodyBytes, maxValues };
+  return {
+    maxBytes: maxBodyBytes ?? maxEventBodyBytes,
+    maxValues,
+    mayBeEmpty: request.mayLackBody === true,
+  };
 }

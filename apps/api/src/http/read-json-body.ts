@@ -26,7 +26,7 @@ const MAX_DEPTH = 128;
  * size: it is not decompressed, and what is in it was counted before it is parsed. The body's text stays beside what was
  * parsed from it: see `bodyTextOf`.
  */
-export function readJsonBody({ maxBytes, maxValues }: BodyBounds): RequestHandler[] {
+export function readJsonBody({ maxBytes, maxValues, mayBeEmpty }: BodyBounds): RequestHandler[] {
   const readBytes = express.raw({ limit: maxBytes, type: JSON_TYPES, inflate: false });
   return [
     requireIdentity,
@@ -35,7 +35,7 @@ export function readJsonBody({ maxBytes, maxValues }: BodyBounds): RequestHandle
       readBytes(request, response, (error?: unknown) => {
         next(error === undefined ? undefined : translate(error, maxBytes));
       }),
-    parseBody(maxValues),
+    parseBody(maxValues, mayBeEmpty),
   ];
 }
 
@@ -64,10 +64,14 @@ const requireJsonType: RequestHandler = (request, _response, next) => {
   next();
 };
 
-function parseBody(maxValues: number): RequestHandler {
+function parseBody(maxValues: number, mayBeEmpty: boolean): RequestHandler {
   return (request, response, next) => {
     const bytes: unknown = request.body;
-    if (!Buffer.isBuffer(bytes) || bytes.length === 0) throw bodyRequired();
+    if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+      if (!mayBeEmpty) throw bodyRequired();
+      request.body = {};
+      return next();
+    }
     const text = decode(bytes);
     requireBounds(bytes, maxValues);
     response.locals.bodyText = text;

@@ -16,6 +16,8 @@ export interface RequestShape {
    * whatever its members.
    */
   readonly hasEventData?: true;
+  /** A request without a body is one with `{}`. */
+  readonly mayLackBody?: true;
 }
 
 /** A request that was authenticated and has the declared shape. */

@@ -87,10 +87,10 @@ export const headerParameters = {
   },
 };
 
-function bodyOf(schema: z.ZodType, { method }: Route, components: Components): Json {
+function bodyOf(schema: z.ZodType, { method, request }: Route, components: Components): Json {
   const content = { schema: components.ofRequest(schema) };
   const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
-  return { required: true, content: { [type]: content } };
+  return { required: request.mayLackBody !== true, content: { [type]: content } };
 }
 
 function responseOf({ description, schema, isLines }: DeclaredResponse, components: Components): Json {

@@ -17,7 +17,7 @@ export function rotateWebhookSecret(endpoints: ManageEndpoints) {
     method: 'post',
     path: '/v1/webhooks/:id/rotate-secret',
     scope: 'webhooks:write',
-    request: { params: webhookParams, body: secretRotationSchema },
+    request: { params: webhookParams, body: secretRotationSchema, mayLackBody: true },
     creates: true,
     responses: {
       200: {

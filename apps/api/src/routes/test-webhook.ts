@@ -14,7 +14,11 @@ export function testWebhook(testEndpoint: TestEndpoint) {
     method: 'post',
     path: '/v1/webhooks/:id/test',
     scope: 'webhooks:write',
-    request: { params: webhookParams, body: z.strictObject({ type: z.string().optional() }) },
+    request: {
+      params: webhookParams,
+      body: z.strictObject({ type: z.string().optional() }),
+      mayLackBody: true,
+    },
     creates: true,
     stores: 'event',
     responses: {

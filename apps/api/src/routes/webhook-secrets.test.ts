@@ -62,6 +62,16 @@ describe('POST /v1/webhooks/:id/rotate-secret', () => {
     expect(Date.parse(body.previous_secret_expires_at)).toBe(Date.parse(updated_at) + 86_400_000);
   });
 
+  it('needs no body, and neither does a test event', async () => {
+    const { path, secret } = await created();
+    const rotated = await call('post', `${path}/rotate-secret`);
+    expect(rotated.status).toBe(200);
+    expect(rotated.body.secret).not.toBe(secret);
+    expect((await call('post', `${path}/test`)).status).toBe(202);
+    const notJson = await call('post', `${path}/test`).set('content-type', 'text/plain').send('now');
+    expect(readProblem(notJson)).toEqual({ status: 415, code: 'unsupported_media_type' });
+  });
+
   it("takes the client's own secret, and one that signs already not again", async () => {
     const { path, secret: former } = await created();
     const secret = newSecret();

@@ -38,6 +38,8 @@ export interface RouteCase {
   readonly of?: Resource;
   /** A body that it takes. */
   readonly body?: Readonly<Record<string, unknown>>;
+  /** Whether there need be none. */
+  readonly mayLackBody?: true;
   /** The answer to a request without a fault. */
   readonly status: number;
   readonly isList?: true;
@@ -91,6 +93,7 @@ export const routeCases: readonly RouteCase[] = [
     path: '/v1/webhooks/:id/rotate-secret',
     scope: 'webhooks:write',
     of: 'webhook',
+    mayLackBody: true,
     body: { overlap_seconds: 60 },
     status: 200,
     creates: true,
@@ -100,6 +103,7 @@ export const routeCases: readonly RouteCase[] = [
     path: '/v1/webhooks/:id/test',
     scope: 'webhooks:write',
     of: 'webhook',
+    mayLackBody: true,
     body: { type: keywordQuickWin.name },
     status: 202,
     creates: true,

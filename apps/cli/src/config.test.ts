@@ -1,0 +1,39 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readCliConfig } from './config';
+
+const NOTED = 'redis://127.0.0.1:40123';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'webhooks-cli-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function noteUrl(dataFolder = '.data'): Promise<void> {
+  await mkdir(join(folder, dataFolder));
+  await writeFile(join(folder, dataFolder, 'redis-url'), `${NOTED}\n`);
+}
+
+const urlOf = (environment: Record<string, string>) => readCliConfig(environment, folder).REDIS_URL;
+
+it('finds the Redis that npm start runs in this folder', async () => {
+  await noteUrl();
+  expect(urlOf({})).toBe(NOTED);
+  expect(urlOf({ REDIS_URL: '' })).toBe(NOTED);
+});
+
+it('finds it where DATA_DIR says', async () => {
+  await noteUrl('elsewhere');
+  expect(urlOf({ DATA_DIR: 'elsewhere' })).toBe(NOTED);
+});
+
+it('takes the one that it is given all the same', async () => {
+  await noteUrl();
+  expect(urlOf({ REDIS_URL: 'redis://10.0.0.1:6379' })).toBe('redis://10.0.0.1:6379');
+});
+
+it('takes the usual one where none is running', () => {
+  expect(urlOf({})).toBe('redis://127.0.0.1:6379');
+});
