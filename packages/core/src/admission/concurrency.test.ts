@@ -38,9 +38,9 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
     slots,
     enter,
     countFreed: () => freed,
-    /** The process is so late that a sixteenth of all is what it takes at once. */
+    /** The process is so late that a quarter of all, eight, is what it takes at once. */
     async beLate(): Promise<void> {
-      while (slots.pace > 1 / 16) {
+      while (slots.pace > 1 / 4) {
         now += 1_000;
         await jest.advanceTimersByTimeAsync(50);
       }
@@ -83,8 +83,19 @@ describe('the places of an endpoint', () => {
     expect((await enterTimes(8)).every(Boolean)).toBe(true);
     await beLate();
     for (let i = 0; i < 8; i += 1) leave(DELIVERED);
-    expect(concurrency.freePlaces(HERE)).toBe(1);
-    expect(await enterTimes(3)).toEqual([true, false, false]);
+    expect(concurrency.freePlaces(HERE)).toBe(4);
+    expect(await enterTimes(6)).toEqual([true, true, true, true, false, false]);
+  });
+
+  it('are as many as ever for one that takes its time: that keeps no processor busy', async () => {
+    const { enterTimes, leave, beLate } = arrange({ slow: 0 });
+    for (let i = 0; i < 3; i += 1) {
+      await enterTimes(1);
+      leave({ outcome: 'delivered', durationMs: 1_000 });
+    }
+    await enterTimes(1);
+    await beLate();
+    expect((await enterTimes(7)).every(Boolean)).toBe(true);
   });
 
   it('are its own', async () => {

@@ -113,8 +113,9 @@ export class Concurrency {
   freePlaces(endpointId: EndpointId): number {
     if (!this.#hasSlotFor(this.#lastMsOf(endpointId))) return 0;
     const limit = this.#limits.get(endpointId);
-    if (!limit) return Math.min(this.#firstSizeOf(endpointId), this.#most);
-    return Math.max(Math.min(limit.size, this.#most) - limit.underWay - limit.waiting.length, 0);
+    const most = this.#mostAt(endpointId);
+    if (!limit) return Math.min(this.#firstSizeOf(endpointId), most);
+    return Math.max(Math.min(limit.size, most) - limit.underWay - limit.waiting.length, 0);
   }
 
   /** Whether the last attempt here at the endpoint was a slow one. */
@@ -140,14 +141,17 @@ export class Concurrency {
     return this.#strangers < this.options.maxStrangers;
   }
 
-  get #most(): number {
-    return Math.max(Math.floor(this.options.maxPerEndpoint * this.options.slots.pace), 1);
+  // What a receiver takes its time for keeps no processor busy.
+  #mostAt(endpointId: EndpointId): number {
+    const { maxPerEndpoint, slots } = this.options;
+    if ((this.#lastMsOf(endpointId) ?? 0) > SLOW_AFTER_MS) return maxPerEndpoint;
+    return Math.max(Math.floor(maxPerEndpoint * slots.pace), 1);
   }
 
   #enterAtOnce(endpointId: EndpointId, isFailing: boolean): boolean {
     const limit = this.#limitOf(endpointId);
     if (isFailing && limit.underWay === 0) limit.size = MIN_SIZE;
-    if (limit.underWay >= Math.min(limit.size, this.#most)) return false;
+    if (limit.underWay >= Math.min(limit.size, this.#mostAt(endpointId))) return false;
     limit.underWay += 1;
     return true;
   }
@@ -157,7 +161,8 @@ export class Concurrency {
     const limit = this.#limitOf(endpointId);
     limit.underWay -= 1;
     limit.size = this.#sizeAfter(use, limit.size);
-    while (limit.underWay < Math.min(limit.size, this.#most) && limit.waiting.move()) limit.underWay += 1;
+    const most = Math.min(limit.size, this.#mostAt(endpointId));
+    while (limit.underWay < most && limit.waiting.move()) limit.underWay += 1;
     // Forgotten when idle: memory is for what is under way.
     if (limit.underWay === 0) this.#limits.delete(endpointId);
     return limit.size;

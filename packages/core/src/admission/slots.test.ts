@@ -78,18 +78,46 @@ it('has no timer left when nothing is under way', () => {
 
 describe('a process that is late', () => {
   it('takes fewer at once, down to a sixteenth, and more again when it keeps up', () => {
-    const { slots, capacities, beBusy } = arrange({ quick: 64, slow: 0 });
-    slots.take(false);
-    beBusy(30);
-    expect(slots.capacity).toBe(44);
+    const { slots, capacities, beBusy } = arrange({ quick: 256, slow: 0 });
+    let slot = slots.take(false);
+    const takeTurn = (lateMs: number) => {
+      slots.leave(slot);
+      slot = slots.take(false);
+      beBusy(lateMs);
+    };
+    takeTurn(30);
+    expect(slots.capacity).toBe(179);
+    for (let i = 0; i < 10; i += 1) takeTurn(30);
+    expect(slots.capacity).toBe(16);
+    for (let i = 0; i < 4; i += 1) takeTurn(0);
+    expect(slots.capacity).toBe(80);
+    for (let i = 0; i < 20; i += 1) takeTurn(0);
+    expect(slots.capacity).toBe(256);
+    expect(capacities.slice(-2)).toEqual([240, 256]);
+  });
+
+  it('takes as many beside those that hang as without them, for as long as there are slots', () => {
+    const { slots, beBusy } = arrange({ quick: 32, slow: 4 });
+    for (let i = 0; i < 20; i += 1) slots.take(false);
+    for (let i = 0; i < 20; i += 1) beBusy(30);
+    // Four are slow, sixteen would be; eight more may begin.
+    expect(slots.capacity).toBe(4 + 16 + 8);
+    for (let i = 0; i < 12; i += 1) slots.take(false);
     for (let i = 0; i < 10; i += 1) beBusy(30);
-    expect(slots.capacity).toBe(4);
-    for (let i = 0; i < 4; i += 1) beBusy(0);
-    expect(slots.capacity).toBe(20);
-    for (let i = 0; i < 20; i += 1) beBusy(0);
-    expect(slots.capacity).toBe(64);
-    expect(capacities.slice(0, 2)).toEqual([44, 31]);
-    expect(capacities.slice(-2)).toEqual([60, 64]);
+    expect(slots.capacity).toBe(4 + 32);
+  });
+
+  it('takes eight at least, however few slots there are', () => {
+    const { slots, beBusy } = arrange({ quick: 16, slow: 0 });
+    const slot = slots.take(false);
+    beBusy(1_000);
+    slots.leave(slot);
+    for (let i = 0; i < 10; i += 1) {
+      const other = slots.take(false);
+      beBusy(30);
+      slots.leave(other);
+    }
+    expect(slots.pace).toBe(1 / 2);
   });
 
   it('is not taken for late because nothing was under way for a while', () => {

@@ -25,8 +25,9 @@ const LOOK_EVERY_MS = 50;
 const LATE_MS = 5;
 const SLOWED_DOWN_BY = 0.7;
 const SPED_UP_BY = 1 / 16;
-/** Enough to keep a processor busy with receivers that answer within some milliseconds. */
+/** Enough to keep a processor busy with receivers that answer within some milliseconds, as shares of all and as a number. */
 const LEAST_PACE = 1 / 16;
+const LEAST_SLOTS = 8;
 
 /**
  * Keeps slots free for endpoints that answer quickly: an attempt that has been under way for a while counts as slow, and
@@ -38,6 +39,8 @@ export class Slots {
   readonly #quick = new Set<Slot>();
   #slow = 0;
   #pace = 1;
+  /** Those among the quick ones that would be slow if there were room: they wait, and use no processor. */
+  #stuck = 0;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
 
@@ -45,7 +48,8 @@ export class Slots {
 
   /** How many attempts may be under way in all, as things stand. */
   get capacity(): number {
-    return Math.floor(this.options.quick * this.#pace) + this.#slow;
+    const { quick } = this.options;
+    return Math.min(Math.floor(quick * this.#pace) + this.#stuck, quick) + this.#slow;
   }
 
   /** Which share of the quick slots there is at the moment: 1 unless the process is late. */
@@ -78,13 +82,10 @@ export class Slots {
   readonly #onTimer = () => {
     this.#timer = undefined;
     const now = this.options.clock();
+    const before = this.capacity;
     this.#keepPace(now - this.#dueAt);
-    const slowSince = now - SLOW_AFTER_MS;
-    for (const slot of this.#quick) {
-      if (slot.takenAt > slowSince || !this.hasRoomForSlow) break;
-      this.#quick.delete(slot);
-      this.#countAsSlow(slot);
-    }
+    this.#moveSlow(now - SLOW_AFTER_MS);
+    if (this.capacity !== before) this.options.onCapacity(this.capacity);
     this.#keepLooking();
   };
 
@@ -96,10 +97,19 @@ export class Slots {
 
   #keepPace(lateMs: number): void {
     const wanted = lateMs > LATE_MS ? this.#pace * SLOWED_DOWN_BY : this.#pace + SPED_UP_BY;
-    const pace = Math.min(Math.max(wanted, LEAST_PACE), 1);
-    if (pace === this.#pace) return;
-    this.#pace = pace;
-    this.options.onCapacity(this.capacity);
+    this.#pace = Math.min(Math.max(wanted, LEAST_PACE, LEAST_SLOTS / this.options.quick), 1);
+  }
+
+  #moveSlow(slowSince: number): void {
+    this.#stuck = 0;
+    for (const slot of this.#quick) {
+      if (slot.takenAt > slowSince) return;
+      if (this.hasRoomForSlow) {
+        this.#quick.delete(slot);
+        slot.isSlow = true;
+        this.#slow += 1;
+      } else this.#stuck += 1;
+    }
   }
 
   #countAsSlow(slot: Slot): void {
