@@ -1,6 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ApiClient } from '../support/api-client';
 import { askPatiently } from './ask-patiently';
+import { isUnended } from './checks/check-record';
 import type { RecordedDelivery } from './ledger';
+
+const READ_EVERY_MS = 1_000;
 
 interface Page {
   readonly data: readonly {
@@ -30,4 +34,20 @@ export async function readRecorded(
     cursor = body.next_cursor;
   } while (cursor);
   return recorded;
+}
+
+/**
+ * Reads until every delivery has an end, at most for so long. What a receiver accepted just when its worker died is owed no
+ * more, and may wait behind its endpoint's rate limit to be sent once more, with no job in any queue.
+ */
+export async function readEnded(
+  read: () => Promise<readonly RecordedDelivery[]>,
+  forMs: number,
+): Promise<readonly RecordedDelivery[]> {
+  const until = Date.now() + forMs;
+  for (;;) {
+    const recorded = await read();
+    if (!recorded.some(isUnended) || Date.now() > until) return recorded;
+    await wait(READ_EVERY_MS);
+  }
 }

@@ -14,7 +14,7 @@ import { Publisher, type Rates } from './publisher';
 import { QueueObserver } from './queue-depths';
 import { QueueProducer } from './queue-producer';
 import type { Random } from './random';
-import { readRecorded } from './read-recorded';
+import { readEnded, readRecorded } from './read-recorded';
 import { Receivers } from './receivers';
 import type { RedisDeployment } from './redis/redis-deployment';
 import { startSingleRedis } from './redis/single-redis';
@@ -130,7 +130,8 @@ async function actAndCheck(
     findOpenBreakers: () => findOpenBreakers(service.client, registered),
     progress,
   });
-  const recorded = await readAll(service, registered);
+  const read = async () => await readAll(service, registered);
+  const recorded = redisMayLose === undefined ? await readEnded(read, patience.silentForMs) : await read();
   const { published } = publisher;
   const { requests } = receivers;
   const ledger: Ledger = { published, acknowledged, requests, faults, recorded };

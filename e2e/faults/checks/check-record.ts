@@ -3,6 +3,10 @@ import { type Finding, toFindings } from './finding';
 
 const UNENDED = new Set(['pending', 'held']);
 
+export function isUnended({ status }: RecordedDelivery): boolean {
+  return UNENDED.has(status);
+}
+
 /** Whether the API tells what happened: as both ledgers have it, and with an end to everything. */
 export function checkRecord({
   acknowledged,
@@ -10,7 +14,7 @@ export function checkRecord({
   recorded,
 }: Pick<Ledger, 'acknowledged' | 'requests' | 'recorded'>): readonly Finding[] {
   const records = new Map(recorded.map((record) => [keyOf(record), record]));
-  const unended = recorded.filter(({ status }) => UNENDED.has(status));
+  const unended = recorded.filter(isUnended);
   const ends = endsOf(requests, acknowledged);
   const untold = ends.filter((end) => records.get(keyOf(end))?.status !== 'delivered');
   const uncounted = ends.filter((end) => (records.get(keyOf(end))?.attemptCount ?? 0) < end.attempt);
@@ -19,7 +23,7 @@ export function checkRecord({
   return [
     ...toFindings(
       'without an end in the API',
-      unended.map((record) => `${record.eventId} at ${record.endpoint}: ${record.status}`),
+      unended.map((record) => describeUnended(record, acknowledged, accepted)),
     ),
     ...toFindings(
       'accepted by a receiver, not delivered in the API',
@@ -34,6 +38,19 @@ export function checkRecord({
       imagined.map((record) => `${record.eventId} at ${record.endpoint}`),
     ),
   ];
+}
+
+function describeUnended(
+  record: RecordedDelivery,
+  acknowledged: ReadonlyMap<string, AcknowledgedEvent>,
+  accepted: ReadonlySet<string>,
+): string {
+  const isAcknowledged = [...acknowledged.values()].some(({ id }) => id === record.eventId);
+  return [
+    `${keyOf(record)}: ${record.status} after ${record.attemptCount} attempts`,
+    isAcknowledged ? 'acknowledged' : 'not acknowledged over HTTP',
+    accepted.has(keyOf(record)) ? 'accepted by its receiver' : 'not accepted',
+  ].join(', ');
 }
 
 interface AcceptedPair {

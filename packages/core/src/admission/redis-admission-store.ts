@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
+import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import { BREAKER_KEPT_MS, type BreakerState, decodeBreaker, PROBE_MS } from '../model/breaker';
 import type { EndpointId } from '../model/endpoint';
 import type { EventId } from '../model/event';
@@ -131,6 +131,10 @@ const STAND = defineScript(`${NOW}
   end
   return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun}`);
 
+// KEYS: order. ARGV: when it was accepted and id of each event.
+const JOIN_ORDER = defineScript(`
+  for i = 1, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'NX', ARGV[i], ARGV[i + 1]) end`);
+
 // KEYS: order, turn. ARGV: event.
 const LEAVE_ORDER = defineScript(`
   redis.call('ZREM', KEYS[1], ARGV[1])
@@ -217,9 +221,10 @@ export function createRedisAdmissionStore(redis: RedisClient) {
     async joinOrder(
       endpointId: EndpointId,
       deliveries: readonly Pick<OrderedDelivery, 'eventId' | 'acceptedAt'>[],
+      target: ScriptTarget = redis,
     ): Promise<void> {
-      const members = deliveries.flatMap(({ eventId, acceptedAt }) => [String(acceptedAt), eventId]);
-      await redis.zadd(keys.order(endpointId), 'NX', ...members);
+      const members = deliveries.flatMap(({ eventId, acceptedAt }) => [acceptedAt, eventId]);
+      await JOIN_ORDER(target, [keys.order(endpointId)], members);
     },
 
     /** A delivery that has ended makes room for the one behind it. */

@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createSubscriptions } from '../endpoints/subscriptions';
-import { together } from '../kernel/redis-in-order';
+import { asOne } from '../kernel/redis-in-order';
 import { deliveryIdOf } from '../model/delivery';
 import type { AcceptedEvent } from '../model/event';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
@@ -46,7 +46,7 @@ async function arrange(endpointCount: number) {
     deliveryStore,
     admissionStore: createRedisAdmissionStore(client),
     deliveryQueue: willClose(new BullmqDeliveryQueue(connection)),
-    inOrder: together,
+    inOrder: asOne(client),
     clock: () => 0,
     emit: signals.listen,
   };

@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';
 import { createSubscriptions } from '../endpoints/subscriptions';
-import { oneByOne, together } from '../kernel/redis-in-order';
+import { asOne, oneByOne } from '../kernel/redis-in-order';
 import { deliveryIdOf } from '../model/delivery';
 import type { AcceptedEvent } from '../model/event';
 import { keys } from '../model/keys';
@@ -48,7 +48,7 @@ function build(change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps> = () 
     deliveryStore,
     admissionStore,
     deliveryQueue,
-    inOrder: together,
+    inOrder: asOne(redis.client),
     clock: () => NOW,
     emit: signals.listen,
   };
@@ -219,7 +219,7 @@ describe('fanOutEvent', () => {
     };
     // What comes after a break is not done.
     const buildBroken = (change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps>) =>
-      build((deps) => ({ inOrder: oneByOne, ...change(deps) }));
+      build((deps) => ({ inOrder: oneByOne(redis.client), ...change(deps) }));
 
     it('has stored the event, and no job, when the jobs could not be added', async () => {
       const { event } = await arrange(['*']);

@@ -3,6 +3,7 @@ import type { AccountSubscriptions } from '../endpoints/subscriptions';
 import { chunksOf } from '../kernel/batches';
 import type { Clock } from '../kernel/clock';
 import type { InOrder } from '../kernel/redis-in-order';
+import type { ScriptTarget } from '../kernel/redis-script';
 import { createTurns } from '../kernel/turns';
 import type { DeliveryParts } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
@@ -18,7 +19,7 @@ export interface NewDelivery extends DeliveryParts {
 /** The queue of deliveries. Adding the same delivery again is harmless. */
 export interface DeliveryQueue {
   /** When it throws, they may be on the queue all the same. */
-  addAll(deliveries: readonly NewDelivery[]): Promise<void>;
+  addAll(deliveries: readonly NewDelivery[], target?: ScriptTarget): Promise<void>;
 }
 
 /** The order of the deliveries of an endpoint that wants them one at a time. */
@@ -27,6 +28,7 @@ export interface DeliveryOrder {
   joinOrder(
     endpointId: EndpointId,
     deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[],
+    target?: ScriptTarget,
   ): Promise<void>;
 }
 
@@ -49,7 +51,7 @@ export interface FanOutEventDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
   readonly admissionStore: DeliveryOrder;
   readonly deliveryQueue: DeliveryQueue;
-  /** Of the connection that all of these have. */
+  /** Of the Redis that all of these have. */
   readonly inOrder: InOrder;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -88,26 +90,26 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
 
   async function take(batch: readonly Portion[]): Promise<void> {
     await inOrder([
-      () => Promise.all(batch.map(store)),
-      () => deliveryQueue.addAll(batch.flatMap(deliveriesOf)),
-      () => Promise.all(batch.map(list)),
+      (target) => Promise.all(batch.map((portion) => store(portion, target))),
+      (target) => deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
+      (target) => Promise.all(batch.map((portion) => list(portion, target))),
     ]);
   }
 
-  async function store({ event, receivers, isFirst }: Portion): Promise<void> {
+  async function store({ event, receivers, isFirst }: Portion, target: ScriptTarget): Promise<void> {
     const endpointIds = receivers.map(({ id }) => id);
-    if (isFirst) await eventStore.save(event, endpointIds);
-    else await eventStore.addReceivers(event.accountId, event.id, endpointIds);
+    if (isFirst) await eventStore.save(event, endpointIds, target);
+    else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
   }
 
-  async function list({ event, receivers, total }: Portion): Promise<void> {
+  async function list({ event, receivers, total }: Portion, target: ScriptTarget): Promise<void> {
     const { id: eventId, acceptedAt, accountId } = event;
     const endpointIds = receivers.map(({ id }) => id);
     const strict = receivers.filter(({ ordering }) => ordering === 'strict');
     await Promise.all([
-      deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId),
-      ...strict.map(({ id }) => admissionStore.joinOrder(id, [{ eventId, acceptedAt }])),
-      total === undefined ? undefined : eventStore.enlist(event, total),
+      deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId, target),
+      ...strict.map(({ id }) => admissionStore.joinOrder(id, [{ eventId, acceptedAt }], target)),
+      total === undefined ? undefined : eventStore.enlist(event, total, target),
     ]);
   }
 

@@ -2,13 +2,30 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import { createClosables } from '../testing/closables';
+import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis } from '../testing/test-redis';
-import { createInOrder, oneByOne, together } from './redis-in-order';
+import { asOne, createInOrder, oneByOne, type Step } from './redis-in-order';
+import { defineScript } from './redis-script';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 const NAMES = ['first', 'second', 'third', 'fourth'];
+const BYTES = 300;
+
+const SET = defineScript(`return redis.call('SET', KEYS[1], ARGV[1])`);
+const steps = NAMES.map(
+  (name): Step =>
+    (target) =>
+      SET(target, [name], ['x'.repeat(BYTES)]),
+);
+
+async function countDone(client: Redis): Promise<number> {
+  const done = await Promise.all(NAMES.map((name) => client.exists(name)));
+  // None unless all before it.
+  expect(done).toEqual(done.toSorted((a, b) => b - a));
+  return done.filter((one) => one === 1).length;
+}
 
 /** Lets so many bytes through to Redis once it is told to count, and then breaks the connection. */
 async function startCuttingProxy(redisUrl: string) {
@@ -38,67 +55,108 @@ async function startCuttingProxy(redisUrl: string) {
   };
 }
 
-it('takes effect up to a point, wherever a connection breaks', async () => {
-  const { url, client } = willClose(await openTestRedis());
-  const proxy = await startCuttingProxy(url);
-  const seen = new Set<number>();
-  for (let bytes = 1; bytes < 160; bytes += 6) {
-    const redis = new Redis({
-      port: proxy.port,
-      host: '127.0.0.1',
-      db: client.options.db,
-      maxRetriesPerRequest: 0,
-      retryStrategy: () => null,
-    });
-    redis.on('error', () => {});
-    willClose({ close: () => redis.disconnect() });
-    await once(redis, 'ready');
-    await client.flushdb();
-    proxy.cutAfter(bytes);
-    const steps = NAMES.map((name) => () => redis.set(name, '1'));
-    await createInOrder(redis)(steps).catch(() => {});
-    proxy.cutAfter(Number.POSITIVE_INFINITY);
-    // What had been sent may still be on its way.
-    await client.ping();
-    const done = await Promise.all(NAMES.map((name) => client.exists(name)));
-    expect(done).toEqual(done.toSorted((a, b) => b - a));
-    seen.add(done.filter((one) => one === 1).length);
-  }
-  // It was cut between any two of them.
-  expect([...seen].toSorted()).toEqual([0, 1, 2, 3, 4]);
-});
+describe('on one server', () => {
+  it('takes effect as a whole or not at all, wherever a connection breaks', async () => {
+    const { url, client } = willClose(await openTestRedis());
+    const proxy = await startCuttingProxy(url);
+    const seen = new Set<number>();
+    await createInOrder(client)(steps);
+    for (let bytes = 1; bytes < 1_800; bytes += 60) {
+      const redis = new Redis({
+        port: proxy.port,
+        host: '127.0.0.1',
+        db: client.options.db,
+        maxRetriesPerRequest: 0,
+        retryStrategy: () => null,
+      });
+      redis.on('error', () => {});
+      willClose({ close: () => redis.disconnect() });
+      await once(redis, 'ready');
+      await client.flushdb();
+      proxy.cutAfter(bytes);
+      await createInOrder(redis)(steps).catch(() => {});
+      proxy.cutAfter(Number.POSITIVE_INFINITY);
+      // What had been sent may still be on its way.
+      await client.ping();
+      seen.add(await countDone(client));
+    }
+    expect([...seen].toSorted()).toEqual([0, NAMES.length]);
+  });
 
-it('is one round trip over one connection: no step waits for those before', async () => {
-  const { client } = willClose(await openTestRedis());
-  const order: string[] = [];
-  const step = (name: string) => async () => {
-    order.push(`${name} sent`);
-    await client.ping();
-    order.push(`${name} answered`);
-  };
-  await createInOrder(client)([step('a'), step('b')]);
-  expect(order).toEqual(['a sent', 'b sent', 'a answered', 'b answered']);
+  it('takes effect as a whole or not at all, wherever Redis runs out of memory', async () => {
+    const server = willClose(await startRedisServer());
+    const { client } = willClose(await openTestRedis(server.url));
+    const seen = new Set<number>();
+    await createInOrder(client)(steps);
+    for (let left = 0; left < 20_000; left += 200) {
+      await client.flushdb();
+      await server.fillUp(left);
+      await createInOrder(client)(steps).catch(() => {});
+      await server.makeRoom();
+      seen.add(await countDone(client));
+    }
+    expect([...seen].toSorted()).toEqual([0, NAMES.length]);
+  });
+
+  it('is complete on a server that has forgotten its scripts, as after a restart', async () => {
+    const server = willClose(await startRedisServer());
+    const { client } = willClose(await openTestRedis(server.url));
+    await createInOrder(client)(steps);
+    await client.flushdb();
+    await client.script('FLUSH');
+    await createInOrder(client)(steps);
+    expect(await countDone(client)).toBe(NAMES.length);
+  });
+
+  it('is one command', async () => {
+    const { client } = willClose(await openTestRedis());
+    await createInOrder(client)(steps);
+    const sent: string[] = [];
+    const { sendCommand } = client;
+    client.sendCommand = function noteCommand(command, ...rest) {
+      sent.push(command.name);
+      return sendCommand.call(client, command, ...rest);
+    };
+    await createInOrder(client)(steps);
+    expect(sent).toEqual(['evalsha']);
+  });
+
+  it('does not go on behind a step that Redis refuses', async () => {
+    const { client } = willClose(await openTestRedis());
+    await client.sadd('second', 'not a text');
+    const append = defineScript(`return redis.call('APPEND', KEYS[1], ARGV[1])`);
+    const appending = NAMES.map(
+      (name): Step =>
+        (target) =>
+          append(target, [name], ['x']),
+    );
+    await expect(createInOrder(client)(appending)).rejects.toThrow('WRONGTYPE');
+    expect(await Promise.all(NAMES.map((name) => client.exists(name)))).toEqual([1, 1, 0, 0]);
+  });
 });
 
 it('waits for each step in a Cluster, whose nodes know nothing of each other', async () => {
+  const { client } = willClose(await openTestRedis());
   const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
-  expect(createInOrder(cluster)).toBe(oneByOne);
   const order: string[] = [];
   const step = (name: string) => async () => {
     order.push(`${name} begun`);
     await new Promise(setImmediate);
     order.push(`${name} done`);
   };
-  await oneByOne([step('a'), step('b')]);
+  await createInOrder(cluster)([step('a'), step('b')]);
   expect(order).toEqual(['a begun', 'a done', 'b begun', 'b done']);
+  await oneByOne(client)(steps);
+  expect(await countDone(client)).toBe(NAMES.length);
 });
 
 it.each([
-  ['together', together],
+  ['as one', asOne],
   ['one by one', oneByOne],
 ])('fails with the step that fails, %s', async (_how, inOrder) => {
+  const { client } = willClose(await openTestRedis());
   const failing = async () => {
     throw new Error('refused');
   };
-  await expect(inOrder([async () => {}, failing])).rejects.toThrow('refused');
+  await expect(inOrder(client)([async () => {}, failing])).rejects.toThrow('refused');
 });

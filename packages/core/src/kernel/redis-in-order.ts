@@ -1,27 +1,31 @@
 import { Cluster } from 'ioredis';
 import type { RedisClient } from './redis-connect';
+import { ScriptBatch, type ScriptTarget } from './redis-script';
 
-/** Each sends its commands when it is called, before it waits for anything. */
-export type Step = () => Promise<unknown>;
+/** Calls its scripts on what it is given, before it waits for anything. */
+export type Step = (target: ScriptTarget) => Promise<unknown>;
 
-/**
- * Takes steps one after the other: none takes effect unless all before it have, whenever it breaks off. What Redis itself
- * refuses, such as for want of memory, need not keep it from the rest.
- */
+/** Takes steps one after the other: none takes effect unless all before it have, whenever and however it breaks off. */
 export type InOrder = (steps: readonly Step[]) => Promise<void>;
 
 /**
- * Over one connection Redis does what it is told in that order, and a connection that breaks loses the end of it: so all
- * steps go out together, and are one round trip. In a Cluster, where each node has its own, each waits for those before.
+ * One server takes all steps as one script: nothing comes between them, neither a crash nor memory that runs out. In a
+ * Cluster, where each node has its own keys, each step waits for those before.
  */
 export function createInOrder(redis: RedisClient): InOrder {
-  return redis instanceof Cluster ? oneByOne : together;
+  return redis instanceof Cluster ? oneByOne(redis) : asOne(redis);
 }
 
-export async function together(steps: readonly Step[]): Promise<void> {
-  await Promise.all(steps.map((step) => step()));
+export function asOne(redis: RedisClient): InOrder {
+  return async function takeAsOne(steps) {
+    const batch = new ScriptBatch();
+    const taken = steps.map((step) => step(batch));
+    await Promise.all([batch.sendTo(redis), ...taken]);
+  };
 }
 
-export async function oneByOne(steps: readonly Step[]): Promise<void> {
-  for (const step of steps) await step();
+export function oneByOne(redis: RedisClient): InOrder {
+  return async function takeOneByOne(steps) {
+    for (const step of steps) await step(redis);
+  };
 }

@@ -1,7 +1,7 @@
 import { type RedisServer, startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { defineScript } from './redis-script';
+import { defineScript, ScriptBatch } from './redis-script';
 
 // Of its own: what others have on it would be forgotten, too.
 let server: RedisServer;
@@ -65,4 +65,36 @@ it('does not run again that went wrong', async () => {
   await expect(run([key], [])).rejects.toThrow('OOM no');
   expect(await redis.client.get(key)).toBe('2');
   expect(commands).toEqual(['evalsha', 'eval', 'evalsha']);
+});
+
+describe('a batch', () => {
+  const REPLY = defineScript('return {KEYS[1], ARGV[1], #KEYS, #ARGV}');
+  const NOTHING = defineScript('return nil');
+
+  it('gives each call its own keys, arguments and reply, in the order of the calls', async () => {
+    const batch = new ScriptBatch();
+    const replies = Promise.all([
+      REPLY(batch, ['a'], ['one', 2]),
+      NOTHING(batch, ['unused'], []),
+      REPLY(batch, ['b', 'c'], ['three']),
+    ]);
+    await batch.sendTo(redis.client);
+    expect(await replies).toEqual([['a', 'one', 1, 2], null, ['b', 'three', 2, 1]]);
+  });
+
+  it('fails all its calls with what one of them answers as an error', async () => {
+    const batch = new ScriptBatch();
+    const refuse = defineScript(`return redis.error_reply('NO such thing')`);
+    const outcomes = Promise.allSettled([REPLY(batch, [], ['a']), refuse(batch, [], [])]);
+    await batch.sendTo(redis.client);
+    for (const outcome of await outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'NO such thing' } });
+    }
+  });
+
+  it('refuses a call that comes after it was sent, rather than to forget it', async () => {
+    const batch = new ScriptBatch();
+    await batch.sendTo(redis.client);
+    await expect(REPLY(batch, [], [])).rejects.toThrow('after its batch was sent');
+  });
 });

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { RedisClient } from './redis-connect';
 
+/** What scripts are run on: Redis, or a batch that goes there later. */
+export type ScriptTarget = RedisClient | ScriptBatch;
+
 /** Runs a script over keys that share one hash tag. Numbers are handed over as texts. */
 export type RunScript = (
-  redis: RedisClient,
+  target: ScriptTarget,
   keys: readonly string[],
   args: readonly (string | number)[],
 ) => Promise<unknown>;
@@ -11,13 +14,14 @@ export type RunScript = (
 /** A script that is called by its digest: its text goes over the wire only to a server that does not know it yet. */
 export function defineScript(text: string): RunScript {
   const digest = createHash('sha1').update(text).digest('hex');
-  return async function runScript(redis, keys, args) {
+  return async function runScript(target, keys, args) {
+    if (target instanceof ScriptBatch) return await target.add(text, keys, args);
     const parameters = [...keys, ...args.map(String)];
     try {
-      return await redis.evalsha(digest, keys.length, ...parameters);
+      return await target.evalsha(digest, keys.length, ...parameters);
     } catch (error) {
       if (!isUnknownScript(error)) throw error;
-      return await redis.eval(text, keys.length, ...parameters);
+      return await target.eval(text, keys.length, ...parameters);
     }
   };
 }
@@ -25,4 +29,81 @@ export function defineScript(text: string): RunScript {
 // The first word of Redis' answer is its code.
 function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+interface Call {
+  readonly text: string;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Calls of scripts that Redis makes as one, in their order: all of them take effect or, when it can't take them, none. Of
+ * calls that fail for what they find there, those before have taken effect and those after have not. Not for a Cluster,
+ * whose scripts see one node.
+ */
+export class ScriptBatch {
+  readonly #calls: Call[] = [];
+  #isSent = false;
+
+  /** Resolves with the script's reply once the batch was sent. @throws Error when it was sent before. */
+  add(text: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    if (this.#isSent) throw new Error('A script was called after its batch was sent.');
+    return new Promise((resolve, reject) => this.#calls.push({ text, keys, args, resolve, reject }));
+  }
+
+  /** Its calls fail when this does, all with the same error. */
+  async sendTo(redis: RedisClient): Promise<void> {
+    this.#isSent = true;
+    const calls = this.#calls;
+    if (calls.length === 0) return;
+    const texts = [...new Set(calls.map(({ text }) => text))].toSorted();
+    const counts = calls.flatMap(({ text, keys, args }) => [texts.indexOf(text), keys.length, args.length]);
+    try {
+      const replies = (await joined(texts)(
+        redis,
+        calls.flatMap(({ keys }) => keys),
+        [calls.length, ...counts, ...calls.flatMap(({ args }) => args)],
+      )) as readonly unknown[];
+      for (const [i, { resolve }] of calls.entries()) resolve(replies[i]);
+    } catch (error) {
+      for (const { reject } of calls) reject(error);
+    }
+  }
+}
+
+// One for each combination of scripts: a handful.
+const joinedScripts = new Map<string, RunScript>();
+
+function joined(texts: readonly string[]): RunScript {
+  const functions = texts.map((text) => `function(KEYS, ARGV)\n${text}\nend`).join(',\n');
+  const known = joinedScripts.get(functions);
+  if (known) return known;
+  const script = defineScript(joinedText(functions));
+  joinedScripts.set(functions, script);
+  return script;
+}
+
+// ARGV: how many calls; which script, how many keys and arguments of each; then the arguments of all.
+function joinedText(functions: string): string {
+  return `
+  local scripts = {${functions}}
+  local function part_of(list, from, count)
+    local part = {}
+    for i = 1, count do part[i] = list[from + i] end
+    return part
+  end
+  local calls, replies = tonumber(ARGV[1]), {}
+  local key, arg = 0, 1 + 3 * calls
+  for call = 1, calls do
+    local script = scripts[tonumber(ARGV[3 * call - 1]) + 1]
+    local key_count, arg_count = tonumber(ARGV[3 * call]), tonumber(ARGV[3 * call + 1])
+    local reply = script(part_of(KEYS, key, key_count), part_of(ARGV, arg, arg_count))
+    if type(reply) == 'table' and reply.err then return reply end
+    replies[call] = reply or false
+    key, arg = key + key_count, arg + arg_count
+  end
+  return replies`;
 }

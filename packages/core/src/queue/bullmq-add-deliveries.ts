@@ -1,7 +1,7 @@
 import type { NewDelivery } from '../intake/fan-out-event';
 import { systemClock } from '../kernel/clock';
 import { storageUnavailable } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
+import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import { deliveryIdOf } from '../model/delivery';
 import { keys } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
@@ -57,10 +57,13 @@ export function createAddDeliveries({ redis, prefix }: QueueConnection) {
   const scriptKeys = [prioritized, priorityCounter, meta, active, marker, events, ...order];
 
   /** @throws AppError `storage_unavailable`; they may be on the queue all the same. */
-  return async function addDeliveries(deliveries: readonly DeliveryToAdd[]): Promise<void> {
+  return async function addDeliveries(
+    deliveries: readonly DeliveryToAdd[],
+    target: ScriptTarget = redis,
+  ): Promise<void> {
     if (deliveries.length === 0) return;
     try {
-      await ADD(redis, scriptKeys, [jobKeys.base, systemClock(), ...deliveries.flatMap(argumentsOf)]);
+      await ADD(target, scriptKeys, [jobKeys.base, systemClock(), ...deliveries.flatMap(argumentsOf)]);
     } catch (error) {
       throw storageUnavailable(error);
     }

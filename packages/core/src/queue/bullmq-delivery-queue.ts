@@ -3,7 +3,7 @@ import type { DeliveryQueue, NewDelivery } from '../intake/fan-out-event';
 import { parsedOrUndefined } from '../kernel/json';
 import type { RedisClient } from '../kernel/redis-connect';
 import { storageUnavailable } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
+import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import type { DeliveryJobs } from '../manage/step-erasure';
 import { type DeliveryParts, type DeliveryRequested, deliveryIdOf } from '../model/delivery';
 import type { AccountId } from '../model/event';
@@ -39,8 +39,11 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
     this.#addDeliveries = createAddDeliveries(connection);
   }
 
-  async addAll(deliveries: readonly NewDelivery[]): Promise<void> {
-    await this.#addDeliveries(deliveries.map((delivery) => toAdd(delivery)));
+  async addAll(deliveries: readonly NewDelivery[], target?: ScriptTarget): Promise<void> {
+    await this.#addDeliveries(
+      deliveries.map((delivery) => toAdd(delivery)),
+      target,
+    );
   }
 
   async addRequested(

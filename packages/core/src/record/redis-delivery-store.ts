@@ -1,7 +1,7 @@
 import { chunksOf } from '../kernel/batches';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
+import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../kernel/redis-timeline';
 import { type BreakerState, decodeBreaker } from '../model/breaker';
 import type { DeliveryParts } from '../model/delivery';
@@ -113,13 +113,19 @@ export function createRedisDeliveryStore(
     endpointIds: readonly EndpointId[],
     createdAt: number,
     accountId?: AccountId,
+    target: ScriptTarget = redis,
   ): Promise<void> {
-    await Promise.all(endpointIds.map((id) => enlistOne(id, { eventId, createdAt }, accountId)));
+    await Promise.all(endpointIds.map((id) => enlistOne(id, { eventId, createdAt }, accountId, target)));
   }
 
-  async function enlistOne(endpointId: EndpointId, mark: EventMark, accountId?: AccountId): Promise<void> {
+  async function enlistOne(
+    endpointId: EndpointId,
+    mark: EventMark,
+    accountId: AccountId | undefined,
+    target: ScriptTarget,
+  ): Promise<void> {
     const logPrefix = keys.deliveryPrefix(endpointId);
-    const pruned = await addToIndex(redis, keys.deliveries(endpointId), mark, retention, { logPrefix });
+    const pruned = await addToIndex(target, keys.deliveries(endpointId), mark, retention, { logPrefix });
     if (pruned.length > 0 && accountId !== undefined) onPruned(accountId, pruned, endpointId);
   }
 

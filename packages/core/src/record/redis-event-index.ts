@@ -1,6 +1,6 @@
 import { COUNT_USAGE } from '../accounts/redis-usage-script';
 import type { RedisClient } from '../kernel/redis-connect';
-import { defineScript } from '../kernel/redis-script';
+import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import { readTimeline, type TimeRange } from '../kernel/redis-timeline';
 import type { EventId } from '../model/event';
 
@@ -94,7 +94,7 @@ export interface AddToIndexOptions {
  * @returns what it has let go of for that.
  */
 export async function addToIndex(
-  redis: RedisClient,
+  target: ScriptTarget,
   key: string,
   { eventId, createdAt }: EventMark,
   { ageMs, count }: Retention,
@@ -112,7 +112,7 @@ export async function addToIndex(
     counted?.keptMs ?? 0,
     ...fields,
   ];
-  return toPruned((await ADD(redis, keys, args)) as readonly (string | number)[]);
+  return toPruned((await ADD(target, keys, args)) as readonly (string | number)[]);
 }
 
 function toPruned(flat: readonly (string | number)[]): Pruned[] {

@@ -3,7 +3,7 @@ import { steadyClock } from '../kernel/clock';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { readNewestFirst } from '../kernel/redis-newest-first';
-import { defineScript } from '../kernel/redis-script';
+import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../kernel/redis-timeline';
 import type { EndpointId } from '../model/endpoint';
 import type { AcceptedEvent, AccountId, EventId, StoredEvent } from '../model/event';
@@ -99,12 +99,16 @@ export function createRedisEventStore(
      * Stores an event, and endpoints that it goes to. Storing it again changes nothing, nor does another one under the same
      * id; adding an endpoint again changes nothing.
      */
-    async save(event: AcceptedEvent, endpointIds: readonly EndpointId[] = []): Promise<void> {
+    async save(
+      event: AcceptedEvent,
+      endpointIds: readonly EndpointId[] = [],
+      target: ScriptTarget = redis,
+    ): Promise<void> {
       const { accountId, id } = event;
       const key = keys.event(accountId, id);
       const readAt = now();
       const args = [retention.ageMs, encode(event), ...endpointIds];
-      const saved = await SAVE(redis, [keys.receivers(accountId, id), key], args);
+      const saved = await SAVE(target, [keys.receivers(accountId, id), key], args);
       if (saved === 1) cache.set(key, { event, readAt });
     },
 
@@ -112,11 +116,11 @@ export function createRedisEventStore(
      * Puts an event into its account's list, and counts it for the account, with its deliveries. Doing it again changes
      * nothing.
      */
-    async enlist(event: AcceptedEvent, deliveries = 0): Promise<void> {
+    async enlist(event: AcceptedEvent, deliveries = 0, target: ScriptTarget = redis): Promise<void> {
       const { accountId, id: eventId, acceptedAt: createdAt } = event;
       const counted = countedPlaceOf(event, deliveries, retention.ageMs);
       const mark = { eventId, createdAt };
-      const pruned = await addToIndex(redis, keys.events(accountId), mark, retention, { counted });
+      const pruned = await addToIndex(target, keys.events(accountId), mark, retention, { counted });
       if (pruned.length > 0) onPruned?.(accountId, pruned);
     },
 
@@ -175,8 +179,13 @@ export function createRedisEventStore(
     },
 
     /** Adding an endpoint again changes nothing. */
-    async addReceivers(accountId: AccountId, id: EventId, endpointIds: readonly EndpointId[]): Promise<void> {
-      await SAVE(redis, [keys.receivers(accountId, id)], [retention.ageMs, '', ...endpointIds]);
+    async addReceivers(
+      accountId: AccountId,
+      id: EventId,
+      endpointIds: readonly EndpointId[],
+      target: ScriptTarget = redis,
+    ): Promise<void> {
+      await SAVE(target, [keys.receivers(accountId, id)], [retention.ageMs, '', ...endpointIds]);
     },
 
     /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */

@@ -9,8 +9,8 @@ const LOOK_EVERY_MS = 20;
 
 export interface RedisServer {
   readonly url: string;
-  /** Refuses from now on whatever takes memory, as one that is full. */
-  fillUp(): Promise<void>;
+  /** Refuses from now on whatever takes memory, as one that is full; or does so once it has taken so many bytes more. */
+  fillUp(leftBytes?: number): Promise<void>;
   makeRoom(): Promise<void>;
   close(): Promise<void>;
 }
@@ -39,7 +39,10 @@ export async function startRedisServer(): Promise<RedisServer> {
   }
   return {
     url: `redis://127.0.0.1:${port}`,
-    fillUp: async () => void (await client.config('SET', 'maxmemory', '1')),
+    async fillUp(leftBytes) {
+      const used = /used_memory:(\d+)/.exec(await client.info('memory'))?.[1];
+      await client.config('SET', 'maxmemory', leftBytes === undefined ? 1 : Number(used) + leftBytes);
+    },
     makeRoom: async () => void (await client.config('SET', 'maxmemory', '0')),
     async close() {
       client.disconnect();

@@ -110,7 +110,7 @@ export class ModelScene {
     const fanOutEvent = createFanOutEvent({
       ...admission,
       eventStore,
-      inOrder: oneByOne,
+      inOrder: oneByOne(this.lane.redis),
       deliveryQueue: {
         addAll: async (deliveries) => {
           await admission.deliveryQueue.addAll(deliveries);
