@@ -11,11 +11,17 @@ export type RunScript = (
   args: readonly (string | number)[],
 ) => Promise<unknown>;
 
+interface Script {
+  readonly text: string;
+  readonly digest: string;
+}
+
 /** A script that is called by its digest: its text goes over the wire only to a server that does not know it yet. */
 export function defineScript(text: string): RunScript {
   const digest = createHash('sha1').update(text).digest('hex');
+  const script = { text, digest };
   return async function runScript(target, keys, args) {
-    if (target instanceof ScriptBatch) return await target.add(text, keys, args);
+    if (target instanceof ScriptBatch) return await target.add(script, keys, args);
     const parameters = [...keys, ...args.map(String)];
     try {
       return await target.evalsha(digest, keys.length, ...parameters);
@@ -32,7 +38,7 @@ function isUnknownScript(error: unknown): boolean {
 }
 
 interface Call {
-  readonly text: string;
+  readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
   readonly resolve: (reply: unknown) => void;
@@ -49,9 +55,9 @@ export class ScriptBatch {
   #isSent = false;
 
   /** Resolves with the script's reply once the batch was sent. @throws Error when it was sent before. */
-  add(text: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  add(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     if (this.#isSent) throw new Error('A script was called after its batch was sent.');
-    return new Promise((resolve, reject) => this.#calls.push({ text, keys, args, resolve, reject }));
+    return new Promise((resolve, reject) => this.#calls.push({ script, keys, args, resolve, reject }));
   }
 
   /** Its calls fail when this does, all with the same error. */
@@ -59,14 +65,20 @@ export class ScriptBatch {
     this.#isSent = true;
     const calls = this.#calls;
     if (calls.length === 0) return;
-    const texts = [...new Set(calls.map(({ text }) => text))].toSorted();
-    const counts = calls.flatMap(({ text, keys, args }) => [texts.indexOf(text), keys.length, args.length]);
+    const scripts = new Map<Script, number>();
+    const counts: number[] = [calls.length];
+    const allKeys: string[] = [];
+    const allArgs: (string | number)[] = [];
+    for (const { script, keys, args } of calls) {
+      const place = scripts.get(script) ?? scripts.size;
+      scripts.set(script, place);
+      counts.push(place, keys.length, args.length);
+      allKeys.push(...keys);
+      allArgs.push(...args);
+    }
     try {
-      const replies = (await joined(texts)(
-        redis,
-        calls.flatMap(({ keys }) => keys),
-        [calls.length, ...counts, ...calls.flatMap(({ args }) => args)],
-      )) as readonly unknown[];
+      const run = joined([...scripts.keys()]);
+      const replies = (await run(redis, allKeys, [...counts, ...allArgs])) as readonly unknown[];
       for (const [i, { resolve }] of calls.entries()) resolve(replies[i]);
     } catch (error) {
       for (const { reject } of calls) reject(error);
@@ -74,15 +86,16 @@ export class ScriptBatch {
   }
 }
 
-// One for each combination of scripts: a handful.
+// One for each order in which scripts come first: a handful.
 const joinedScripts = new Map<string, RunScript>();
 
-function joined(texts: readonly string[]): RunScript {
-  const functions = texts.map((text) => `function(KEYS, ARGV)\n${text}\nend`).join(',\n');
-  const known = joinedScripts.get(functions);
+function joined(scripts: readonly Script[]): RunScript {
+  const name = scripts.map(({ digest }) => digest).join();
+  const known = joinedScripts.get(name);
   if (known) return known;
+  const functions = scripts.map(({ text }) => `function(KEYS, ARGV)\n${text}\nend`).join(',\n');
   const script = defineScript(joinedText(functions));
-  joinedScripts.set(functions, script);
+  joinedScripts.set(name, script);
   return script;
 }
 
