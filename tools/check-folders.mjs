@@ -8,7 +8,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { describeFolders, withFolders } from './house/describe-folders.mjs';
+import { withFolders } from './house/describe-folders.mjs';
 import { findCommonFaults, findFolderFaults, usesOfFolders } from './house/find-house-faults.mjs';
 import { folders } from './house/folders.mjs';
 import { readSources } from './house/read-imports.mjs';
@@ -29,7 +29,7 @@ const faults = [
 ];
 
 const page = await readFile(pagePath, 'utf8');
-const drawn = withFolders(page, describeFolders(folders, usesOfFolders(core, order)));
+const drawn = withFolders(page, folders, usesOfFolders(core, order));
 if (values.write) await writeFile(pagePath, drawn);
 else if (drawn !== page) faults.push('docs/architecture.md shows other folders: npm run folders -- --write');
 

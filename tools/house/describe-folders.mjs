@@ -1,35 +1,14 @@
 // @ts-check
-
-const BEGIN = '<!-- folders: written by `npm run folders -- --write` -->';
-const END = '<!-- /folders -->';
+import { drawTable, withTable } from './page-table.mjs';
 
 /**
- * The table of folders.
+ * The page with the table of folders in its place.
+ * @param {string} page
  * @param {readonly (readonly [name: string, what: string])[]} folders
  * @param {ReadonlyMap<string, readonly string[]>} uses
  */
-export function describeFolders(folders, uses) {
+export function withFolders(page, folders, uses) {
   const rows = folders.map(([name, what]) => [`\`${name}\``, what, (uses.get(name) ?? []).join(', ') || '–']);
-  return drawTable([['Folder', 'What', 'Imports from'], ...rows]);
-}
-
-/** @param {readonly (readonly string[])[]} rows */
-function drawTable(rows) {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const [head, ...others] = rows.map(
-    (row) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`,
-  );
-  return [head, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...others].join('\n');
-}
-
-/**
- * The page with this table in the place of the one that it has.
- * @param {string} page
- * @param {string} table
- */
-export function withFolders(page, table) {
-  const [before, rest = ''] = page.split(BEGIN);
-  const [, after] = rest.split(END);
-  if (after === undefined) throw new Error(`The page has no place for the table: ${BEGIN} … ${END}`);
-  return `${before}${BEGIN}\n\n${table}\n\n${END}${after}`;
+  const table = drawTable([['Folder', 'What', 'Imports from'], ...rows]);
+  return withTable(page, 'folders', 'npm run folders -- --write', table);
 }

@@ -6,6 +6,7 @@ import { createClosables } from '@webhooks/core/testing/closables';
 import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import type { Route } from './http/route';
+import { requestExamples } from './openapi/examples';
 import { createRoutes, type RouteDeps } from './routes/index';
 import { readProblem } from './testing/read-problem';
 import {
@@ -68,23 +69,24 @@ const ofTheOperator = routeCases.filter(({ operatorOnly }) => operatorOnly);
 const withBody = routeCases.filter(({ body }) => body !== undefined);
 const lists = routeCases.filter(({ isList }) => isList);
 
+const allRoutes = createRoutes({} as RouteDeps);
+
 it('is tested with each of its routes', () => {
-  const routes = createRoutes({} as RouteDeps);
   const identityOf = ({ method, path, scope, operatorOnly }: RouteCase | Route) => ({
     method,
     path,
     scope,
     operatorOnly,
   });
-  expect(routes.map(identityOf)).toEqual(routeCases.map(identityOf));
+  expect(allRoutes.map(identityOf)).toEqual(routeCases.map(identityOf));
   // Those with a shape for a body or a query are those that take one.
-  expect(routes.filter((route) => route.request.body).length).toBe(withBody.length);
-  expect(routes.filter((route) => route.request.mayLackBody).length).toBe(
+  expect(allRoutes.filter((route) => route.request.body).length).toBe(withBody.length);
+  expect(allRoutes.filter((route) => route.request.mayLackBody).length).toBe(
     withBody.filter(({ mayLackBody }) => mayLackBody).length,
   );
   const withQuery = routeCases.filter(({ isList, takesQuery }) => isList ?? takesQuery);
-  expect(routes.filter((route) => route.request.query).length).toBe(withQuery.length);
-  expect(routes.map(({ creates }) => creates)).toEqual(routeCases.map(({ creates }) => creates));
+  expect(allRoutes.filter((route) => route.request.query).length).toBe(withQuery.length);
+  expect(allRoutes.map(({ creates }) => creates)).toEqual(routeCases.map(({ creates }) => creates));
 });
 
 describe.each(named(routeCases))('%s', (_name, route) => {
@@ -227,6 +229,17 @@ describe.each(named(withBody))('%s', (_name, route) => {
       expect(readProblem(await sendBytes(text))).toEqual(MALFORMED);
     },
   );
+
+  it('takes the example of its description as it stands', async () => {
+    const declared = allRoutes.find(({ method, path }) => method === route.method && path === route.path);
+    const example = requestExamples[declared?.operationId ?? ''] as object;
+    expect((await open(route).send(example)).status).toBe(route.status);
+  });
+
+  it('says where a body stops being JSON', async () => {
+    const { body } = await sendBytes('{\n  "a": 1\n  "b": 2\n}');
+    expect(body).toMatchObject({ detail: 'The body is not valid JSON from line 3, column 3, on.' });
+  });
 
   it('refuses a body that is not UTF-8 with 400, instead of guessing what was meant', async () => {
     const bytes = Buffer.from(JSON.stringify({ ...route.body, colour: '?' }));
@@ -450,6 +463,8 @@ describe('every answer', () => {
     await request(quiet.url).get(`/v1/webhooks/${own.webhook}`).set('authorization', `Bearer ${ownKey}`);
     expect(await quiet.signals.first('request.completed')).toEqual({
       name: 'request.completed',
+      code: 'not_found',
+      keyId: expect.stringMatching(/^[0-9a-z]{16}$/),
       requestId: expect.stringMatching(/^req_/),
       method: 'GET',
       route: '/v1/webhooks/:id',

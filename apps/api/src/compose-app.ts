@@ -22,6 +22,7 @@ import { createRedisRemoveEndpoints } from '@webhooks/core/endpoints/redis-remov
 import { createLookUpEndpoints } from '@webhooks/core/endpoints/resolve-endpoints';
 import { newSecret } from '@webhooks/core/endpoints/secret';
 import { createSubscriptions } from '@webhooks/core/endpoints/subscriptions';
+import { createExplainHold } from '@webhooks/core/history/explain-hold';
 import { createExportAttempts } from '@webhooks/core/history/export-attempts';
 import { createReadDeliveries } from '@webhooks/core/history/read-deliveries';
 import { createReadEvents } from '@webhooks/core/history/read-events';
@@ -143,7 +144,14 @@ export function composeApp({ config, queues, authenticate, probes, newId, clock,
     disable: createDisable({ endpointStore, clock, emit }),
     raise: operationalEvents.raise,
   });
-  const deliveries = createReadDeliveries({ endpointStore, eventStore, deliveryStore, heldDeliveries });
+  const explainHold = createExplainHold({ admissionStore, clock });
+  const deliveries = createReadDeliveries({
+    endpointStore,
+    eventStore,
+    deliveryStore,
+    heldDeliveries,
+    explainHold,
+  });
   const fanOutEvent = createFanOutEvent({
     eventStore,
     deliveryStore,

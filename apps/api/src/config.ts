@@ -11,40 +11,62 @@ import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/kernel
 import { idOfKey } from '@webhooks/core/model/api-key';
 import { z } from 'zod';
 
-const schema = z
+/** With what docs/configuration.md says of each. */
+export const apiSettings = z
   .object({
     ...commonSettings,
     ...egressSettings,
     ...secretsSettings,
-    API_HOST: z.string().default('0.0.0.0'),
-    API_PORT: portSchema.default(3000),
+    API_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
+    API_PORT: portSchema.default(3000).describe('its port; `0`: any that is free'),
     BOOTSTRAP_API_KEY: z
       .string()
       .refine(
         (key) => idOfKey(key) !== undefined,
         'must be whk_, 16 of [0-9a-z], _ and at least 32 of [0-9A-Za-z]',
       )
-      .optional(),
-    /** Webhooks that one account may have. */
-    MAX_WEBHOOKS: z.coerce.number().int().min(1).max(100_000).default(500),
-    ALLOW_HTTP_URLS: flagSchema.default(false),
+      .optional()
+      .describe(
+        'an API key with every scope for the account `default`, created at start: `whk_`, 16 of `[0-9a-z]`, `_`, at least 32 of `[0-9A-Za-z]`',
+      ),
+    MAX_WEBHOOKS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(500)
+      .describe('webhooks that one account may have'),
+    ALLOW_HTTP_URLS: flagSchema.default(false).describe('whether endpoints may be plain `http:`'),
     MAX_EVENT_BYTES: maxEventBytesSchema,
-    /** Requests and events of one API key, in all processes together. */
-    RATE_LIMIT: allowanceSchema.prefault('10000/1s'),
-    /** The same of all keys of an account together. */
-    ACCOUNT_RATE_LIMIT: accountAllowanceSchema.prefault(SAME_AS_KEY),
-    /** Failed authentications of one client address, in each process. */
-    AUTH_FAILURE_LIMIT: allowanceSchema.prefault('20/1m'),
-    MAX_CONNECTIONS: z.coerce.number().int().min(1).default(10_000),
-    /** Whether /openapi.json and /docs are served. */
-    DOCS_ENABLED: flagSchema.default(true),
-    TRUST_PROXY: trustProxySchema.prefault('off'),
+    RATE_LIMIT: allowanceSchema
+      .prefault('10000/1s')
+      .describe('requests and events of one API key, all processes together; `off`: no limit'),
+    ACCOUNT_RATE_LIMIT: accountAllowanceSchema
+      .prefault(SAME_AS_KEY)
+      .describe('the same of all keys of an account together; `same`: as much as of one'),
+    AUTH_FAILURE_LIMIT: allowanceSchema
+      .prefault('20/1m')
+      .describe('failed authentications of one client address, in each process; `off`: no limit'),
+    MAX_CONNECTIONS: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .default(10_000)
+      .describe('connections at the same time, in each process'),
+    DOCS_ENABLED: flagSchema
+      .default(true)
+      .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),
+    TRUST_PROXY: trustProxySchema
+      .prefault('off')
+      .describe(
+        "whose `X-Forwarded-For` is believed: the number of proxies before the API, or their ranges; `off`: nobody's",
+      ),
   })
   .refine(isProtected, UNPROTECTED);
 
-export type ApiConfig = z.infer<typeof schema>;
+export type ApiConfig = z.infer<typeof apiSettings>;
 
 /** @throws ConfigError with one line for each wrong variable. */
 export function readApiConfig(environment: Environment): ApiConfig {
-  return readConfig(schema, environment);
+  return readConfig(apiSettings, environment);
 }

@@ -16,10 +16,6 @@ import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/kernel
 import { databaseUrlSchema } from '@webhooks/core/record/database-url';
 import { z } from 'zod';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
 const concurrencySchema = z.coerce.number().int().min(1).max(10_000);
 const byteCountSchema = z.coerce
   .number()
@@ -31,62 +27,66 @@ const settings = z.object({
   ...commonSettings,
   ...egressSettings,
   ...secretsSettings,
-  WORKER_HOST: z.string().default('0.0.0.0'),
-  WORKER_PORT: portSchema.default(3001),
-  /** Attempts under way at the same time, beside those that take long. */
-  WORKER_CONCURRENCY: concurrencySchema.default(256),
-  /** Attempts that take long, beside those; four times WORKER_CONCURRENCY, unless set. */
-  SLOW_LANE_CONCURRENCY: concurrencySchema.optional(),
-  RETRY_SCHEDULE: retryScheduleSchema.default([
-    5_000,
-    5 * MINUTE,
-    30 * MINUTE,
-    2 * HOUR,
-    5 * HOUR,
-    10 * HOUR,
-    14 * HOUR,
-    20 * HOUR,
-    24 * HOUR,
-  ]),
-  /** From the first DNS query to the last byte of the answer. */
-  DELIVERY_TIMEOUT: positiveDurationSchema.default(15_000),
-  /** For DNS, TCP and TLS together, within that. */
-  DELIVERY_CONNECT_TIMEOUT: positiveDurationSchema.default(5_000),
-  /** How much of an answer's body is read, in bytes. */
-  RESPONSE_BYTES_READ: byteCountSchema.default(16 * 1024),
-  /** How much of it is kept. */
-  RESPONSE_BYTES_KEPT: byteCountSchema.default(4 * 1024),
-  /** The forward proxy that all deliveries go through. */
-  DELIVERY_PROXY_URL: proxyUrlSchema.optional(),
-  /** How long an endpoint may go without a success before it is disabled. */
-  DISABLE_AFTER: durationOrNeverSchema.default(5 * DAY),
-  /** How far apart its failures have to be for that. */
-  DISABLE_FAILURE_SPAN: durationSchema.default(12 * HOUR),
-  /** For how long a worker owns a job before it has to say that it is still at it. */
-  JOB_LOCK_DURATION: positiveDurationSchema.default(10_000),
+  WORKER_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
+  WORKER_PORT: portSchema
+    .default(3001)
+    .describe('the port of its `/healthz`, `/readyz` and `/metrics`; `0`: any that is free'),
+  WORKER_CONCURRENCY: concurrencySchema
+    .default(256)
+    .describe('attempts at the same time, those that take long apart'),
+  SLOW_LANE_CONCURRENCY: concurrencySchema
+    .optional()
+    .describe(
+      'attempts at the same time that take long, beside those; four times `WORKER_CONCURRENCY` unless set',
+    ),
+  RETRY_SCHEDULE: retryScheduleSchema
+    .prefault('5s,5m,30m,2h,5h,10h,14h,20h,24h')
+    .describe('waits between attempts; there is one attempt more than waits'),
+  DELIVERY_TIMEOUT: positiveDurationSchema
+    .prefault('15s')
+    .describe('for a whole attempt, from the DNS query to the end of the answer'),
+  DELIVERY_CONNECT_TIMEOUT: positiveDurationSchema
+    .prefault('5s')
+    .describe('for DNS, TCP and TLS together, within that'),
+  RESPONSE_BYTES_READ: byteCountSchema.default(16 * 1024).describe("how much of an answer's body is read"),
+  RESPONSE_BYTES_KEPT: byteCountSchema.default(4 * 1024).describe('how much of it is kept and shown'),
+  DELIVERY_PROXY_URL: proxyUrlSchema
+    .optional()
+    .describe('a forward proxy for all deliveries: `http://[user:password@]host[:port]`, or https'),
+  DISABLE_AFTER: durationOrNeverSchema
+    .prefault('5d')
+    .describe('an endpoint without a success for so long is disabled; `never`: it is tried for ever'),
+  DISABLE_FAILURE_SPAN: durationSchema.prefault('12h').describe('its failures must be so far apart for that'),
+  JOB_LOCK_DURATION: positiveDurationSchema
+    .prefault('10s')
+    .describe("a killed worker's deliveries are taken over after one and a quarter times this at most"),
   MAX_EVENT_BYTES: maxEventBytesSchema,
-  /** The PostgreSQL database that every attempt is archived in; without one none is. */
-  ARCHIVE_DATABASE_URL: databaseUrlSchema.optional(),
+  ARCHIVE_DATABASE_URL: databaseUrlSchema
+    .optional()
+    .describe('a PostgreSQL that every attempt is put into: `postgresql://…`'),
   SIGNATURE_HEADER: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of an HTTP header')
-    .default('X-Service-Signature'),
+    .default('X-Service-Signature')
+    .describe('the header that deliveries are signed in'),
   SIGNATURE_PREFIX: z
     .string()
     .regex(/^[\x21-\x7e]{0,32}$/, 'must be at most 32 visible ASCII characters')
-    .default('sha256='),
+    .default('sha256=')
+    .describe('what the signature begins with there'),
 });
 
-const schema = settings
+/** With what docs/configuration.md says of each. */
+export const workerSettings = settings
   .refine(isProtected, UNPROTECTED)
   .refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
     path: ['RESPONSE_BYTES_KEPT'],
     message: 'must not be more than RESPONSE_BYTES_READ',
   });
 
-export type WorkerConfig = z.infer<typeof schema>;
+export type WorkerConfig = z.infer<typeof workerSettings>;
 
 /** @throws ConfigError with one line for each wrong variable. */
 export function readWorkerConfig(environment: Environment): WorkerConfig {
-  return readConfig(schema, environment);
+  return readConfig(workerSettings, environment);
 }

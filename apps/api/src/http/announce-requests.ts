@@ -1,8 +1,15 @@
+import type { ErrorCode } from '@webhooks/core/kernel/app-error';
 import type { Clock } from '@webhooks/core/kernel/clock';
 import type { ApiKey } from '@webhooks/core/model/api-key';
 import type { Emit } from '@webhooks/core/model/signal';
 import type { RequestHandler } from 'express';
 import { requestIdOf } from './request-id';
+
+/** What those who work on a request leave for the log. */
+interface RequestLocals {
+  readonly apiKey?: ApiKey;
+  readonly code?: ErrorCode;
+}
 
 // Paths that no route has share one label, or strangers could make as many time series as they like.
 const NO_ROUTE = 'none';
@@ -14,7 +21,7 @@ export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
     // A socket that is closed no longer knows whose it was.
     const clientAddress = request.ip;
     response.once('close', () => {
-      const apiKey = response.locals.apiKey as ApiKey | undefined;
+      const { apiKey, code } = response.locals as RequestLocals;
       emit({
         name: 'request.completed',
         requestId: requestIdOf(response),
@@ -23,7 +30,8 @@ export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
         status: response.statusCode,
         durationMs: clock() - startedAt,
         ...(clientAddress === undefined ? {} : { clientAddress }),
-        ...(apiKey === undefined ? {} : { accountId: apiKey.accountId }),
+        ...(apiKey === undefined ? {} : { accountId: apiKey.accountId, keyId: apiKey.id }),
+        ...(code === undefined ? {} : { code }),
       });
     });
     next();

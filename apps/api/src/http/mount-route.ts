@@ -12,6 +12,7 @@ import {
   spendOf,
 } from './authenticate';
 import { boundsOf } from './body-bounds';
+import { HeavyTurns, takeTurn } from './heavy-turns';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
 import { bodyTextOf, readJsonBody } from './read-json-body';
@@ -33,19 +34,21 @@ export interface MountOptions extends AuthenticateOptions {
  * that it would match.
  */
 export function mountRoutes(app: Express, routes: readonly Route[], options: MountOptions): void {
+  const turns = new HeavyTurns();
   for (const [path, ofPath] of routesByPath(mostAskedFirst(routes))) {
-    for (const route of ofPath) mountRoute(app, route, options);
+    for (const route of ofPath) mountRoute(app, route, turns, options);
     const methods = ofPath.map(({ method }) => method.toUpperCase());
     app.all(path, nameRoute(path), refuseMethod(methods));
   }
 }
 
-function mountRoute(app: Express, route: Route, options: MountOptions): void {
+function mountRoute(app: Express, route: Route, turns: HeavyTurns, options: MountOptions): void {
   app[route.method](
     route.path,
     nameRoute(route.path),
     requireKeyFor(route, options),
-    ...(route.request.body === undefined ? [] : readJsonBody(boundsOf(route, options.maxBodyBytes))),
+    ...(route.isHeavy === true ? [takeTurn(turns)] : []),
+    ...(route.request.body === undefined ? [] : readJsonBody(boundsOf(route, options.maxBodyBytes), turns)),
     handleWith(route, options),
   );
 }

@@ -78,6 +78,7 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
     }
     const known = toAppError(error);
     const { status, body } = presentProblem(known, requestId);
+    response.locals.code = known.code;
     if (status >= 500) emit({ name: 'request.failed', requestId, error });
     if (status === 503 || known.code === 'request_in_progress')
       response.set('retry-after', RETRY_AFTER_SECONDS);

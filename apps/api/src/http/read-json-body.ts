@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '@webhooks/core/kernel/app-error';
 import { invalidRequest } from '@webhooks/core/kernel/faults';
+import { findJsonFault } from '@webhooks/core/kernel/json-fault';
 import express, { type RequestHandler } from 'express';
 import type { BodyBounds } from './body-bounds';
+import { type HeavyTurns, takeTurnIfLarge } from './heavy-turns';
 import { passedJsonBound } from './json-bounds';
 
 const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
@@ -26,7 +28,10 @@ const MAX_DEPTH = 128;
  * size: it is not decompressed, and what is in it was counted before it is parsed. The body's text stays beside what was
  * parsed from it: see `bodyTextOf`.
  */
-export function readJsonBody({ maxBytes, maxValues, mayBeEmpty }: BodyBounds): RequestHandler[] {
+export function readJsonBody(
+  { maxBytes, maxValues, mayBeEmpty }: BodyBounds,
+  turns: HeavyTurns,
+): RequestHandler[] {
   const readBytes = express.raw({ limit: maxBytes, type: JSON_TYPES, inflate: false });
   return [
     requireIdentity,
@@ -35,6 +40,7 @@ export function readJsonBody({ maxBytes, maxValues, mayBeEmpty }: BodyBounds): R
       readBytes(request, response, (error?: unknown) => {
         next(error === undefined ? undefined : translate(error, maxBytes));
       }),
+    takeTurnIfLarge(turns),
     parseBody(maxValues, mayBeEmpty),
   ];
 }
@@ -104,7 +110,9 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new AppError('malformed_json', 'The body is not valid JSON.', { cause: error });
+    const place = findJsonFault(text);
+    const where = place === undefined ? '' : ` from line ${place.line}, column ${place.column}, on`;
+    throw new AppError('malformed_json', `The body is not valid JSON${where}.`, { cause: error });
   }
 }
 

@@ -87,6 +87,8 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly responses: Readonly<Partial<Record<SuccessStatus, DeclaredResponse>>>;
   /** Errors of its own, beside those that follow from the rest: see `problem-responses.ts`. */
   readonly problems?: readonly ErrorCode[];
+  /** Any request of it may take much of the processor: one at a time is worked on, and accounts take turns. */
+  readonly isHeavy?: true;
   /** Instead of the limit that all have. */
   readonly maxBodyBytes?: number;
   handle(request: RouteRequest<Shape>): Promise<RouteReply>;

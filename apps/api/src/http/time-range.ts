@@ -7,3 +7,14 @@ export const sentTimeSchema = z.iso
 
 /** The query parameters by which lists are limited to a time: from `since` on, and before `until`. */
 export const timeRangeQuery = { since: sentTimeSchema.optional(), until: sentTimeSchema.optional() };
+
+interface SentRange {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** For `refine` of a query with a time range: one that ends before it begins is a mistake, and no empty list. */
+export const isInOrder: [(range: SentRange) => boolean, { path: string[]; message: string }] = [
+  ({ since, until }) => since === undefined || until === undefined || since <= until,
+  { path: ['until'], message: 'must not be before "since"' },
+];

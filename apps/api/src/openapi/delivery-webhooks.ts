@@ -48,6 +48,13 @@ export const deliveryHeaders = {
     '`sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued.',
   ),
   ServiceAttempt: header('X-Service-Attempt', '1, 2, …', '1'),
+  ServiceTest: {
+    ...header(
+      'X-Service-Test',
+      '`true` of an event that was made to try the webhook out; else it is not there.',
+    ),
+    required: false,
+  },
 };
 
 function header(name: string, description: string, example?: string) {

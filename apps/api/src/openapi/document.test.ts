@@ -45,6 +45,26 @@ it('is what Redocly takes for good', async () => {
   expect(stderr).not.toMatch(/\d+ warning/);
 });
 
+it('says what each member and each parameter means', () => {
+  const without: string[] = [];
+  (function look(node: unknown, place: string): void {
+    if (typeof node !== 'object' || node === null) return;
+    const { properties, in: kind, description: own, name } = node as Record<string, unknown>;
+    if (typeof kind === 'string' && !own) without.push(`${place}, ${String(name)}`);
+    for (const [member, value] of Object.entries(node)) {
+      if (member === 'example') continue;
+      look(value, `${place}/${member}`);
+    }
+    for (const [member, value] of Object.entries(
+      (properties ?? {}) as Record<string, Record<string, unknown>>,
+    )) {
+      if (!value.description) without.push(`${place}, ${member}`);
+    }
+    // Of a custom type's own schema nothing can be known.
+  })(description, '');
+  expect(without).toEqual([]);
+});
+
 it('gives each operation a name of its own', () => {
   const names = routes.map(({ operationId }) => operationId);
   expect(new Set(names).size).toBe(names.length);

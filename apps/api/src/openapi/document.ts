@@ -2,6 +2,7 @@ import { problemSchema } from '../http/problem';
 import type { Route } from '../http/route';
 import { Components, type Json } from './components';
 import { deliveryHeaders, describeDeliveries } from './delivery-webhooks';
+import { describeMembers } from './member-descriptions';
 import { describeRoute, headerParameters, tagOf, templateOf } from './operation';
 import { anyProblem } from './problem-responses';
 
@@ -17,15 +18,27 @@ const TAGS: Readonly<Record<string, string>> = {
   'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
 };
 
+const INTRODUCTION = `
+Register a webhook with \`POST /v1/webhooks\`, publish an event with \`POST /v1/events\`, and see what became of it with
+\`GET /v1/webhooks/{id}/deliveries\`. What receivers get is under *webhooks*.
+
+- **Authentication**: \`Authorization: Bearer whk_…\`. \`npm start\` prints a key; further ones come from \`POST /v1/api-keys\`.
+- **Errors** are \`application/problem+json\`, with a \`code\` for programs and, for each fault of a request, where it is.
+- **Lists** come in pages: \`limit\`, and \`cursor\` with the \`next_cursor\` of the page before.
+- **Repeated requests**: whatever makes something takes an \`Idempotency-Key\`; an event may have an \`id\` of your own instead.
+- **Times** are RFC 3339, in UTC.
+`.trim();
+
 /** The OpenAPI document of the API. It is the same for every deployment. */
 export function describeApi(routes: readonly Route[]): Json {
   const components = new Components();
   components.ofResponse(problemSchema);
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Webhook delivery service',
       version: '1',
+      description: INTRODUCTION,
       summary: 'Accepts an event once, and delivers it signed to every webhook that asked for it.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -43,6 +56,7 @@ export function describeApi(routes: readonly Route[]): Json {
       schemas: components.schemas,
     },
   };
+  return describeMembers(document) as Json;
 }
 
 function pathsOf(routes: readonly Route[], components: Components): Json {

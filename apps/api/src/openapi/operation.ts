@@ -3,6 +3,7 @@ import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
 import type { DeclaredResponse, Route } from '../http/route';
 import { NDJSON_TYPE } from '../http/send-lines';
 import type { Components, Json } from './components';
+import { requestExamples } from './examples';
 import { problemResponses } from './problem-responses';
 
 /** What OpenAPI calls a route. */
@@ -87,8 +88,9 @@ export const headerParameters = {
   },
 };
 
-function bodyOf(schema: z.ZodType, { method, request }: Route, components: Components): Json {
-  const content = { schema: components.ofRequest(schema) };
+function bodyOf(schema: z.ZodType, { operationId, method, request }: Route, components: Components): Json {
+  const example = requestExamples[operationId];
+  const content = { schema: components.ofRequest(schema), ...(example === undefined ? {} : { example }) };
   const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
   return { required: request.mayLackBody !== true, content: { [type]: content } };
 }

@@ -82,8 +82,10 @@ describe('GET /v1/deliveries/:id', () => {
       type: 'keyword.quick_win',
       status: 'exhausted',
       attempt_count: 2,
+      last_outcome: 'connect_refused',
       next_attempt_at: null,
       created_at: '2026-11-21T12:00:00.000Z',
+      hold: null,
       attempts: [
         {
           number: 1,
@@ -165,9 +167,9 @@ describe('GET /v1/deliveries/:id', () => {
 describe('GET /v1/webhooks/:id/deliveries', () => {
   const path = () => `/v1/webhooks/${endpoint.id}/deliveries`;
 
-  it('gives deliveries as they are read alone, but for their attempts', async () => {
+  it('gives deliveries as they are read alone, but for their attempts and why they are held', async () => {
     const { id } = await saved([failed]);
-    const { attempts: _attempts, ...listed } = (await get(`/v1/deliveries/${id}`)).body;
+    const { attempts: _attempts, hold: _hold, ...listed } = (await get(`/v1/deliveries/${id}`)).body;
     expect((await get(path())).body).toEqual({ data: [listed], next_cursor: null, has_more: false });
   });
 

@@ -6,7 +6,7 @@ import { cursorSchema } from '../http/cursor';
 import { createLimitAtOnce } from '../http/limit-at-once';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
-import { timeRangeQuery } from '../http/time-range';
+import { isInOrder, timeRangeQuery } from '../http/time-range';
 import { exportedAttemptSchema, presentExportedAttempt } from './present-exported-attempt';
 
 const MAX_LIMIT = 1_000_000;
@@ -25,13 +25,15 @@ const markSchema = z.strictObject({
   attempts: z.int().min(1),
 });
 
-const querySchema = z.strictObject({
-  ...timeRangeQuery,
-  webhook_id: endpointRefSchema.optional(),
-  /** Of lines; without it there are as many as there are attempts. */
-  limit: limitSchema(MAX_LIMIT).optional(),
-  cursor: cursorSchema(markSchema, 'must be the cursor of a line before').optional(),
-});
+const querySchema = z
+  .strictObject({
+    ...timeRangeQuery,
+    webhook_id: endpointRefSchema.optional(),
+    /** Of lines; without it there are as many as there are attempts. */
+    limit: limitSchema(MAX_LIMIT).optional(),
+    cursor: cursorSchema(markSchema, 'must be the cursor of a line before').optional(),
+  })
+  .refine(...isInOrder);
 
 // Each reads for as long as its client does, and there may be hundreds of thousands of attempts.
 const MOST_AT_ONCE = 2;

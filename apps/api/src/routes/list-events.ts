@@ -2,14 +2,16 @@ import type { ReadEvents } from '@webhooks/core/history/read-events';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
-import { timeRangeQuery } from '../http/time-range';
+import { isInOrder, timeRangeQuery } from '../http/time-range';
 import { eventCursorSchema } from './params';
 import { listedEventSchema, presentListedEvent } from './present-event';
 
-const querySchema = pageQuery(eventCursorSchema).extend({
-  type: z.string().min(1).optional(),
-  ...timeRangeQuery,
-});
+const querySchema = pageQuery(eventCursorSchema)
+  .extend({
+    type: z.string().min(1).optional(),
+    ...timeRangeQuery,
+  })
+  .refine(...isInOrder);
 
 export function listEvents(events: ReadEvents) {
   return defineRoute({

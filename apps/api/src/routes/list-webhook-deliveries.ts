@@ -3,17 +3,19 @@ import type { ReadDeliveries } from '@webhooks/core/history/read-deliveries';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
-import { timeRangeQuery } from '../http/time-range';
+import { isInOrder, timeRangeQuery } from '../http/time-range';
 import { eventCursorSchema, webhookParams } from './params';
 import { deliverySchema, presentDelivery } from './present-delivery';
 
-const querySchema = pageQuery(eventCursorSchema).extend({
-  status: z.enum(shownStatuses).optional(),
-  event_type: z.string().min(1).optional(),
-  /** Of the last attempt's answer. */
-  status_class: z.enum(statusClasses).optional(),
-  ...timeRangeQuery,
-});
+const querySchema = pageQuery(eventCursorSchema)
+  .extend({
+    status: z.enum(shownStatuses).optional(),
+    event_type: z.string().min(1).optional(),
+    /** Of the last attempt's answer. */
+    status_class: z.enum(statusClasses).optional(),
+    ...timeRangeQuery,
+  })
+  .refine(...isInOrder);
 
 export function listWebhookDeliveries(deliveries: ReadDeliveries) {
   return defineRoute({

@@ -18,6 +18,8 @@ export function listWebhooks(endpoints: ManageEndpoints) {
     method: 'get',
     path: '/v1/webhooks',
     scope: 'webhooks:read',
+    // Up to 200 webhooks of 64 KiB each.
+    isHeavy: true,
     request: { query: querySchema },
     responses: {
       200: { description: 'A page of webhooks.', schema: pageOf(webhookSchema) },

@@ -4,6 +4,7 @@ import type { Delivery, DeliveryWithAttempts } from '@webhooks/core/history/read
 import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
 import { type Attempt, attemptOutcomeSchema } from '@webhooks/core/model/attempt';
 import { triggerSchema } from '@webhooks/core/model/delivery';
+import { holdReasons } from '@webhooks/core/model/hold-reason';
 import { z } from 'zod';
 
 export const deliverySchema = z
@@ -14,6 +15,7 @@ export const deliverySchema = z
     type: z.string().meta({ example: 'keyword.quick_win' }),
     status: z.enum(shownStatuses),
     attempt_count: z.int(),
+    last_outcome: attemptOutcomeSchema.nullable(),
     next_attempt_at: timeSchema.nullable(),
     created_at: timeSchema,
   })
@@ -45,8 +47,10 @@ export const attemptSchema = z
   })
   .meta({ id: 'Attempt' });
 
+const holdSchema = z.object({ reason: z.enum(holdReasons), until: timeSchema.nullable() });
+
 export const deliveryWithAttemptsSchema = deliverySchema
-  .extend({ attempts: z.array(attemptSchema) })
+  .extend({ hold: holdSchema.nullable(), attempts: z.array(attemptSchema) })
   .meta({ id: 'DeliveryWithAttempts' });
 
 /** A delivery as it stands in a list. */
@@ -58,6 +62,7 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
     type: delivery.type,
     status: delivery.status,
     attempt_count: delivery.attemptCount,
+    last_outcome: delivery.lastOutcome ?? null,
     next_attempt_at: formatTimeOrNull(delivery.nextAttemptAt),
     created_at: formatTime(delivery.createdAt),
   };
@@ -69,6 +74,9 @@ export function presentDeliveryWithAttempts(
 ): z.infer<typeof deliveryWithAttemptsSchema> {
   return {
     ...presentDelivery(delivery),
+    hold: delivery.hold
+      ? { reason: delivery.hold.reason, until: formatTimeOrNull(delivery.hold.until) }
+      : null,
     attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),
   };
 }

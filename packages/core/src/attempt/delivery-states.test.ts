@@ -57,7 +57,10 @@ async function arrange() {
   await stores.eventStore.save(event);
   await stores.eventStore.addReceivers(event.accountId, event.id, [endpoint.id]);
   await stores.deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
-  const { read, listOfEndpoint, listOfEvent, countOfEvent } = createReadDeliveries(stores);
+  const { read, listOfEndpoint, listOfEvent, countOfEvent } = createReadDeliveries({
+    ...stores,
+    explainHold: async () => ({ reason: 'busy', until: undefined }),
+  });
   return {
     append: (fact: DeliveryFact) => stores.deliveryStore.append(parts, fact),
     hold: () => stores.heldDeliveries.enter(address, { eventId: event.id, acceptedAt: event.acceptedAt }, 0),

@@ -31,6 +31,8 @@ export interface ReadyDelivery {
   readonly decidingAttempts: number;
   readonly attemptNumber: number;
   readonly trigger: Trigger;
+  /** Whether its event was made to try the endpoint out. */
+  readonly isTest: boolean;
   /** Which attempt of the schedule it is: 1, 2, … */
   readonly scheduledAttempt: number;
   /** Whether it was delivered before, and was requested once more. */
@@ -103,13 +105,15 @@ function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undef
 }
 
 function nextAttemptOf(
-  { status, attempts, decidingAttempts, round }: DeliveryState,
-  { acceptedAt }: AcceptedEvent,
+  { status, attempts, decidingAttempts, requestIds, round }: DeliveryState,
+  { id, acceptedAt }: AcceptedEvent,
 ) {
   return {
     decidingAttempts,
     attemptNumber: attempts.length + 1,
     trigger: round.trigger,
+    // A test is the request that its event was made for.
+    isTest: requestIds.includes(id),
     scheduledAttempt: round.attempts + 1,
     wasDelivered: status === 'delivered',
     begunAt: round.requestedAt ?? acceptedAt,

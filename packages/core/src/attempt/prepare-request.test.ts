@@ -14,6 +14,7 @@ const style: RequestStyle = {
 
 interface Change {
   readonly attempt?: number;
+  readonly isTest?: boolean;
   readonly now?: number;
   readonly style?: RequestStyle;
   readonly body?: string;
@@ -23,12 +24,23 @@ interface Change {
 function prepare(change: Change = {}) {
   const endpoint = buildEndpoint({ url: 'https://receiver.example.com/hooks?a=1', ...change.endpoint });
   const event = buildEvent(change.body === undefined ? {} : { body: change.body });
-  const input = { endpoint, event, attempt: change.attempt ?? 1, now: change.now ?? NOW };
+  const input = {
+    endpoint,
+    event,
+    attempt: change.attempt ?? 1,
+    isTest: change.isTest ?? false,
+    now: change.now ?? NOW,
+  };
   const { secret } = newestSecret(endpoint);
   return { endpoint, secret, event, request: prepareRequest(input, change.style ?? style) };
 }
 
 describe('prepareRequest', () => {
+  it('says of a test that it is one', () => {
+    expect(prepare({ isTest: true }).request.headers).toMatchObject({ 'x-service-test': 'true' });
+    expect(prepare().request.headers).not.toHaveProperty('x-service-test');
+  });
+
   it("sends the event's bytes to the endpoint's URL, under exactly these headers", () => {
     const { endpoint, event, request } = prepare();
     expect(request).toEqual({
@@ -79,7 +91,7 @@ describe('prepareRequest', () => {
     const headers = { authorization: 'Bearer t', 'x-service-signature': 'forged', 'webhook-id': 'forged' };
     const endpoint = buildEndpoint({ headers });
     const event = buildEvent();
-    const request = prepareRequest({ endpoint, event, attempt: 1, now: NOW }, style);
+    const request = prepareRequest({ endpoint, event, attempt: 1, isTest: false, now: NOW }, style);
     const { secret } = newestSecret(endpoint);
     expect(request.headers.authorization).toBe('Bearer t');
     expect(request.headers['webhook-id']).toBe(event.id);

@@ -21,13 +21,15 @@ export interface RequestInput {
   readonly endpoint: Endpoint;
   /** 1, 2, … */
   readonly attempt: number;
+  /** Whether somebody is trying the endpoint out: the event says nothing of what has happened. */
+  readonly isTest: boolean;
   /** The present, in milliseconds since the Unix epoch. */
   readonly now: number;
 }
 
 /** The signed request of one attempt. Signed anew each time, since the time is part of what is signed. */
 export function prepareRequest(
-  { event, endpoint, attempt, now }: RequestInput,
+  { event, endpoint, attempt, isTest, now }: RequestInput,
   style: RequestStyle,
 ): DeliveryRequest {
   const timestamp = Math.floor(now / 1_000);
@@ -47,6 +49,7 @@ export function prepareRequest(
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signMessage(secrets, { id: event.id, timestamp, body: event.body }),
       'x-service-attempt': String(attempt),
+      ...(isTest ? { 'x-service-test': 'true' } : {}),
     },
     ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),
     ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),

@@ -72,6 +72,7 @@ function arrange({ isArchived = true } = {}) {
       decidingAttempts: state.decidingAttempts,
       attemptNumber: state.attempts.length + 1,
       trigger: state.round.trigger,
+      isTest: false,
       scheduledAttempt: state.round.attempts + 1,
       wasDelivered: state.status === 'delivered',
       begunAt: event.acceptedAt,

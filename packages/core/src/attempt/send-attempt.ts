@@ -62,8 +62,8 @@ export function createSendAttempt(deps: SendAttemptDeps) {
     const startedAt = clock();
     // A process that was stopped for long begins nothing that another one may be at by now.
     if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
-    const { event, endpoint, attemptNumber: attempt } = ready;
-    const request = prepareRequest({ event, endpoint, attempt, now: startedAt }, requestStyle);
+    const { event, endpoint, attemptNumber: attempt, isTest } = ready;
+    const request = prepareRequest({ event, endpoint, attempt, isTest, now: startedAt }, requestStyle);
     const result = await transport(request, signal);
     if (signal.aborted && result.kind !== 'answered') return { kind: 'interrupted' };
     if (result.kind === 'unsent') return result;

@@ -30,8 +30,12 @@ export const trustProxySchema = z.union(
 
 /** Where deliveries may go: the same for registering an endpoint (API) and for connecting to it (worker). */
 export const egressSettings = {
-  /** Exceptions to the refusal of addresses that are not public. With any, internal names may be registered. */
-  DELIVERY_ALLOWED_CIDRS: cidrListSchema.default([]),
-  /** Refused whatever else says. */
-  DELIVERY_DENIED_CIDRS: cidrListSchema.default([]),
+  DELIVERY_ALLOWED_CIDRS: cidrListSchema
+    .default([])
+    .describe(
+      'exceptions to the refusal of addresses that are not public, such as `10.1.0.0/16`; with any, internal names may be registered',
+    ),
+  DELIVERY_DENIED_CIDRS: cidrListSchema
+    .default([])
+    .describe('addresses to refuse beside those; wins over the exceptions'),
 };

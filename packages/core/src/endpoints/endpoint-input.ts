@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
 import { durationSchema } from '../kernel/duration';
+import { foundElsewhere } from '../kernel/zod-words';
 import { endpointStatusSchema, endpointUidSchema, orderings } from '../model/endpoint';
 import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
 import { metadataPatchSchema, metadataSchema } from './metadata';
@@ -70,6 +71,10 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       tls: tlsPatchSchema.nullish(),
       metadata: metadataPatchSchema.nullish(),
       headers: customHeadersPatchSchema.nullish(),
+    })
+    .register(foundElsewhere, {
+      status: 'is changed by POST /v1/webhooks/{id}/disable and POST /v1/webhooks/{id}/enable',
+      secret: 'is changed by POST /v1/webhooks/{id}/rotate-secret',
     })
     .transform(renameMembers);
 }

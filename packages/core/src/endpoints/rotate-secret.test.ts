@@ -16,7 +16,7 @@ afterEach(() => jest.restoreAllMocks());
 const event = buildEvent();
 const requestAt = (endpoint: Endpoint, now: number) =>
   prepareRequest(
-    { endpoint, event, attempt: 1, now },
+    { endpoint, event, attempt: 1, isTest: false, now },
     { userAgent: 'hooks', signatureHeader: { name: 'X-Service-Signature', prefix: 'sha256=' } },
   );
 

@@ -1,4 +1,6 @@
+import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { systemClock } from '../kernel/clock';
 import { deliveryIdOf } from '../model/delivery';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';
@@ -10,6 +12,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { createExplainHold } from './explain-hold';
 import { COUNTS_SHOWN_FOR_MS, createReadDeliveries } from './read-deliveries';
 
 let redis: TestRedis;
@@ -25,6 +28,10 @@ async function arrange() {
     eventStore: createRedisEventStore(redis.client, testRetention),
     deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
     heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
+    explainHold: createExplainHold({
+      admissionStore: createRedisAdmissionStore(redis.client),
+      clock: systemClock,
+    }),
   };
   const endpoint = buildEndpoint();
   const event = buildEvent({ accountId: endpoint.accountId });
@@ -41,6 +48,7 @@ async function arrange() {
     createdAt: event.acceptedAt,
     status: 'delivered',
     attemptCount: 1,
+    lastOutcome: 'delivered',
     nextAttemptAt: undefined,
   };
   return { ...createReadDeliveries(stores), ...stores, endpoint, event, delivery, attempts: [attempt] };

@@ -4,13 +4,14 @@ import { createRequireEndpoint } from '../endpoints/require-endpoint';
 import { AppError } from '../kernel/app-error';
 import { steadyClock } from '../kernel/clock';
 import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../kernel/scan-page';
-import type { Attempt } from '../model/attempt';
+import type { Attempt, AttemptOutcome } from '../model/attempt';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from '../model/delivery';
 import type { EndpointId, EndpointRef } from '../model/endpoint';
 import { type AccountId, type EventId, eventNotFound } from '../model/event';
 import type { DeliveryCursor, DeliveryStore, ListedDelivery } from '../record/redis-delivery-store';
 import type { EventStore } from '../record/redis-event-store';
 import { type DeliveryFilter, matchesFilter, type ShownStatus } from './delivery-filter';
+import type { ExplainHold, HoldExplanation } from './explain-hold';
 import { type HeldStatus, shownStatusOf } from './shown-status';
 
 /** A delivery as clients see it. */
@@ -21,6 +22,8 @@ export interface Delivery {
   readonly type: string;
   readonly status: ShownStatus;
   readonly attemptCount: number;
+  /** What came of the last attempt; `undefined` before there was one. */
+  readonly lastOutcome: AttemptOutcome | undefined;
   readonly nextAttemptAt: number | undefined;
   /** When its event was accepted. */
   readonly createdAt: number;
@@ -28,6 +31,8 @@ export interface Delivery {
 
 /** A delivery with each of its attempts. */
 export interface DeliveryWithAttempts extends Delivery {
+  /** Why it is held, if it is. */
+  readonly hold: HoldExplanation | undefined;
   readonly attempts: readonly Attempt[];
 }
 
@@ -44,6 +49,7 @@ export interface ReadDeliveriesDeps {
   readonly eventStore: Pick<EventStore, 'findHead' | 'listReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'list' | 'readSummary'>;
   readonly heldDeliveries: HeldStatus;
+  readonly explainHold: ExplainHold;
   /** Milliseconds by a clock that never jumps. */
   readonly now?: () => number;
 }
@@ -70,6 +76,7 @@ export function createReadDeliveries({
   eventStore,
   deliveryStore,
   heldDeliveries,
+  explainHold,
   now = steadyClock,
 }: ReadDeliveriesDeps) {
   const remembered = new LRUCache<string, RememberedCounts>({ max: REMEMBERED_EVENTS });
@@ -169,7 +176,8 @@ export function createReadDeliveries({
     const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
     const delivery = await show(accountId, parts.endpointId, { ...recorded, status }, {});
     if (!delivery) throw deliveryNotFound();
-    return { ...delivery, attempts: recorded.attempts };
+    const hold = status === 'held' ? await explainHold(endpoint, parts.eventId) : undefined;
+    return { ...delivery, hold, attempts: recorded.attempts };
   }
 
   // One that was never tried has no line that tells the type. If its event is gone, there is nothing to say of it.
@@ -210,11 +218,11 @@ interface Standing extends Omit<ListedDelivery, 'status'> {
 }
 
 function deliveryOf(endpointId: EndpointId, standing: Standing, type: string): Delivery {
-  const { eventId, status, attemptCount, createdAt } = standing;
+  const { eventId, status, attemptCount, lastOutcome, createdAt } = standing;
   const id = deliveryIdOf({ eventId, endpointId });
   // One that is held was due before it came to its gate.
   const nextAttemptAt = status === 'held' ? undefined : standing.nextAttemptAt;
-  return { id, eventId, endpointId, type, status, attemptCount, nextAttemptAt, createdAt };
+  return { id, eventId, endpointId, type, status, attemptCount, lastOutcome, nextAttemptAt, createdAt };
 }
 
 function deliveryNotFound(): AppError {

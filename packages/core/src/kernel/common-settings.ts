@@ -11,34 +11,47 @@ export const commonSettings = {
       'must be redis://[user:password@]host[:port][/db], redis+sentinel://…host,host/master-name[/db] or ' +
         'redis+cluster://…host,host (rediss for TLS; the password percent-encoded)',
     )
-    .default('redis://127.0.0.1:6379'),
-  LOG_LEVEL: z.enum(['error', 'warn', 'info', 'debug']).default('info'),
-  LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
-  /** How long events and what happened to their deliveries are kept. */
-  RETENTION: positiveDurationSchema.default(14 * 86_400_000),
-  /** How many deliveries an endpoint's list keeps, and how many events an account's. */
-  RETENTION_COUNT: z.coerce.number().int().min(1).default(100_000),
-  /**
-   * How many bytes one account may store, if its operator says nothing else of it; 0: as many as there is room for. Enough
-   * for five million events of 1 KiB with a delivery each, and less than what the Redis of most installations can hold: so
-   * nobody meets it who does nothing unusual, and one account alone does not fill it.
-   */
+    .default('redis://127.0.0.1:6379')
+    .describe('also `rediss://`, `redis+sentinel://`, `redis+cluster://`'),
+  LOG_LEVEL: z
+    .enum(['error', 'warn', 'info', 'debug'])
+    .default('info')
+    .describe(
+      '`debug`: a line for each request and attempt; `info`: for what did not go as it should; `warn`, `error`',
+    ),
+  LOG_FORMAT: z
+    .enum(['json', 'pretty'])
+    .optional()
+    .describe('`json`, or `pretty` for people: what it is on a terminal unless set'),
+  RETENTION: positiveDurationSchema
+    .prefault('14d')
+    .describe('how long events, and what happened to their deliveries, are kept'),
+  RETENTION_COUNT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(100_000)
+    .describe("how many deliveries a webhook's list holds, and how many events an account's"),
+  // Enough for five million events of 1 KiB with a delivery each, and less than what the Redis of most installations can hold:
+  // so nobody meets it who does nothing unusual, and one account alone does not fill it.
   ACCOUNT_QUOTA_BYTES: z.coerce
     .number()
     .int()
     .min(0)
-    .default(10 * 1024 ** 3),
-  /** How long a process may take to finish what it has begun when it is told to stop. */
-  SHUTDOWN_TIMEOUT: durationSchema.default(20_000),
+    .default(10 * 1024 ** 3)
+    .describe(
+      'bytes that one account may store, unless an operator sets its own; `0`: as many as there is room for',
+    ),
+  SHUTDOWN_TIMEOUT: durationSchema.prefault('20s').describe('to finish what is under way after SIGTERM'),
 };
 
-/** The longest event that is taken in, in bytes of the body that is delivered. */
 export const maxEventBytesSchema = z.coerce
   .number()
   .int()
   .min(1_024)
   .max(10 * 1024 * 1024)
-  .default(256 * 1024);
+  .default(256 * 1024)
+  .describe('the longest event, as the body that is delivered');
 
 export const portSchema = z.coerce.number().int().min(0).max(65_535);
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { faultsOf } from './faults';
+import { foundElsewhere, inWords } from './zod-words';
 
 const schema = z.strictObject({ list: z.array(z.strictObject({ size: z.number('must be a number') })) });
 
 function faults(input: unknown, base?: string) {
-  const { error } = schema.safeParse(input);
+  const { error } = schema.safeParse(input, inWords);
   return error && faultsOf(error, base);
 }
 
@@ -14,6 +15,22 @@ describe('faultsOf', () => {
     expect(faults({ list: [{ size: 1 }, { size: '2' }] })).toEqual(expected);
     expect(faults({ list: [{ size: 1 }, { size: '2' }] }, '/data')).toEqual([
       { pointer: '/data/list/1/size', detail: 'must be a number' },
+    ]);
+  });
+
+  it('names the known member that was most likely meant', () => {
+    expect(faults({ list: [{ size: 1, sized: 2 }], List: [] })).toEqual([
+      { pointer: '/list/0/sized', detail: 'is not a known member; did you mean "size"?' },
+      { pointer: '/List', detail: 'is not a known member; did you mean "list"?' },
+    ]);
+  });
+
+  it('says where to find what is looked for in vain', () => {
+    const moved = z.strictObject({ a: z.string() }).register(foundElsewhere, { b: 'is somewhere else' });
+    const { error } = moved.transform(String).safeParse({ a: '', b: 1, constructor: 2 }, inWords);
+    expect(error && faultsOf(error)).toEqual([
+      { pointer: '/b', detail: 'is somewhere else' },
+      { pointer: '/constructor', detail: 'is not a known member' },
     ]);
   });
 

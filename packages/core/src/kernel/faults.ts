@@ -38,9 +38,10 @@ export function faultsOf(error: z.ZodError, base = ''): Fault[] {
 function faultsOfIssue(issue: z.core.$ZodIssue, base: string): Fault[] {
   const pointer = base + jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, MAX_FAULTS).map((key) => ({
+    const details = issue.message.split('\n');
+    return issue.keys.slice(0, MAX_FAULTS).map((key, i) => ({
       pointer: pointer + jsonPointer([key]),
-      detail: 'is not a known member',
+      detail: details[i] ?? 'is not a known member',
     }));
   }
   return [{ pointer, detail: issue.message }];

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { steadyClock } from './clock';
 import { parseRedisUrl, type RedisTarget } from './redis-url';
 import { answerWithin } from './within';
 
@@ -18,6 +19,13 @@ export interface RedisErrorSignal {
   readonly error: unknown;
 }
 
+/** A connection that had failed stands again. */
+export interface RedisBackSignal {
+  readonly name: 'redis.back';
+  readonly connection: string;
+  readonly awayMs: number;
+}
+
 /**
  * - `answering`: for whoever waits for the answer (an HTTP request): fails within two seconds.
  * - `working`: for background work, which has nothing better to do than to wait until Redis is back.
@@ -29,7 +37,7 @@ export interface ConnectOptions {
   readonly role: ConnectionRole;
   /** For the log and for Redis' `CLIENT LIST`. */
   readonly name: string;
-  readonly emit: (signal: RedisErrorSignal) => void;
+  readonly emit: (signal: RedisErrorSignal | RedisBackSignal) => void;
   /**
    * When a command is answered by nothing for so long, the connection is taken for dead and made anew. For commands that
    * wait on purpose: nobody else would ever notice.
@@ -49,10 +57,23 @@ const DISCONNECT_TIMEOUT_MS = 200;
 export function connectRedis(options: ConnectOptions): RedisClient {
   const client = createClient(parseRedisUrl(options.url), optionsFor(options));
   // Without a listener an 'error' event would end the process; ioredis reconnects by itself.
-  client.on('error', (error) => options.emit({ name: 'redis.error', connection: options.name, error }));
+  tellOfConnection(client, options);
   if (client instanceof Cluster) client.on('+node', gatherWritesOf);
   else gatherWritesOf(client);
   return client;
+}
+
+function tellOfConnection(client: RedisClient, { name: connection, emit }: ConnectOptions): void {
+  let awaySince: number | undefined;
+  client.on('error', (error) => {
+    awaySince ??= steadyClock();
+    emit({ name: 'redis.error', connection, error });
+  });
+  client.on('ready', () => {
+    if (awaySince === undefined) return;
+    emit({ name: 'redis.back', connection, awayMs: Math.round(steadyClock() - awaySince) });
+    awaySince = undefined;
+  });
 }
 
 /** Commands of one turn of the event loop go out by one system call, whoever asks for them. */

@@ -4,12 +4,19 @@ import { sealingKeysSchema } from './sealing-key';
 
 /** How the API and the workers protect what is secret in the store. */
 export const secretsSettings = {
-  /** The first seals, all of them open. */
-  SECRETS_ENCRYPTION_KEY: sealingKeysSchema.default([]),
-  /** To run without such a key, and to store secrets as plain text. */
-  INSECURE_UNENCRYPTED_SECRETS: flagSchema.default(false),
-  /** Not that anything depends on it. A text that is none of these is most likely a typing error, or another's convention. */
-  NODE_ENV: z.enum(['development', 'test', 'production']).optional(),
+  SECRETS_ENCRYPTION_KEY: sealingKeysSchema
+    .default([])
+    .describe(
+      '**required**; seals what is secret in Redis; `openssl rand -base64 32` makes one; of several, with commas, the first seals and all open',
+    ),
+  INSECURE_UNENCRYPTED_SECRETS: flagSchema
+    .default(false)
+    .describe('to run without that key, and to store secrets as plain text'),
+  // Nothing depends on it. A text that is none of these is most likely a typing error, or another's convention.
+  NODE_ENV: z
+    .enum(['development', 'test', 'production'])
+    .optional()
+    .describe('`development`, `test` or `production`; anything else is refused'),
 };
 
 interface SecretsConfig {

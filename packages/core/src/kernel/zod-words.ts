@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { nearestTo } from './nearest';
 
 type Issue = z.core.$ZodRawIssue;
 
@@ -24,13 +25,33 @@ function describe(issue: Issue): string {
     case 'invalid_key':
       return issue.issues.map(({ message }) => message).join('; ');
     case 'unrecognized_keys':
-      return 'has unknown members';
+      // A line for each: `faultsOf` makes a fault of each.
+      return issue.keys
+        .slice(0, MOST_TOLD)
+        .map((key) => describeUnknown(key, issue.inst))
+        .join('\n');
     case 'custom':
     case 'invalid_element':
     case 'invalid_union':
     case 'not_multiple_of':
       return 'is not valid';
   }
+}
+
+// A body may hold nothing but such names, and each is compared with all that are known.
+const MOST_TOLD = 100;
+
+/** Of an object's schema: what clients look for in vain there, and where it is. */
+export const foundElsewhere = z.registry<Readonly<Record<string, string>>>();
+
+function describeUnknown(key: string, schema: unknown): string {
+  if (!(schema instanceof z.ZodObject)) return 'is not a known member';
+  const elsewhere = foundElsewhere.get(schema);
+  if (elsewhere !== undefined && Object.hasOwn(elsewhere, key)) return elsewhere[key] ?? '';
+  const nearest = nearestTo(key, Object.keys(schema.shape));
+  return nearest === undefined
+    ? 'is not a known member'
+    : `is not a known member; did you mean ${JSON.stringify(nearest)}?`;
 }
 
 const NAMES: Readonly<Record<string, string>> = {

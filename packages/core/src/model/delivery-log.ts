@@ -1,4 +1,4 @@
-import type { Attempt } from './attempt';
+import type { Attempt, AttemptOutcome } from './attempt';
 import type { Trigger } from './delivery';
 import { isAttempt, isRequest, type Line, readLine, toAttempt } from './delivery-line';
 
@@ -36,6 +36,8 @@ export interface DeliverySummary {
   readonly attemptCount: number;
   /** What the last attempt was answered with, if it was. */
   readonly lastResponseStatus: number | undefined;
+  /** What came of the last attempt; `undefined` before there was one. */
+  readonly lastOutcome: AttemptOutcome | undefined;
   readonly nextAttemptAt: number | undefined;
   /** From the first attempt on. */
   readonly eventType: string | undefined;
@@ -66,6 +68,7 @@ const NEW: DeliverySummary = {
   status: 'pending',
   attemptCount: 0,
   lastResponseStatus: undefined,
+  lastOutcome: undefined,
   nextAttemptAt: undefined,
   eventType: undefined,
   isOpen: true,
@@ -113,14 +116,23 @@ function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
   const status = statusAfter(summary.status, line);
   const isOpen = status === 'pending' || isRequest(line);
   if (!isAttempt(line)) {
-    const { attemptCount, lastResponseStatus, eventType } = summary;
-    return { status, attemptCount, lastResponseStatus, nextAttemptAt: undefined, eventType, isOpen };
+    const { attemptCount, lastResponseStatus, lastOutcome, eventType } = summary;
+    return {
+      status,
+      attemptCount,
+      lastResponseStatus,
+      lastOutcome,
+      nextAttemptAt: undefined,
+      eventType,
+      isOpen,
+    };
   }
   const attemptCount = summary.attemptCount + 1;
   if (line.l && line.o !== undefined) return { ...summary, attemptCount };
   const nextAttemptAt = isOpen ? line.r : undefined;
   const eventType = line.y ?? summary.eventType;
-  return { status, attemptCount, lastResponseStatus: line.s, nextAttemptAt, eventType, isOpen };
+  const lastOutcome = line.o ?? 'delivered';
+  return { status, attemptCount, lastResponseStatus: line.s, lastOutcome, nextAttemptAt, eventType, isOpen };
 }
 
 // Once delivered, always delivered: what a second worker writes afterwards does not take it back, nor does an attempt

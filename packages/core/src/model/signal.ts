@@ -1,4 +1,5 @@
-import type { RedisErrorSignal } from '../kernel/redis-connect';
+import type { ErrorCode } from '../kernel/app-error';
+import type { RedisBackSignal, RedisErrorSignal } from '../kernel/redis-connect';
 import type { RefusalReason } from './address-ranges';
 import type { AttemptOutcome, AttemptTimings } from './attempt';
 import type { DeliveryId, RequestTrigger } from './delivery';
@@ -27,6 +28,10 @@ export type Signal =
       readonly durationMs: number;
       readonly clientAddress?: string;
       readonly accountId?: AccountId;
+      /** Whose key it was, if it was a good one. */
+      readonly keyId?: string;
+      /** Of the error that it was answered with. */
+      readonly code?: ErrorCode;
     }
   | {
       readonly name: 'connection.refused';
@@ -201,6 +206,7 @@ export type Signal =
       readonly reason: string;
     }
   | RedisErrorSignal
+  | RedisBackSignal
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }

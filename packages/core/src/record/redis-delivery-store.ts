@@ -212,7 +212,25 @@ function readDelivery(log: string | null | undefined): ReadDelivery {
 // Member by member: hundreds are made for a page, and a spread costs ten times as much.
 function listedOf(
   { eventId, createdAt }: EventMark,
-  { status, attemptCount, lastResponseStatus, nextAttemptAt, eventType, isOpen }: DeliverySummary,
+  {
+    status,
+    attemptCount,
+    lastResponseStatus,
+    lastOutcome,
+    nextAttemptAt,
+    eventType,
+    isOpen,
+  }: DeliverySummary,
 ): ListedDelivery {
-  return { eventId, createdAt, status, attemptCount, lastResponseStatus, nextAttemptAt, eventType, isOpen };
+  return {
+    eventId,
+    createdAt,
+    status,
+    attemptCount,
+    lastResponseStatus,
+    lastOutcome,
+    nextAttemptAt,
+    eventType,
+    isOpen,
+  };
 }

@@ -13,6 +13,8 @@ function arrange(
 ) {
   const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
   const delivery: DeliveryWithAttempts = {
+    hold: undefined,
+    lastOutcome: undefined,
     ...parts,
     id: deliveryIdOf(parts),
     type: 'keyword.quick_win',

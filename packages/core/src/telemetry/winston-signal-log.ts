@@ -66,6 +66,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.requested':
       return 'debug';
     case 'breaker.closed':
+    case 'redis.back':
     case 'event.payload_erased':
     case 'account.erasing':
     case 'account.erased':

@@ -1,0 +1,70 @@
+import { type AccountId, accountIdSchema } from '@webhooks/core/model/event';
+import { HeavyTurns } from './heavy-turns';
+
+const accounts = ['one', 'two'].map((id) => accountIdSchema.parse(id)) as [AccountId, AccountId];
+const [ONE, TWO] = accounts;
+
+/** Takes turns that end when they are told to, and notes which have begun. */
+function arrange() {
+  const turns = new HeavyTurns();
+  const begun: string[] = [];
+  const ends = new Map<string, (blockedMs: number) => void>();
+  const take = async (accountId: AccountId, name: string) => {
+    const end = await turns.take(accountId);
+    begun.push(name);
+    ends.set(name, end);
+  };
+  const begins = async (name: string) => {
+    while (!ends.has(name)) await new Promise(setImmediate);
+    return ends.get(name) as (blockedMs: number) => void;
+  };
+  return { turns, begun, take, begins };
+}
+
+it('lets one at a time do its work, and accounts take turns', async () => {
+  const { begun, take, begins } = arrange();
+  for (const name of ['1a', '1b', '1c']) void take(ONE, name);
+  for (const name of ['2a', '2b']) void take(TWO, name);
+  for (const name of ['1a', '1b', '2a', '1c', '2b']) {
+    const end = await begins(name);
+    expect(begun.at(-1)).toBe(name);
+    end(0);
+  }
+  expect(begun).toHaveLength(5);
+});
+
+it('leaves as much time for others as the last one took in one go', async () => {
+  const { begun, take, begins } = arrange();
+  void take(ONE, 'first');
+  void take(ONE, 'second');
+  (await begins('first'))(50);
+  const endedAt = performance.now();
+  await new Promise(setImmediate);
+  expect(begun).toEqual(['first']);
+  await begins('second');
+  // A timer may be a millisecond early.
+  expect(performance.now() - endedAt).toBeGreaterThanOrEqual(48);
+});
+
+it('takes an end that is told twice for one', async () => {
+  const { begun, take, begins } = arrange();
+  for (const name of ['a', 'b', 'c']) void take(ONE, name);
+  const end = await begins('a');
+  end(0);
+  end(0);
+  await begins('b');
+  for (let i = 0; i < 10; i += 1) await new Promise(setImmediate);
+  expect(begun).toEqual(['a', 'b']);
+});
+
+it('refuses more than so many of an account, and takes those of others', async () => {
+  const { turns, take, begins } = arrange();
+  void take(ONE, 'first');
+  await begins('first');
+  for (let i = 0; i < 32; i += 1) void take(ONE, `waiting ${i}`);
+  await expect(turns.take(ONE)).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 1_000 });
+  void take(TWO, 'another');
+  (await begins('first'))(0);
+  (await begins('waiting 0'))(0);
+  await begins('another');
+});

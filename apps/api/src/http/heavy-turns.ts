@@ -1,0 +1,99 @@
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
+import { AppError } from '@webhooks/core/kernel/app-error';
+import { steadyClock } from '@webhooks/core/kernel/clock';
+import type { AccountId } from '@webhooks/core/model/event';
+import type { RequestHandler } from 'express';
+import { apiKeyOf } from './authenticate';
+
+/** To parse and check a longer body may take the processor for tens of milliseconds. */
+const LARGE_BYTES = 16 * 1024;
+// They are in memory while they wait.
+const MOST_WAITING = 32;
+const RETRY_AFTER_MS = 1_000;
+// Nothing that is answered takes longer; so a turn that nobody ends holds up the others for no longer than this.
+const LONGEST_TURN_MS = 5_000;
+const LONGEST_PAUSE_MS = 100;
+
+/** @param blockedMs for how long nobody else could do anything: as long a pause follows. */
+type EndTurn = (blockedMs: number) => void;
+
+/**
+ * One at a time does what is heavy: accounts take turns, and after each turn the process has as much time for all others as
+ * it took in one go. So whatever an account sends, the others' requests wait for one piece of its work, not for all.
+ */
+export class HeavyTurns {
+  readonly #waiting = new Map<AccountId, ((end: EndTurn) => void)[]>();
+  #isTaken = false;
+
+  /** @throws AppError `rate_limited` when too many of the account's wait already. */
+  async take(accountId: AccountId): Promise<EndTurn> {
+    const others = this.#waiting.get(accountId) ?? [];
+    if (others.length >= MOST_WAITING) {
+      throw new AppError(
+        'rate_limited',
+        `${MOST_WAITING} large requests of the account are waiting already. Send them one after the other.`,
+        { retryAfterMs: RETRY_AFTER_MS },
+      );
+    }
+    const turn = new Promise<EndTurn>((begin) => others.push(begin));
+    this.#waiting.set(accountId, others);
+    this.#beginNext();
+    return await turn;
+  }
+
+  #beginNext(): void {
+    if (this.#isTaken) return;
+    for (const [accountId, [begin, ...others]] of this.#waiting) {
+      // Behind the other accounts.
+      this.#waiting.delete(accountId);
+      if (others.length > 0) this.#waiting.set(accountId, others);
+      if (begin === undefined) continue;
+      this.#isTaken = true;
+      begin(this.#endOnce());
+      return;
+    }
+  }
+
+  #endOnce(): EndTurn {
+    let hasEnded = false;
+    const end: EndTurn = (blockedMs) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      clearTimeout(timer);
+      void this.#pause(blockedMs);
+    };
+    const timer = setTimeout(end, LONGEST_TURN_MS, 0);
+    timer.unref();
+    return end;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await (ms < 1 ? setImmediate() : wait(Math.min(ms, LONGEST_PAUSE_MS)));
+    this.#isTaken = false;
+    this.#beginNext();
+  }
+}
+
+/** For a route whose every request is heavy. */
+export function takeTurn(turns: HeavyTurns): RequestHandler {
+  return async (request, response, next) => {
+    const end = await turns.take(apiKeyOf(response).accountId);
+    if (request.socket.destroyed) return end(0);
+    const startedAt = steadyClock();
+    let blockedMs = 0;
+    response.once('close', () => end(blockedMs));
+    next();
+    await setImmediate();
+    blockedMs = steadyClock() - startedAt;
+  };
+}
+
+/** For a body that was read, before it is parsed. */
+export function takeTurnIfLarge(turns: HeavyTurns): RequestHandler {
+  const takeOne = takeTurn(turns);
+  return (request, response, next) => {
+    const bytes: unknown = request.body;
+    const isLarge = Buffer.isBuffer(bytes) && bytes.length > LARGE_BYTES;
+    return isLarge ? takeOne(request, response, next) : next();
+  };
+}

@@ -1,0 +1,31 @@
+import { catalogue } from '@webhooks/core/catalogue/built-in/index';
+
+const [first, ...others] = catalogue.map(({ name, example }) => ({ type: name, data: example }));
+
+/** For each operation that takes a body one that it takes as it stands. */
+export const requestExamples: Readonly<Record<string, unknown>> = {
+  createWebhook: {
+    url: 'https://example.com/webhooks',
+    events: ['keyword.*', 'brief.created'],
+    description: 'Keywords for the dashboard',
+  },
+  updateWebhook: { events: ['*'], rate_limit: 50, description: null },
+  rotateWebhookSecret: { overlap_seconds: 86_400 },
+  testWebhook: { type: first?.type },
+  createReplay: { since: '2026-01-01T00:00:00Z', mode: 'failed', rate: 50 },
+  publishEvent: first,
+  publishBatch: { events: [{ ...first, id: 'quick-win-4711' }, ...others] },
+  putEventType: {
+    description: 'An invoice was paid.',
+    schema: {
+      type: 'object',
+      properties: { id: { type: 'string' }, amount: { type: 'number' } },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    example: { id: 'inv_1', amount: 10 },
+  },
+  createApiKey: { name: 'ci', scopes: ['events:write', 'webhooks:read'], expires_at: '2099-01-01T00:00:00Z' },
+  createAccount: { name: 'Example Ltd' },
+  updateAccount: { weight: 2 },
+};

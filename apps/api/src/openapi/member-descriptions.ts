@@ -1,0 +1,157 @@
+import type { Json } from './components';
+
+/** What members and parameters mean that have no description of their own, by name: it is the same wherever they are. */
+const BY_NAME: Readonly<Record<string, string>> = {
+  aborted: 'Those that ended because the receiver answered 410.',
+  account_id: 'Whose it is.',
+  answers: 'Bytes of answers that are kept for repeated requests.',
+  api_keys: 'How many API keys there are.',
+  attempt: 'The attempt.',
+  attempt_count: 'How many attempts there were so far.',
+  attempts: 'Every attempt, the first one first.',
+  attempts_24h: 'How many attempts there were within the last 24 hours.',
+  attempts_made: 'How often a worker tried to do the job.',
+  breaker:
+    'Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.',
+  ca: 'Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM.',
+  cancelled: 'Those that ended because their webhook, or what was to be sent, was gone.',
+  client_certificate: 'What the service shows to the receiver. PEM, with its chain.',
+  client_key: 'The private key of `client_certificate`. PEM. No answer shows it.',
+  code: 'What went wrong, for programs: see the page on errors.',
+  connect_ms: 'For TCP; null over a connection that was kept alive.',
+  created_at: 'When it was made; of an event and its deliveries, when it was accepted.',
+  cursor: 'Where to go on: the export’s parameter `cursor`.',
+  data: 'What there is to tell.',
+  delivered: 'Those that a receiver has accepted.',
+  deliveries: 'How many deliveries there are, or how many bytes they take.',
+  delivery_id: 'The delivery, as in `GET /v1/deliveries/{id}`.',
+  deprecated: 'Events of it are still taken, but nobody should begin to use it.',
+  description: 'For people.',
+  detail: 'What is wrong, for people.',
+  disabled_reason:
+    'Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.',
+  dns_ms: 'For looking up the name; null if it was not looked up.',
+  dry_run: 'Whether it only counts, and sends nothing.',
+  duration_ms: 'From its beginning to its end.',
+  enqueued: 'How many of them were put onto the queue.',
+  error: 'What went wrong, for people; null if nothing did.',
+  errors: 'Each fault of the request, with where it is.',
+  event_id: 'The event. Receivers get it in `webhook-id`.',
+  event_type: 'Only those of this event type, or that asked for it.',
+  events: 'Event types: names, prefixes such as `keyword.*`, or `*` for all.',
+  events_left: 'How many events are still to be erased.',
+  example: 'Data as its schema asks.',
+  exhausted: 'Those that ended because every attempt failed.',
+  expires_at: 'From when on it is not valid any more; null: never.',
+  failed_at: 'When it was given up.',
+  fingerprint_sha256: 'SHA-256 of the certificate.',
+  finished_at: 'When it came to its end; null: not yet.',
+  first_byte_ms: 'From the end of the request to the first byte of the answer.',
+  found: 'How many events it has chosen so far.',
+  has_more: 'Whether there is another page.',
+  headers: 'Headers that each request to it has. Answers show their names, and not what they are.',
+  health: 'How it is doing.',
+  held: 'Those that wait, without using up attempts, until their webhook can take them.',
+  hold: 'Why it is held, and until when; null if it is not held.',
+  id: 'Its id.',
+  key: 'The API key. No other answer shows it.',
+  last: 'Yes, to revoke the last key that can issue others.',
+  last_failure_at: 'When an attempt failed last; null: never.',
+  last_outcome: 'What came of the last attempt; null before there was one.',
+  last_success_at: 'When an attempt was accepted last; null: never.',
+  last_used_at: 'When it was used last, to within a few minutes; null: never.',
+  limit: 'How many at most.',
+  metadata: 'Texts of your own, by name.',
+  mode: 'Which events: `failed`, those whose delivery failed; `missing`, those that have none; `all`.',
+  name: 'Its name.',
+  next_attempt_at: 'When the next attempt is due; null: there is none, or it is not known yet.',
+  next_cursor: 'The parameter `cursor` of the next page; null on the last one.',
+  number: '1, 2, …',
+  ordering: '`strict`: one at a time, in the order in which the events were accepted; `none`: as they come.',
+  outcome: 'What came of it: `delivered`, or in what way it failed.',
+  overlap_seconds: 'For how long the secrets so far go on to sign.',
+  pending: 'Those that are on their way, or wait for their next attempt.',
+  pointer: 'Where in the request: a JSON Pointer into the body, or `?/name` for a query parameter.',
+  previous_secret_expires_at: 'Until when the secrets so far sign as well.',
+  queue: 'The queue that it was on.',
+  quota_bytes: 'How many bytes the account may store; null: as many as there is room for.',
+  rate: 'How many a second are put onto the queue.',
+  rate_limit: 'How many requests a second its receiver takes.',
+  reason: 'Why.',
+  replays: 'Bytes of the records of replays.',
+  request_headers:
+    'Headers of the request that say something; signatures and the webhook’s own headers are masked.',
+  request_id: 'Leads to this request in the service’s log.',
+  requested_at: 'When it was asked for.',
+  response_body: 'The beginning of the answer’s body; null if there was none.',
+  response_headers: 'Headers of the answer that say something; null of one that was accepted.',
+  response_status: 'The answer’s status; null if there was no answer.',
+  retry_schedule: 'Waits between attempts, such as `5m`; there is one attempt more than waits.',
+  schema: 'JSON Schema 2020-12 of `data`.',
+  scopes: 'What it may be used for.',
+  secret: 'What deliveries are signed with: `whsec_` and base64.',
+  since: 'From this time on.',
+  started_at: 'When it began.',
+  status: 'Where it stands.',
+  status_class: 'Only those whose last attempt was answered so; `none`: was not answered.',
+  subject: 'Whose certificate it is.',
+  success_rate: 'The share of the attempts of the last 24 hours that were accepted; null: there were none.',
+  timeout_ms: 'How long an attempt may take.',
+  timings: 'How long each part of it took.',
+  title: 'The kind of error, for people.',
+  tls: 'Certificates of its own.',
+  tls_ms: 'For TLS; null over a connection that was kept alive, and without TLS.',
+  total: 'All of them.',
+  total_ms: 'All of it.',
+  trigger: 'Why it was made: by schedule, by hand, by a replay, or as a test.',
+  type: 'The event type.',
+  uid: 'A name of your own, which works wherever its id does.',
+  until: 'Up to this time; null: until something else changes.',
+  updated_at: 'When it was changed last.',
+  url: 'Where deliveries are sent to.',
+  webhook_id: 'The webhook, by its id or `uid`.',
+  webhook_ids:
+    'The only webhooks that get the event, by id or `uid`; each that asked for its type unless given.',
+  webhooks: 'How many webhooks there are.',
+  webhooks_left: 'How many webhooks are still to be erased.',
+  weight: 'How large the account’s turn is beside the others’: 1 to 100.',
+  worker: 'Which worker made it; null: not known any more.',
+};
+
+/** Where a name means something else. */
+const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Problem: { type: 'The kind of error, as a URI.', status: 'The HTTP status.' },
+  Fault: { detail: 'What is wrong there, for people.' },
+  Attempt: { error: 'What went wrong on the way, for people; null if there was an answer.' },
+  AccountUsage: { events: 'Bytes of events, or how many the account’s list has.' },
+  DeadLetter: { data: 'The job’s data.', name: 'The job’s name.' },
+  ListedDeadLetter: { name: 'The job’s name.' },
+};
+
+/** The document with a description for each member and parameter. */
+export function describeMembers(node: unknown, schema = ''): unknown {
+  if (Array.isArray(node)) return node.map((item: unknown) => describeMembers(item, schema));
+  if (typeof node !== 'object' || node === null) return node;
+  const entries = Object.entries(node).map(([name, value]: [string, unknown]) => {
+    if (name === 'properties') return [name, describeEach(value, schema)];
+    if (name === 'example' || name === 'examples') return [name, value];
+    return [name, describeMembers(value, /^[A-Z]/.test(name) ? name : schema)];
+  });
+  return withOwn(Object.fromEntries(entries) as Json);
+}
+
+function describeEach(properties: unknown, schema: string): Json {
+  const entries = Object.entries(properties as Json).map(([name, member]) => {
+    const described = describeMembers(member, schema) as Json;
+    const description = described.description ?? IN_SCHEMA[schema]?.[name] ?? BY_NAME[name];
+    return [name, description === undefined ? described : { ...described, description }];
+  });
+  return Object.fromEntries(entries) as Json;
+}
+
+function withOwn(node: Json): Json {
+  if (typeof node.in !== 'string' || typeof node.name !== 'string' || node.description !== undefined)
+    return node;
+  const description = BY_NAME[node.name];
+  return description === undefined ? node : { ...node, description };
+}

@@ -1,0 +1,42 @@
+import { findJsonFault } from './json-fault';
+
+it.each([
+  ['{"a":}', 1, 6],
+  ['{"a":1,}', 1, 8],
+  ['[1,2', 1, 5],
+  ['{"a" 1}', 1, 6],
+  ["{'a':1}", 1, 2],
+  ['{\n  "a": 1\n  "b": 2\n}', 3, 3],
+  ['{"a":1}}', 1, 8],
+  ['{"a":01}', 1, 7],
+  ['"ab', 1, 1],
+  ['nul', 1, 1],
+  ['[1}', 1, 3],
+  ['', 1, 1],
+  ['1 2', 1, 3],
+  ['{"a":tru}', 1, 6],
+])('finds where %j stops being JSON', (text, line, column) => {
+  expect(findJsonFault(text)).toEqual({ line, column });
+});
+
+it('finds a fault exactly where JSON.parse does, whatever is changed in a text', () => {
+  const text = '{"a":[1,-2.5e3,"x\\u00e9\\n",true,null],"b":{"c":{},"d":[]}, "e" : 0}';
+  const changes = ['', '"', ',', '{', '}', '[', ']', ':', '0', '\\', '-', 'e', ' ', '\n', '\u0001'];
+  for (let at = 0; at <= text.length; at += 1) {
+    for (const change of changes) {
+      for (const cut of [0, 1]) {
+        const changed = text.slice(0, at) + change + text.slice(at + cut);
+        expect([changed, findJsonFault(changed) === undefined]).toEqual([changed, isJson(changed)]);
+      }
+    }
+  }
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,70 @@
+const TOKEN =
+  /[ \t\n\r]*(?:([[\]{}:,])|("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
+const SPACE = /[ \t\n\r]*/y;
+
+/** What may come next. */
+type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'comma or end';
+
+export interface TextPlace {
+  /** Counted from 1, the column in UTF-16 code units. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Where a text stops being JSON; `undefined` if it is JSON. JSON.parse tells it in some versions of Node.js only. */
+export function findJsonFault(text: string): TextPlace | undefined {
+  const open: string[] = [];
+  let expected: Expected = 'value';
+  let at = 0;
+  for (;;) {
+    TOKEN.lastIndex = at;
+    const [whole, mark, string, scalar] = TOKEN.exec(text) ?? [];
+    const start = skipSpace(text, at);
+    if (whole === undefined) {
+      const isOver = start === text.length && expected === 'comma or end' && open.length === 0;
+      return isOver ? undefined : placeOf(text, start);
+    }
+    const next = follow(expected, open, mark ?? (string === undefined ? scalar && 'scalar' : 'string'));
+    if (next === undefined) return placeOf(text, start);
+    expected = next;
+    at += whole.length;
+  }
+}
+
+/** What is expected after a token; `undefined` when it was not. */
+function follow(expected: Expected, open: string[], token = ''): Expected | undefined {
+  const takesValue = expected === 'value' || expected === 'value or ]';
+  const takesName = expected === 'name' || expected === 'name or }';
+  const isEnd = expected === 'comma or end';
+  switch (token) {
+    case '{':
+    case '[':
+      if (!takesValue) return undefined;
+      open.push(token);
+      return token === '{' ? 'name or }' : 'value or ]';
+    case '}':
+      return (isEnd || expected === 'name or }') && open.pop() === '{' ? 'comma or end' : undefined;
+    case ']':
+      return (isEnd || expected === 'value or ]') && open.pop() === '[' ? 'comma or end' : undefined;
+    case ',':
+      if (!isEnd || open.length === 0) return undefined;
+      return open.at(-1) === '{' ? 'name' : 'value';
+    case ':':
+      return expected === 'colon' ? 'value' : undefined;
+    case 'string':
+      if (takesName) return 'colon';
+      return takesValue ? 'comma or end' : undefined;
+    default:
+      return takesValue ? 'comma or end' : undefined;
+  }
+}
+
+function skipSpace(text: string, at: number): number {
+  SPACE.lastIndex = at;
+  return at + (SPACE.exec(text)?.[0].length ?? 0);
+}
+
+function placeOf(text: string, at: number): TextPlace {
+  const before = text.slice(0, at).split('\n');
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}
