@@ -39,5 +39,5 @@ function describe(entries) {
 function defaultOf({ def }) {
   const defaultValue = 'defaultValue' in def ? def.defaultValue : undefined;
   if (defaultValue === undefined || (Array.isArray(defaultValue) && defaultValue.length === 0)) return '–';
-  return `\`${String(defaultValue)}\``;
+  return `\`${typeof defaultValue === 'string' ? defaultValue : JSON.stringify(defaultValue)}\``;
 }

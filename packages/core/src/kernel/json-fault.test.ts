@@ -40,3 +40,8 @@ function isJson(text: string): boolean {
     return false;
   }
 }
+
+it('reads a text of millions of characters', () => {
+  expect(findJsonFault(`{"a":"${'x\\n'.repeat(2_000_000)}"`)).toEqual({ line: 1, column: 6_000_008 });
+  expect(findJsonFault(`[${'1,'.repeat(1_000_000)}1]`)).toBeUndefined();
+});

@@ -1,5 +1,6 @@
+// White space, then a mark, a string, or anything else. A string has no control characters: what it has begins with a space.
 const TOKEN =
-  /[ \t\n\r]*(?:([[\]{}:,])|("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
+  /[ \t\n\r]*(?:([[\]{}:,])|("[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
 const SPACE = /[ \t\n\r]*/y;
 
 /** What may come next. */
