@@ -80,11 +80,12 @@ export function takeTurn(turns: HeavyTurns): RequestHandler {
     const end = await turns.take(apiKeyOf(response).accountId);
     if (request.socket.destroyed) return end(0);
     const startedAt = steadyClock();
-    let blockedMs = 0;
-    response.once('close', () => end(blockedMs));
+    const elapsed = () => steadyClock() - startedAt;
+    let blockedMs: number | undefined;
+    response.once('close', () => end(blockedMs ?? elapsed()));
     next();
     await setImmediate();
-    blockedMs = steadyClock() - startedAt;
+    blockedMs = elapsed();
   };
 }
 

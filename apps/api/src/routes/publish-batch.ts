@@ -49,9 +49,9 @@ export function publishBatch(acceptEvents: AcceptEvents) {
     async handle({ apiKey, endpointsVersion, body, bodyText, requestId, spend, newId, receivedAt }) {
       // The request itself is counted already.
       if (body.events.length > 1) await spend(body.events.length - 1);
+      requireFewAimedAt(body.events);
       const texts = textsOfItems(textOfMember(bodyText, 'events') ?? '');
       const events = body.events.map((item, index) => readItem(item, texts[index] ?? ''));
-      requireFewAimedAt(events);
       const { accountId } = apiKey;
       const outcomes = await acceptEvents({
         accountId,
@@ -71,9 +71,14 @@ function readItem(item: unknown, text: string): PublishedEvent | AppError {
   return parsed.success ? toPublishedEvent(parsed.data, text) : invalidEvent(faultsOf(parsed.error));
 }
 
-function requireFewAimedAt(events: readonly (PublishedEvent | AppError)[]): void {
-  const named = events.map((event) => (event instanceof AppError ? 0 : (event.endpointRefs?.length ?? 0)));
-  if (named.reduce((sum, count) => sum + count, 0) <= MAX_AIMED_AT) return;
+// Before each is looked at: a body has room for hundreds of thousands.
+function requireFewAimedAt(items: readonly unknown[]): void {
+  let named = 0;
+  for (const item of items) {
+    const refs = (item as { readonly webhook_ids?: unknown } | null)?.webhook_ids;
+    if (Array.isArray(refs)) named += refs.length;
+  }
+  if (named <= MAX_AIMED_AT) return;
   const detail = `must name at most ${MAX_AIMED_AT} webhooks in all "webhook_ids" together`;
   throw invalidRequest([{ pointer: '/events', detail }]);
 }
