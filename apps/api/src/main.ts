@@ -1,4 +1,5 @@
 import { systemClock } from '@webhooks/core/kernel/clock';
+import { captureConsole } from '@webhooks/core/telemetry/capture-console';
 import { runProcess } from '@webhooks/core/telemetry/run-process';
 import { createWinstonSignalLog } from '@webhooks/core/telemetry/winston-signal-log';
 import { withoutRepeats } from '@webhooks/core/telemetry/without-repeats';
@@ -12,7 +13,9 @@ void runProcess(async () => {
     format: config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json'),
     service: 'api',
   });
-  const { emit, port, parts } = await composeApi(config, [withoutRepeats(log, systemClock)]);
+  const listen = withoutRepeats(log, systemClock);
+  captureConsole(listen);
+  const { emit, port, parts } = await composeApi(config, [listen]);
   return {
     emit,
     parts,

@@ -4,7 +4,7 @@ import { connectRedis, createRedisProbe, queuePrefix } from '@webhooks/core/kern
 import type { Stoppable } from '@webhooks/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@webhooks/core/model/signal';
 import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
-import { registerPromQueueDepth } from '@webhooks/core/telemetry/prom-gauges';
+import { registerPromEviction, registerPromQueueDepth } from '@webhooks/core/telemetry/prom-gauges';
 import { createPromWorkerMetrics } from '@webhooks/core/telemetry/prom-signal-metrics';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeConsumers } from './compose-consumers';
@@ -43,6 +43,7 @@ export async function composeWorker(
   const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);
+  registerPromEviction(registry, () => redis.info('memory'));
 
   const context = { config, queues, connection, registry, workerId, clock, emit };
   const { consumers, releasers, archiveParts, recorders, transport, openQueues } = composeConsumers(context);

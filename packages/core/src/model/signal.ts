@@ -206,6 +206,8 @@ export type Signal =
       readonly reason: string;
     }
   | RedisErrorSignal
+  /** What a library wrote to the console. */
+  | { readonly name: 'library.warned'; readonly text: string }
   | RedisBackSignal
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }

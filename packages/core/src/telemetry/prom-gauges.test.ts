@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import type { QueueDepth } from '../queue/bullmq-queue-depth';
-import { registerPromQueueDepth } from './prom-gauges';
+import { registerPromEviction, registerPromQueueDepth } from './prom-gauges';
 
 function buildRegistry(read: () => Promise<QueueDepth[]>): Registry {
   const registry = new Registry();
@@ -33,4 +33,13 @@ describe('registerPromQueueDepth', () => {
   ])('answers the scrape without them when the queues %s', async (_what, read) => {
     expect(await samplesOf(buildRegistry(read))).toEqual([]);
   });
+});
+
+it.each([
+  ['noeviction', ['webhooks_redis_evicts 0']],
+  ['allkeys-lru', ['webhooks_redis_evicts 1']],
+])('shows whether Redis evicts: %s', async (policy, samples) => {
+  const registry = new Registry();
+  registerPromEviction(registry, async () => `# Memory\r\nused_memory:1\r\nmaxmemory_policy:${policy}\r\n`);
+  expect(await samplesOf(registry)).toEqual(samples);
 });

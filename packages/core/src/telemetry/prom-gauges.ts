@@ -27,6 +27,20 @@ export function registerPromQueueDepth(registry: Registry, source: { read(): Pro
   registry.registerMetric(gauge);
 }
 
+const POLICY = /^maxmemory_policy:(\S+)/m;
+
+/** Shows whether Redis may throw away what was acknowledged. @param readMemory what Redis says of its memory. */
+export function registerPromEviction(registry: Registry, readMemory: () => Promise<string>): void {
+  const help =
+    '1 when Redis throws data away once its memory is full: its maxmemory-policy is not noeviction.';
+  registry.registerMetric(
+    gaugeOf('webhooks_redis_evicts', help, async () => {
+      const policy = POLICY.exec(await readMemory())?.[1];
+      return policy === undefined || policy === 'noeviction' ? 0 : 1;
+    }),
+  );
+}
+
 export interface ArchiveCounts {
   count(): Promise<number>;
   countAside(): Promise<number>;

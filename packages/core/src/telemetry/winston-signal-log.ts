@@ -41,6 +41,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.blocked':
     case 'delivery.unsent':
     case 'redis.error':
+    case 'library.warned':
     case 'job.interrupted':
     case 'task.failed':
     case 'delivery.follow_up_failed':

@@ -5,13 +5,15 @@ import type { SignalListener } from '../model/signal';
 const REMINDER_MS = 60_000;
 
 /**
- * Passes signals on, but an error of a connection to Redis only if it has not done so within the last minute. Each
+ * Passes signals on, but an error of a connection to Redis, or a library's warning, only if it has not done so within the
+ * last minute. Each
  * connection tries again every second: a worker without Redis would write a dozen lines a second, all the same.
  */
 export function withoutRepeats(listen: SignalListener, clock: Clock): SignalListener {
   const passedOnAt = new Map<string, number>();
   return (signal) => {
     if (signal.name === 'redis.error' && isRepeat(`${signal.connection}: ${String(signal.error)}`)) return;
+    if (signal.name === 'library.warned' && isRepeat(signal.text)) return;
     listen(signal);
   };
 

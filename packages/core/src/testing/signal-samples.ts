@@ -24,6 +24,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     keyId: '0123456789abcdef',
     code: 'invalid_request',
   },
+  'library.warned': { name: 'library.warned', text: 'IMPORTANT! Eviction policy is allkeys-lru.' },
   'redis.back': { name: 'redis.back', connection: 'api', awayMs: 1_200 },
   'connection.refused': { name: 'connection.refused', reason: 'too_slow', clientAddress: '192.0.2.1' },
   'request.failed': { name: 'request.failed', requestId: 'req_1', error: new Error('no luck') },
