@@ -9,13 +9,13 @@ import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 import { until } from './support/until';
 
-const BACKLOG = 10_000;
+const BACKLOG = 4_000;
 const CHUNK = 1_000;
 // One endpoint gets a quarter of a worker's slots at most.
 const SLOTS = 32;
 const SLOTS_OF_ONE = SLOTS / 4;
 
-it('spares a dead receiver nearly all attempts at 10,000 deliveries, and delivers all once it is back', async () => {
+it('spares a dead receiver nearly all attempts at thousands of deliveries, and delivers all once it is back', async () => {
   const stack = await Stack.start({
     environment: { WORKER_CONCURRENCY: String(SLOTS), RETRY_SCHEDULE: Array(20).fill('1s').join() },
   });

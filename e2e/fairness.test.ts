@@ -5,7 +5,7 @@ import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 
 const AT_ONCE = 500;
-const CONCURRENCY = 4;
+const CONCURRENCY = 12;
 // What is under way when a delivery is added or a request arrives may come before it.
 const SLACK = 5 * CONCURRENCY;
 
