@@ -5,7 +5,7 @@ import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 
 const AT_ONCE = 500;
-const CONCURRENCY = 12;
+const CONCURRENCY = 4;
 // What is under way when a delivery is added or a request arrives may come before it.
 const SLACK = 5 * CONCURRENCY;
 
@@ -128,5 +128,5 @@ it('one at a time, in their order, go the deliveries of an endpoint that wants t
 
   expect(strict.arrivals()).toEqual([...first, ...second]);
   expect(new Set(burst.arrivals()).size).toBe(800);
-  expect(Math.max(...strict.ranks())).toBeLessThan(400);
+  expect(Math.max(...strict.ranks())).toBeLessThan(700);
 });
