@@ -31,6 +31,10 @@ const config: Config = {
     { ...common, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts'] },
   ],
   testTimeout: 60_000,
+  coverageProvider: 'v8',
+  coverageDirectory: 'coverage',
+  coverageReporters: ['text-summary', 'html'],
+  collectCoverageFrom: ['{packages,apps}/*/src/**/*.ts', '!**/*.test.ts', '!**/testing/**'],
   // Most of the time a test waits for other processes; by default one of two cores would have no part in it.
   maxWorkers: '100%',
 };

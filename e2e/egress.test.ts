@@ -142,7 +142,7 @@ describe('a worker behind a proxy', () => {
     expect(await worker?.waitForLine(({ message }) => message === 'delivery.unsent')).toMatchObject({
       level: 'warn',
       event_id: eventId,
-      endpoint_id: webhook.id,
+      webhook_id: webhook.id,
       error: 'The proxy answered 407 instead of opening a tunnel.',
     });
     expect(worker?.output).not.toContain(PASSWORD);

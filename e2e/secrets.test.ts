@@ -47,7 +47,7 @@ it('leaves no secret and no key readable in Redis or in a log, whatever happens 
   const { body: webhook } = await client.expect<Webhook>(201, 'POST', '/v1/webhooks', input, once);
   await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   // The worker writes the record as well: it disables a webhook whose receiver answers 410.
-  await workers[0]?.waitForLine(({ message }) => message === 'endpoint.disabled');
+  await workers[0]?.waitForLine(({ message }) => message === 'webhook.disabled');
   const rotation = `/v1/webhooks/${webhook.id}/rotate-secret`;
   await client.expect(200, 'POST', rotation, { secret: second }, once);
   const { body: made } = await client.expect<{ secret: string }>(

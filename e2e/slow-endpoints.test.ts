@@ -5,8 +5,10 @@ import { until } from './support/until';
 
 const HANGING_ENDPOINTS = 100;
 const SLOTS = 32;
-// Half of the slots are all that strangers get; the others begin among the slow ones, of which there may be as many.
-const UNDER_WAY = SLOTS / 2 + SLOTS;
+// Half of the slots are all that strangers get; the others begin among the slow ones, of which there may be as many. Where the
+// first have become slow before the last begin, as on a busy machine, they are among these.
+const LEAST_UNDER_WAY = SLOTS;
+const MOST_UNDER_WAY = SLOTS / 2 + SLOTS;
 
 let stack: Stack;
 beforeEach(async () => {
@@ -31,12 +33,12 @@ it('delivers to a healthy endpoint at once while more endpoints hang than there 
   await stack.workers[0]?.waitForLine(({ message }) => message === 'delivery.ended');
 
   await publish(BRIEF, 1);
-  await hanging.waitFor(UNDER_WAY);
+  await hanging.waitFor(LEAST_UNDER_WAY);
   await publish(BRIEF, 4);
   await publish(QUICK_WIN, 200);
   await healthy.waitFor(201);
 
-  expect(hanging.requests).toHaveLength(UNDER_WAY);
+  expect(hanging.requests.length).toBeLessThanOrEqual(MOST_UNDER_WAY);
   await Promise.all([hanging.stop(), healthy.stop()]);
 }, 120_000);
 
@@ -50,7 +52,7 @@ it('loses nothing when a worker stops while all slots are taken by attempts that
   });
   await registerMany(receiver);
   await publish(BRIEF, 1);
-  await receiver.waitFor(UNDER_WAY);
+  await receiver.waitFor(LEAST_UNDER_WAY);
   await publish(BRIEF, 2);
 
   expect(await stack.workers[0]?.end()).toBe(0);

@@ -25,12 +25,15 @@ let key: string;
 let operatorKey: string;
 let accountId: AccountId;
 let own: Belongings;
+
+type Issued = Awaited<ReturnType<TestApi['issueKey']>>;
+
 beforeAll(async () => {
   api = await startTestApi();
 });
 beforeEach(async () => {
-  ({ key, accountId } = await api.issueKey());
-  ({ key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT }));
+  const issued = [api.issueKey(), api.issueKey({ accountId: DEFAULT_ACCOUNT })];
+  [{ key, accountId }, { key: operatorKey }] = (await Promise.all(issued)) as [Issued, Issued];
   own = await saveBelongings(api.redis, accountId);
 });
 afterAll(() => api.close());

@@ -36,7 +36,7 @@ export const apiSettings = z
       .max(100_000)
       .default(500)
       .describe('webhooks that one account may have'),
-    ALLOW_HTTP_URLS: flagSchema.default(false).describe('whether endpoints may be plain `http:`'),
+    ALLOW_HTTP_URLS: flagSchema.default(false).describe('whether webhooks may be plain `http:`'),
     MAX_EVENT_BYTES: maxEventBytesSchema,
     RATE_LIMIT: allowanceSchema
       .prefault('10000/1s')

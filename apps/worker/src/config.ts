@@ -55,7 +55,7 @@ const settings = z.object({
     .describe('a forward proxy for all deliveries: `http://[user:password@]host[:port]`, or https'),
   DISABLE_AFTER: durationOrNeverSchema
     .prefault('5d')
-    .describe('an endpoint without a success for so long is disabled; `never`: it is tried for ever'),
+    .describe('a webhook without a success for so long is disabled; `never`: it is tried for ever'),
   DISABLE_FAILURE_SPAN: durationSchema.prefault('12h').describe('its failures must be so far apart for that'),
   JOB_LOCK_DURATION: positiveDurationSchema
     .prefault('10s')

@@ -283,17 +283,18 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const deliveryStore = createRedisDeliveryStore(client, testRetention);
   const { record: apiKey } = buildApiKey({ accountId });
   const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });
-  await createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt });
-  await createRedisApiKeyStore(client).save(apiKey);
-  await createRedisEndpointStore(client, testSealer).create(endpoint);
   const eventStore = createRedisEventStore(client, testRetention);
-  await eventStore.save(event);
-  await eventStore.enlist(event);
-  await eventStore.addReceivers(accountId, event.id, [endpoint.id]);
-  await createRedisEventTypeStore(client).replace(CUSTOM_TYPE);
-  await deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
-  await createRedisReplayStore(client, 60_000).create(replay);
-  const deadLetter = await keepDeadLetter(client, accountId);
+  const [deadLetter] = await Promise.all([
+    keepDeadLetter(client, accountId),
+    createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),
+    createRedisApiKeyStore(client).save(apiKey),
+    createRedisEndpointStore(client, testSealer).create(endpoint),
+    eventStore.save(event, [endpoint.id]),
+    eventStore.enlist(event),
+    createRedisEventTypeStore(client).replace(CUSTOM_TYPE),
+    deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt),
+    createRedisReplayStore(client, 60_000).create(replay),
+  ]);
   return {
     webhook: endpoint.id,
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),

@@ -37,8 +37,10 @@ export async function startTestApi(environment: Environment = {}): Promise<TestA
     redis,
     async issueKey(change) {
       const { key, record } = buildApiKey(change);
-      await accountStore.create({ id: record.accountId, createdAt: record.createdAt });
-      await apiKeyStore.save(record);
+      await Promise.all([
+        accountStore.create({ id: record.accountId, createdAt: record.createdAt }),
+        apiKeyStore.save(record),
+      ]);
       return { key, accountId: record.accountId };
     },
     async close() {

@@ -46,7 +46,7 @@ describe('createWinstonSignalLog', () => {
       service: 'api',
       delivery_id: deliveryId,
       event_id: eventId,
-      endpoint_id: endpointId,
+      webhook_id: endpointId,
       type: 'keyword.quick_win',
       attempt: 1,
       outcome: 'delivered',

@@ -82,11 +82,14 @@ function levelOf(signal: Signal): LogOptions['level'] {
   }
 }
 
-/** camelCase inside, snake_case in the log, as in the API; errors as text, with their causes. */
-function entryOf({ name: message, ...fields }: Signal, level: LogOptions['level']): LogEntry {
-  const entry: LogEntry = { level, message };
-  for (const [name, value] of Object.entries(fields)) {
-    entry[toSnakeCase(name)] = name === 'error' ? describe(value) : value;
+// What the code calls an endpoint is a webhook outside.
+const ENDPOINT = /^endpoint(?=\.|Id$)/;
+
+/** camelCase inside, snake_case in the log, and the API's words; errors as text, with their causes. */
+function entryOf({ name, ...fields }: Signal, level: LogOptions['level']): LogEntry {
+  const entry: LogEntry = { level, message: name.replace(ENDPOINT, 'webhook') };
+  for (const [member, value] of Object.entries(fields)) {
+    entry[toSnakeCase(member)] = member === 'error' ? describe(value) : value;
   }
   return entry;
 }
@@ -96,7 +99,7 @@ const snakeCased = new Map<string, string>();
 function toSnakeCase(name: string): string {
   const known = snakeCased.get(name);
   if (known !== undefined) return known;
-  const made = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const made = name.replace(ENDPOINT, 'webhook').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   snakeCased.set(name, made);
   return made;
 }
