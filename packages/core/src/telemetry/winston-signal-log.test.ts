@@ -31,7 +31,7 @@ describe('createWinstonSignalLog', () => {
       expect(JSON.parse(text)).toMatchObject({
         timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         level: expect.stringMatching(/^(error|warn|info|debug)$/),
-        message: name,
+        message: name.replace('endpoint.', 'webhook.'),
         service: 'api',
       });
     },
