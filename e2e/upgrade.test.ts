@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { buildApiKey } from '@webhooks/core/testing/build-api-key';
 import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
 import { ApiClient } from './support/api-client';
@@ -13,6 +14,8 @@ import { until } from './support/until';
 const FORMER_VERSION = '829e12881db2a5be5193c49eb5a6b71a948a63fc';
 const HERE = join(__dirname, '..');
 const AT_ONCE = 4;
+// About as many as the endpoint with a rate limit takes: it gets all of them in the end.
+const PAUSE_MS = 80;
 
 const { key: apiKey } = buildApiKey();
 let redis: TestRedis;
@@ -78,7 +81,7 @@ it('loses nothing when the former version is replaced under load, one process af
   await Promise.all(receivers.map((receiver) => receiver.stop()));
 }, 240_000);
 
-/** Publishes on and on, each event under an id of its own until one of the APIs has accepted it. */
+/** Publishes on and on, at an even pace, each event under an id of its own until one of the APIs has accepted it. */
 function publishWithoutEnd(apis: readonly ApiClient[]) {
   const accepted: string[] = [];
   const stopping = new AbortController();
@@ -88,6 +91,7 @@ function publishWithoutEnd(apis: readonly ApiClient[]) {
       const id = `upgrade-${count++}`;
       await until(async () => await publish(apis[count % apis.length], id));
       accepted.push(id);
+      await wait(PAUSE_MS);
     }
   });
   return {

@@ -4,6 +4,7 @@ import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@webhooks/co
 import {
   registerPromAccountQuota,
   registerPromArchiveBacklog,
+  registerPromEviction,
   registerPromQueueDepth,
 } from '@webhooks/core/telemetry/prom-gauges';
 import { createPromApiMetrics, createPromWorkerMetrics } from '@webhooks/core/telemetry/prom-signal-metrics';
@@ -81,6 +82,7 @@ function workerRegistry(): Registry {
   createPromWorkerMetrics(registry);
   registerPromAccountQuota(registry, () => ({ usedBytes: 0, near: 0, over: 0 }));
   registerPromQueueDepth(registry, { read: async () => [] });
+  registerPromEviction(registry, async () => '');
   registerPromArchiveBacklog(registry, { count: async () => 0, countAside: async () => 0 });
   return registry;
 }
