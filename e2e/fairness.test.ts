@@ -85,14 +85,14 @@ it('what is published while the burst is under way goes next as well', async () 
 
 it('accounts get as their weights say, which an operator changes', async () => {
   const [heavy, usual] = [await openAccount('heavy', { weight: 10 }), await openAccount('usual')];
-  await usual.publish(200);
-  await heavy.publish(700);
+  await usual.publish(400);
+  await heavy.publish(1_500);
   await stack.startWorker();
-  await receiver.waitFor(550);
+  await receiver.waitFor(1_100);
 
-  const share = heavy.ranks().filter((rank) => rank < 550).length;
-  expect(Math.abs(share - 500)).toBeLessThanOrEqual(40);
-  await receiver.waitFor(900);
+  const share = heavy.ranks().filter((rank) => rank < 1_100).length;
+  expect(Math.abs(share - 1_000)).toBeLessThanOrEqual(60);
+  await receiver.waitFor(1_900);
 });
 
 it('events that a producer pushes by the thousand keep no other account’s waiting', async () => {
@@ -121,12 +121,12 @@ it('one at a time, in their order, go the deliveries of an endpoint that wants t
   const burst = await openAccount('burst');
   const strict = await openAccount('strict', { ordering: 'strict' });
   const first = await strict.publish(20);
-  await burst.publish(800);
+  await burst.publish(2_000);
   const second = await strict.publish(20);
   await stack.startWorker();
-  await receiver.waitFor(840);
+  await receiver.waitFor(2_040);
 
   expect(strict.arrivals()).toEqual([...first, ...second]);
-  expect(new Set(burst.arrivals()).size).toBe(800);
-  expect(Math.max(...strict.ranks())).toBeLessThan(700);
+  expect(new Set(burst.arrivals()).size).toBe(2_000);
+  expect(Math.max(...strict.ranks())).toBeLessThan(1_000);
 });

@@ -60,7 +60,6 @@ it('says what each member and each parameter means', () => {
     )) {
       if (!value.description) without.push(`${place}, ${member}`);
     }
-    // Of a custom type's own schema nothing can be known.
   })(description, '');
   expect(without).toEqual([]);
 });

@@ -113,9 +113,8 @@ export class Concurrency {
   freePlaces(endpointId: EndpointId): number {
     if (!this.#hasSlotFor(this.#lastMsOf(endpointId))) return 0;
     const limit = this.#limits.get(endpointId);
-    const most = this.#mostAt(endpointId);
-    if (!limit) return Math.min(this.#firstSizeOf(endpointId), most);
-    return Math.max(Math.min(limit.size, most) - limit.underWay - limit.waiting.length, 0);
+    if (!limit) return this.#mostOf(endpointId, this.#firstSizeOf(endpointId));
+    return Math.max(this.#mostOf(endpointId, limit.size) - limit.underWay - limit.waiting.length, 0);
   }
 
   /** Whether the last attempt here at the endpoint was a slow one. */
@@ -141,17 +140,17 @@ export class Concurrency {
     return this.#strangers < this.options.maxStrangers;
   }
 
-  // What a receiver takes its time for keeps no processor busy.
-  #mostAt(endpointId: EndpointId): number {
+  /** How many of `size` may be under way at the moment. What a receiver takes its time for keeps no processor busy. */
+  #mostOf(endpointId: EndpointId, size: number): number {
     const { maxPerEndpoint, slots } = this.options;
-    if ((this.#lastMsOf(endpointId) ?? 0) > SLOW_AFTER_MS) return maxPerEndpoint;
-    return Math.max(Math.floor(maxPerEndpoint * slots.pace), 1);
+    const isSlow = (this.#lastMsOf(endpointId) ?? 0) > SLOW_AFTER_MS;
+    return Math.min(size, isSlow ? maxPerEndpoint : Math.max(Math.floor(maxPerEndpoint * slots.pace), 1));
   }
 
   #enterAtOnce(endpointId: EndpointId, isFailing: boolean): boolean {
     const limit = this.#limitOf(endpointId);
     if (isFailing && limit.underWay === 0) limit.size = MIN_SIZE;
-    if (limit.underWay >= Math.min(limit.size, this.#mostAt(endpointId))) return false;
+    if (limit.underWay >= this.#mostOf(endpointId, limit.size)) return false;
     limit.underWay += 1;
     return true;
   }
@@ -161,7 +160,7 @@ export class Concurrency {
     const limit = this.#limitOf(endpointId);
     limit.underWay -= 1;
     limit.size = this.#sizeAfter(use, limit.size);
-    const most = Math.min(limit.size, this.#mostAt(endpointId));
+    const most = this.#mostOf(endpointId, limit.size);
     while (limit.underWay < most && limit.waiting.move()) limit.underWay += 1;
     // Forgotten when idle: memory is for what is under way.
     if (limit.underWay === 0) this.#limits.delete(endpointId);

@@ -64,8 +64,10 @@ export class Slots {
   /** @param isSlow it is known beforehand that it will take a while; to be asked only if there is room. */
   take(isSlow: boolean): Slot {
     const slot = { takenAt: this.options.clock(), isSlow: false };
-    if (isSlow) this.#countAsSlow(slot);
-    else this.#quick.add(slot);
+    if (isSlow) {
+      this.#countAsSlow(slot);
+      this.options.onCapacity(this.capacity);
+    } else this.#quick.add(slot);
     this.#keepLooking();
     return slot;
   }
@@ -106,8 +108,7 @@ export class Slots {
       if (slot.takenAt > slowSince) return;
       if (this.hasRoomForSlow) {
         this.#quick.delete(slot);
-        slot.isSlow = true;
-        this.#slow += 1;
+        this.#countAsSlow(slot);
       } else this.#stuck += 1;
     }
   }
@@ -115,6 +116,5 @@ export class Slots {
   #countAsSlow(slot: Slot): void {
     slot.isSlow = true;
     this.#slow += 1;
-    this.options.onCapacity(this.capacity);
   }
 }

@@ -38,6 +38,7 @@ export function faultsOf(error: z.ZodError, base = ''): Fault[] {
 function faultsOfIssue(issue: z.core.$ZodIssue, base: string): Fault[] {
   const pointer = base + jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
+    // `inWords` has a line for each.
     const details = issue.message.split('\n');
     return issue.keys.slice(0, MAX_FAULTS).map((key, i) => ({
       pointer: pointer + jsonPointer([key]),

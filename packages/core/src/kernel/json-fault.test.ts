@@ -44,4 +44,5 @@ function isJson(text: string): boolean {
 it('reads a text of millions of characters', () => {
   expect(findJsonFault(`{"a":"${'x\\n'.repeat(2_000_000)}"`)).toEqual({ line: 1, column: 6_000_008 });
   expect(findJsonFault(`[${'1,'.repeat(1_000_000)}1]`)).toBeUndefined();
+  expect(findJsonFault(`${'\n'.repeat(5_000_000)} }`)).toEqual({ line: 5_000_001, column: 2 });
 });

@@ -66,6 +66,12 @@ function skipSpace(text: string, at: number): number {
 }
 
 function placeOf(text: string, at: number): TextPlace {
-  const before = text.slice(0, at).split('\n');
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  let line = 1;
+  let lineAt = 0;
+  // Not by a list of lines: a body may be millions of them.
+  for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) {
+    line += 1;
+    lineAt = end + 1;
+  }
+  return { line, column: at - lineAt + 1 };
 }
