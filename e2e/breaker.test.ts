@@ -9,7 +9,7 @@ import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 import { until } from './support/until';
 
-const BACKLOG = 4_000;
+const BACKLOG = 2_000;
 const CHUNK = 1_000;
 // One endpoint gets a quarter of a worker's slots at most.
 const SLOTS = 32;

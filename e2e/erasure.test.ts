@@ -154,7 +154,7 @@ describe('an account', () => {
   }
 
   it("is gone with all that it owns, also when a worker is killed halfway, and another's is not", async () => {
-    const COUNT = 3_000;
+    const COUNT = 1_000;
     const stack = await startStack({ environment: { ...LOCKED_FOR, RETRY_SCHEDULE: '1h' } });
     const receiver = await startReceiver();
     const broken = await startReceiver(() => 500);

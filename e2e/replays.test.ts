@@ -65,14 +65,14 @@ function timesReceived(receiver: Receiver): Map<string, number> {
 }
 
 it('replays thousands of missing events, and goes on where a worker was killed', async () => {
-  const COUNT = 4_000;
+  const COUNT = 2_000;
   const IN_FLIGHT = 64;
   // Nobody is there for them yet.
   const eventIds = await publishMany(COUNT);
   const [doomed] = stack.workers;
   const receiver = await Receiver.start();
   const webhook = await stack.client.register(receiver.url);
-  const replay = await startReplay(webhook.id, { mode: 'missing', rate: 250 });
+  const replay = await startReplay(webhook.id, { mode: 'missing', rate: 500 });
 
   await until(async () => ((await readReplay(replay.id)).enqueued >= COUNT / 2 ? true : undefined));
   await doomed?.end('SIGKILL');

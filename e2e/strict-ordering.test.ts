@@ -4,7 +4,7 @@ import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 import { until } from './support/until';
 
-const EVENTS = 1_000;
+const EVENTS = 300;
 
 let stack: Stack;
 afterEach(() => stack.stop());

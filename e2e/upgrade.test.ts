@@ -40,8 +40,9 @@ it('loses nothing when the former version is replaced under load, one process af
   const apis = [oldApi.client];
   const receivers = await Promise.all([
     Receiver.start(),
-    // Ten failures in a row open a breaker: deliveries are held at the former version's gate.
-    Receiver.start((_request, count) => (count > 5 && count <= 25 ? 500 : 204)),
+    // Ten failures in a row open a breaker: deliveries are held at the former version's gate. Each probe after that takes
+    // twice as long to come.
+    Receiver.start((_request, count) => (count > 5 && count <= 17 ? 500 : 204)),
     Receiver.start(),
     Receiver.start(),
     Receiver.start(),

@@ -11,7 +11,7 @@ const CONCURRENCY = 256;
 /** Draining a full queue with one worker, beside the hand-written one, in turn, so that the machine's moods even out. */
 export async function runDrainSuite({ redisUrl, short }: SuiteOptions): Promise<void> {
   const rounds = short ? 1 : 3;
-  const deliveries = short ? 2_000 : 20_000;
+  const deliveries = short ? 1_000 : 20_000;
   const options = { redisUrl, deliveries, concurrency: CONCURRENCY };
   const results = new Map<Contender, DrainResult[]>([
     [plainContender, []],

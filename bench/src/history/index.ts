@@ -13,13 +13,12 @@ import { measure } from './measure';
 import { routesOf } from './routes';
 
 const API = join(__dirname, '../../../apps/api/dist/main.js');
-const WARM_UP = 100;
 const AT_ONCE = 4;
 
 /** How long reading what happened takes when there is much of it, over HTTP. */
 export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOptions): Promise<void> {
   const count = deliveries ?? (short ? 20_000 : 1_000_000);
-  const requests = short ? 100 : 1_000;
+  const requests = short ? 20 : 1_000;
   const redis = connectRedis({
     url: redisUrl,
     role: 'working',
@@ -83,7 +82,7 @@ async function measureRoutes({ url, key, api, history, requests }: MeasureRoutes
   });
   const rows: string[][] = [];
   for (const [label, pathOf] of routes) {
-    await measure({ get, pathOf, requests: WARM_UP, atOnce: 1 });
+    await measure({ get, pathOf, requests: Math.ceil(requests / 10), atOnce: 1 });
     const cpuBefore = api.cpuMs();
     const alone = await measure({ get, pathOf, requests, atOnce: 1 });
     const cpuMs = (api.cpuMs() - cpuBefore) / requests;

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import type { AccountId } from '../model/event';
 import type { Emit } from '../model/signal';
 import type { AccountUsage, Door } from '../model/usage';
@@ -42,7 +42,7 @@ const NEAR_SHARE = 0.8;
  * looked at exactly, once a second at most. Requests that are under way at the same time may go beyond it together.
  */
 export function createAccountQuota({ usageStore, defaultBytes, clock, emit }: AccountQuotaDeps) {
-  const known = new LRUCache<AccountId, Known>({ max: REMEMBERED_ACCOUNTS });
+  const known = createLru<AccountId, Known>(REMEMBERED_ACCOUNTS);
 
   function note(accountId: AccountId, { usedBytes, ownQuotaBytes }: Standing, isExact = false): Known {
     const now: Known = { usedBytes, quotaBytes: quotaOf(ownQuotaBytes), isExact, at: clock() };

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Allowance } from '../kernel/allowance';
 import type { Clock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import { type Address, parseAddress } from '../model/address-range';
 
 // About 2 MB each when they are full.
@@ -25,7 +25,7 @@ interface Failures {
  * blocked as there is room for, nobody is blocked in addition until the time of one is over.
  */
 export class AuthFailures {
-  readonly #watched = new LRUCache<string, Failures>({ max: MAX_WATCHED });
+  readonly #watched = createLru<string, Failures>(MAX_WATCHED);
   /** Until when. */
   readonly #blocked = new Map<string, number>();
   /** No block ends sooner. Only for when there is no more room. */

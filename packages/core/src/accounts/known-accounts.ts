@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../kernel/lru';
 import { type ApiKey, idOfKey } from '../model/api-key';
 import type { AccountId } from '../model/event';
 import { keyIn } from './authenticate';
@@ -7,7 +7,7 @@ const REMEMBERED_KEYS = 10_000;
 
 /** Whose the API keys are that were good here: a key never changes its account. Says nothing of whether one still is good. */
 export class KnownAccounts {
-  readonly #accounts = new LRUCache<string, AccountId>({ max: REMEMBERED_KEYS });
+  readonly #accounts = createLru<string, AccountId>(REMEMBERED_KEYS);
 
   note({ id, accountId }: Pick<ApiKey, 'id' | 'accountId'>): void {
     this.#accounts.set(id, accountId);

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { Allowance } from '../kernel/allowance';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import { type ApiKey, hashKey } from '../model/api-key';
 import { AuthFailures } from './auth-failures';
 import { type Authenticate, keyIn } from './authenticate';
@@ -33,7 +33,7 @@ export function createLimitAuthFailures({
 }: LimitAuthFailuresDeps): AuthenticateClient {
   const failures = new AuthFailures({ allowance, clock });
   /** By the hash of the whole key: its id alone is no secret. */
-  const goodKeys = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
+  const goodKeys = createLru<string, true>(REMEMBERED_KEYS);
 
   return async (authorization, clientAddress) => {
     refuseBlocked(authorization, clientAddress);

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Allowance } from '../kernel/allowance';
 import type { Clock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import type { ApiKey } from '../model/api-key';
 import { Lease } from './lease';
 import type { AllowanceStore, Window } from './redis-allowance-store';
@@ -42,7 +42,7 @@ const LEASED_WINDOWS = 20_000;
  * whole allowance, a long batch say, takes all of it.
  */
 export function createLimitRate({ allowanceStore, ofKey, ofAccount, clock }: LimitRateDeps) {
-  const leases = new LRUCache<string, Lease>({ max: LEASED_WINDOWS });
+  const leases = createLru<string, Lease>(LEASED_WINDOWS);
 
   /** How the spender stands with so much more; `undefined` without any limit. */
   return async function limitRate(spender: Spender, points = 1): Promise<RateStanding | undefined> {

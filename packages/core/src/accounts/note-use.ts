@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import type { ApiKey } from '../model/api-key';
 import type { ApiKeyStore } from './redis-api-key-store';
 
@@ -8,7 +8,7 @@ const REMEMBERED_KEYS = 10_000;
 
 /** Notes that a key was used, at most once a minute for each key, without anybody waiting for it. */
 export function createNoteUse(apiKeyStore: Pick<ApiKeyStore, 'noteUse'>, clock: Clock) {
-  const notedAt = new LRUCache<string, number>({ max: REMEMBERED_KEYS });
+  const notedAt = createLru<string, number>(REMEMBERED_KEYS);
 
   return function noteUse({ id }: ApiKey): void {
     const now = clock();

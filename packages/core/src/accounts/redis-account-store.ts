@@ -45,7 +45,7 @@ const REMOVE = defineScript(`
 
 export function createRedisAccountStore(redis: RedisClient) {
   const parse = (raw: string): Account => accountSchema.parse(JSON.parse(raw));
-  const cache = new ParsedCache(parse, CACHED_ACCOUNTS);
+  const cache = new ParsedCache(parse, { entries: CACHED_ACCOUNTS });
   const allKeys = [keys.accounts, keys.accountIds, keys.erasedAccounts];
   const run = (script: RunScript, ...args: readonly string[]) => script(redis, allKeys, args);
 

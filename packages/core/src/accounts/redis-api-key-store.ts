@@ -39,7 +39,7 @@ const LEAVE = defineScript(`
  */
 export function createRedisApiKeyStore(redis: RedisClient) {
   const parse = (raw: string): ApiKey => apiKeySchema.parse(JSON.parse(raw));
-  const cache = new ParsedCache(parse, CACHED_KEYS);
+  const cache = new ParsedCache(parse, { entries: CACHED_KEYS });
 
   async function readListed(member: string): Promise<ListedApiKey[]> {
     const id = idOfMember(member);

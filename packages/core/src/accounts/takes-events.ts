@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../kernel/lru';
 import type { AccountId } from '../model/event';
 import type { AccountStore } from './redis-account-store';
 
@@ -13,7 +13,7 @@ const REMEMBERED_FOR_MS = 1_000;
  * @param now milliseconds by a clock that never jumps, such as `steadyClock`.
  */
 export function createTakesEvents(accountStore: Pick<AccountStore, 'isErased'>, now: () => number) {
-  const knownSince = new LRUCache<AccountId, number>({ max: REMEMBERED_ACCOUNTS });
+  const knownSince = createLru<AccountId, number>(REMEMBERED_ACCOUNTS);
 
   return async function takesEvents(accountId: AccountId): Promise<boolean> {
     const askedAt = now();

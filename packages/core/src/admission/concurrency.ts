@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../kernel/lru';
 import type { Attempt, AttemptOutcome } from '../model/attempt';
 import type { EndpointId } from '../model/endpoint';
 import { SLOW_AFTER_MS, type Slot, type Slots } from './slots';
@@ -71,7 +71,7 @@ const REMEMBERED_ENDPOINTS = 50_000;
  */
 export class Concurrency {
   readonly #limits = new Map<EndpointId, Limit>();
-  readonly #known = new LRUCache<EndpointId, Known>({ max: REMEMBERED_ENDPOINTS });
+  readonly #known = createLru<EndpointId, Known>(REMEMBERED_ENDPOINTS);
   #strangers = 0;
 
   constructor(private readonly options: ConcurrencyOptions) {}

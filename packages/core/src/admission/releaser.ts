@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import type { Emit } from '../model/signal';
@@ -41,8 +41,7 @@ const WATCHED_ENDPOINTS = 10_000;
  * and by a sweep each second at whatever is due, also what was asked for by processes that are gone.
  */
 export class Releaser {
-  readonly #watched = new LRUCache<EndpointId, Watched>({
-    max: WATCHED_ENDPOINTS,
+  readonly #watched = createLru<EndpointId, Watched>(WATCHED_ENDPOINTS, {
     dispose: ({ timer }) => clearTimeout(timer),
   });
   /** In the order in which they asked. */

@@ -25,7 +25,7 @@ const REPLACE = defineScript(`
 
 /** The event types that operators added, the same for all accounts. */
 export function createRedisEventTypeStore(redis: RedisClient) {
-  const cache = new ParsedCache(compile, MAX_TYPES);
+  const cache = new ParsedCache(compile, { entries: MAX_TYPES });
 
   return withStorageErrors({
     /** Always read from Redis, so that a change is in force for whatever starts after it; compiled once per change. */

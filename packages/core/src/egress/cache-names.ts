@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLru } from '../kernel/lru';
 import type { ResolvedAddress, ResolveName } from './resolve-name';
 
 const CACHED_NAMES = 10_000;
@@ -23,7 +23,7 @@ interface Entry {
  * @param now milliseconds by a clock that never jumps, such as `steadyClock`.
  */
 export function cacheNames(resolveName: ResolveName, now: () => number): ResolveName {
-  const entries = new LRUCache<string, Entry>({ max: CACHED_NAMES });
+  const entries = createLru<string, Entry>(CACHED_NAMES);
   const underWay = new Map<string, Promise<Answer>>();
 
   return async (name) => {

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import { settledWithin } from '../kernel/within';
 import type { EndpointId } from '../model/endpoint';
 import type { Emit } from '../model/signal';
@@ -24,7 +24,7 @@ const STOP_PATIENCE_MS = 1_000;
  * can't be written stays here for the next time. When the connection breaks before the answer, some may count twice.
  */
 export class HealthRecorder {
-  readonly #tallies = new LRUCache<EndpointId, AttemptTally>({ max: MAX_ENDPOINTS });
+  readonly #tallies = createLru<EndpointId, AttemptTally>(MAX_ENDPOINTS);
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> | undefined;
   #isStopped = false;

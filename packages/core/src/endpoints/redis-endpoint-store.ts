@@ -18,8 +18,7 @@ export interface EndpointPage {
   readonly nextCursor: EndpointId | undefined;
 }
 
-const CACHED_ENDPOINTS = 50_000;
-// As many as that of the usual ones, of 600 characters. Of the largest there are it is 500.
+// 50,000 of the usual ones, of 600 characters. Of the largest there are it is 500.
 const CACHED_BYTES = 128 * 1024 * 1024;
 
 // KEYS of all: see `endpointsKeys`.
@@ -73,7 +72,7 @@ export function createRedisEndpointStore(
   noteStanding: (accountId: AccountId, standing: Standing) => void = () => {},
 ) {
   const { encode, decode } = createEndpointCodec(sealer);
-  const cache = new ParsedCache(decode, CACHED_ENDPOINTS, CACHED_BYTES);
+  const cache = new ParsedCache(decode, { bytes: CACHED_BYTES });
   const subscriptions = createRedisSubscriptions(redis);
 
   async function run(script: RunScript, accountId: AccountId, ...values: string[]): Promise<unknown> {

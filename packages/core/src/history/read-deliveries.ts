@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRequireEndpoint } from '../endpoints/require-endpoint';
 import { AppError } from '../kernel/app-error';
 import { steadyClock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../kernel/scan-page';
 import type { Attempt, AttemptOutcome } from '../model/attempt';
 import { type DeliveryId, deliveryIdOf, parseDeliveryId } from '../model/delivery';
@@ -79,7 +79,7 @@ export function createReadDeliveries({
   explainHold,
   now = steadyClock,
 }: ReadDeliveriesDeps) {
-  const remembered = new LRUCache<string, RememberedCounts>({ max: REMEMBERED_EVENTS });
+  const remembered = createLru<string, RememberedCounts>(REMEMBERED_EVENTS);
   const requireEndpoint = createRequireEndpoint(endpointStore);
 
   /** Newest first. @throws AppError `not_found` when the account has no such endpoint. */

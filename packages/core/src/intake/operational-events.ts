@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Subscriptions } from '../endpoints/subscriptions';
 import type { Clock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import { settledWithin } from '../kernel/within';
 import type { AccountId, EventId } from '../model/event';
 import type { Emit } from '../model/signal';
@@ -27,7 +27,7 @@ const STOP_PATIENCE_MS = 1_000;
  */
 export class OperationalEvents {
   readonly #underWay = new Set<Promise<void>>();
-  readonly #raised = new LRUCache<EventId, true>({ max: REMEMBERED });
+  readonly #raised = createLru<EventId, true>(REMEMBERED);
 
   constructor(private readonly options: OperationalEventsOptions) {}
 

@@ -1,15 +1,11 @@
-import { ParsedCache } from './parsed-cache';
+import { type CacheBound, ParsedCache } from './parsed-cache';
 
-function buildCache(maxEntries = 10, maxBytes?: number) {
+function buildCache(bound: CacheBound = { entries: 10 }) {
   const parsedTexts: string[] = [];
-  const cache = new ParsedCache(
-    (raw) => {
-      parsedTexts.push(raw);
-      return { raw };
-    },
-    maxEntries,
-    maxBytes,
-  );
+  const cache = new ParsedCache((raw) => {
+    parsedTexts.push(raw);
+    return { raw };
+  }, bound);
   return { cache, parsedTexts };
 }
 
@@ -34,20 +30,20 @@ describe('ParsedCache', () => {
   });
 
   it('forgets what was not used for longest once it is full', () => {
-    const { cache, parsedTexts } = buildCache(2);
+    const { cache, parsedTexts } = buildCache({ entries: 2 });
     for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) cache.get(key, key);
     expect(parsedTexts).toEqual(['a', 'b', 'c', 'b']);
   });
 
   it('forgets likewise when what it remembers is too long in all', () => {
-    const { cache, parsedTexts } = buildCache(1_000, 100_000);
+    const { cache, parsedTexts } = buildCache({ bytes: 100_000 });
     const long = (letter: string) => letter.repeat(10_000);
     for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) cache.get(key, long(key));
     expect(parsedTexts).toEqual(['a', 'b', 'c', 'b'].map(long));
   });
 
   it('remembers nothing of a text that is too long alone, and keeps the others', () => {
-    const { cache, parsedTexts } = buildCache(10, 10_000);
+    const { cache, parsedTexts } = buildCache({ bytes: 10_000 });
     const tooLong = 'x'.repeat(10_000);
     for (const text of ['one', tooLong, tooLong, 'one'])
       expect(cache.get(text.slice(0, 3), text).raw).toBe(text);
@@ -55,7 +51,7 @@ describe('ParsedCache', () => {
   });
 
   it('remembers nothing of a text that could not be parsed', () => {
-    const cache = new ParsedCache<unknown>((raw) => JSON.parse(raw), 10);
+    const cache = new ParsedCache<unknown>((raw) => JSON.parse(raw), { entries: 10 });
     expect(() => cache.get('a', '{')).toThrow(SyntaxError);
     expect(() => cache.get('a', '{')).toThrow(SyntaxError);
     expect(cache.get('a', '{}')).toEqual({});

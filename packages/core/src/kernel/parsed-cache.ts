@@ -1,4 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { createLru } from './lru';
+
+/** How many texts are remembered at most, or, of texts that may be long, about how much memory they take. */
+export type CacheBound = { readonly entries: number } | { readonly bytes: number };
 
 interface Entry<T> {
   readonly raw: string;
@@ -21,14 +25,12 @@ export class ParsedCache<T> {
 
   constructor(
     private readonly parse: (raw: string) => T,
-    maxEntries: number,
-    /** About so much memory at most, for texts that may be long; left out: they are short. */
-    maxBytes?: number,
+    bound: CacheBound,
   ) {
-    this.#entries = new LRUCache<string, Entry<T>>({
-      max: maxEntries,
-      ...(maxBytes === undefined ? {} : { maxSize: maxBytes, sizeCalculation: sizeOf }),
-    });
+    this.#entries =
+      'entries' in bound
+        ? createLru(bound.entries)
+        : new LRUCache<string, Entry<T>>({ maxSize: bound.bytes, sizeCalculation: sizeOf });
   }
 
   get(key: string, raw: string): T {

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { steadyClock } from '../kernel/clock';
+import { createLru } from '../kernel/lru';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { readNewestFirst } from '../kernel/redis-newest-first';
@@ -90,9 +90,7 @@ export function createRedisEventStore(
   now = steadyClock,
   { onPruned, onErased }: EventStoreListeners = {},
 ) {
-  const cache = new LRUCache<string, { readonly event: AcceptedEvent; readonly readAt: number }>({
-    max: CACHED_EVENTS,
-  });
+  const cache = createLru<string, { readonly event: AcceptedEvent; readonly readAt: number }>(CACHED_EVENTS);
 
   return withStorageErrors({
     /**
