@@ -65,7 +65,7 @@ export async function composeWorker(
       { name: 'consumers', stop: () => all(consumers.map((one) => one.stop())) },
       { name: 'releasers', stop: () => all(releasers.map((one) => one.stop())) },
       ...archiveParts,
-      { name: 'recorders', stop: () => all(recorders.map((one) => one.stop())) },
+      ...recorders,
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: async () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },

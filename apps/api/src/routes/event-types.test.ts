@@ -61,7 +61,7 @@ describe('PUT /v1/event-types/{name}', () => {
   it.each<[string, string, object, string[]]>([
     ['a name of one word', 'invoice', {}, ['{name}']],
     ['a name in upper case', 'Invoice.paid', {}, ['{name}']],
-    ['a schema that is none', 'invoice.paid', { schema: { type: 'text' } }, ['/schema']],
+    ['a schema that is none', 'invoice.paid', { schema: { type: 'text' } }, ['/schema/type']],
     ['a schema that is a list', 'invoice.paid', { schema: [] }, ['/schema']],
     ['a schema that is too long', 'invoice.paid', { schema: { title: 't'.repeat(40_000) } }, ['/schema']],
     ['an example that does not fit', 'invoice.paid', { example: { amount: 1 } }, ['/example/id']],

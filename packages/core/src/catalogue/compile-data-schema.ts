@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats';
 import { RE2JS } from 're2js';
 import { AppError, type Fault } from '../kernel/app-error';
 import { jsonPointer, shorten } from '../kernel/faults';
+import { schemaFaultOf, UnusableRegExp } from './schema-fault';
 import { createWorkMeter, meterWork, TooMuchWork, type WorkMeter } from './schema-work';
 
 /** What is wrong with an event's `data`; nothing, if nothing is. */
@@ -52,7 +53,7 @@ function compile(ajv: Ajv2020, schema: AnySchema) {
     return ajv.compile(schema);
   } catch (error) {
     throw new AppError('invalid_request', 'The schema is not a JSON Schema (2020-12): see "errors".', {
-      faults: [{ pointer: '/schema', detail: error instanceof Error ? error.message : String(error) }],
+      faults: [schemaFaultOf(ajv, schema, error)],
     });
   }
 }
@@ -99,7 +100,7 @@ const INSTRUCTIONS_A_UNIT = 8;
  */
 export function createLinearRegExp({ spend }: Pick<WorkMeter, 'spend'>): RegExpEngine {
   const engine = (pattern: string) => {
-    const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
+    const compiled = compileRegExp(pattern);
     const unitsACharacter = UNITS_A_CHARACTER + compiled.programSize() / INSTRUCTIONS_A_UNIT;
     return {
       test: (text: string) => {
@@ -112,6 +113,14 @@ export function createLinearRegExp({ spend }: Pick<WorkMeter, 'spend'>): RegExpE
   };
   // For checks that are written to a file, which none of ours is.
   return Object.assign(engine, { code: 'linearRegExp' });
+}
+
+function compileRegExp(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(RE2JS.translateRegExp(pattern));
+  } catch (error) {
+    throw error instanceof Error ? new UnusableRegExp(pattern, error) : error;
+  }
 }
 
 const CHARACTERS_A_UNIT = 4;

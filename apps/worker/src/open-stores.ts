@@ -1,0 +1,71 @@
+import { createRedisAdmissionStore } from '@webhooks/core/admission/redis-admission-store';
+import { createRedisAttemptStore } from '@webhooks/core/admission/redis-attempt-store';
+import { createRedisEventTypeStore } from '@webhooks/core/catalogue/redis-event-type-store';
+import { HealthRecorder } from '@webhooks/core/endpoints/health-recorder';
+import { createRedisHealthStore } from '@webhooks/core/endpoints/redis-health-store';
+import { OperationalEvents } from '@webhooks/core/intake/operational-events';
+import type { Clock } from '@webhooks/core/kernel/clock';
+import type { Stoppable } from '@webhooks/core/kernel/shutdown';
+import { createRedisRemainsStore } from '@webhooks/core/manage/redis-remains-store';
+import type { Emit } from '@webhooks/core/model/signal';
+import { BullmqAccountJobs } from '@webhooks/core/queue/bullmq-account-jobs';
+import { BullmqDeadLetters } from '@webhooks/core/queue/bullmq-dead-letters';
+import { BullmqDeliveryQueue } from '@webhooks/core/queue/bullmq-delivery-queue';
+import { BullmqEventHorizon } from '@webhooks/core/queue/bullmq-event-horizon';
+import { BullmqEventQueue } from '@webhooks/core/queue/bullmq-event-queue';
+import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
+import type { QueueConnection } from '@webhooks/core/queue/bullmq-open-queue';
+import { openRecords } from '@webhooks/core/record/open-records';
+import { createRedisReplayStore } from '@webhooks/core/recovery/redis-replay-store';
+import type { WorkerConfig } from './config';
+
+export interface StoresContext {
+  readonly config: WorkerConfig;
+  readonly queues: QueueConnection;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+export type Stores = ReturnType<typeof openStores>;
+
+/** All that a worker keeps in Redis and in queues. `recorders` are to be stopped in their order, then `openQueues`. */
+export function openStores({ config, queues, clock, emit }: StoresContext) {
+  const { redis } = queues;
+  const records = openRecords(config, { redis, clock, emit });
+  const healthStore = createRedisHealthStore(redis, healthRetentionOf(config));
+  const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
+  const deliveryQueue = new BullmqDeliveryQueue(queues);
+  const eventQueue = new BullmqEventQueue(queues);
+  const deadLetters = new BullmqDeadLetters(queues, clock);
+  const accountJobs = new BullmqAccountJobs(queues);
+  const { subscriptions } = records;
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
+  const recorders: readonly Stoppable[] = [
+    { name: 'operational events', stop: () => operationalEvents.stop() },
+    { name: 'health recorder', stop: () => healthRecorder.stop() },
+    ...records.recorders,
+  ];
+  return {
+    ...records,
+    healthStore,
+    healthRecorder,
+    attemptStore: createRedisAttemptStore(redis, records.retention),
+    admissionStore: createRedisAdmissionStore(redis),
+    eventTypeStore: createRedisEventTypeStore(redis),
+    replayStore: createRedisReplayStore(redis, config.RETENTION),
+    remainsStore: createRedisRemainsStore(redis),
+    heldDeliveries: createBullmqHeldDeliveries(queues),
+    eventHorizon: new BullmqEventHorizon(queues),
+    deliveryQueue,
+    deadLetters,
+    accountJobs,
+    operationalEvents,
+    recorders,
+    openQueues: [deliveryQueue, eventQueue, deadLetters, accountJobs],
+  };
+}
+
+// A last success that is forgotten counts as none: it must not be forgotten as long as it forbids the disabling.
+function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
+  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
+}
