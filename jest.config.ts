@@ -14,10 +14,11 @@ const common: Config = {
   },
   transformIgnorePatterns: [],
   moduleNameMapper: {
-    '^@webhooks/core/(.*)$': '<rootDir>/packages/core/src/$1',
+    '^@hookferry/core/(.*)$': '<rootDir>/packages/core/src/$1',
     // This one has an `import` export only; jest resolves for `require`.
     '^@octokit/webhooks-methods$': '<rootDir>/node_modules/@octokit/webhooks-methods/dist-node/index.js',
-    '^@webhooks/signature$': '<rootDir>/packages/signature/src/index',
+    '^@hookferry/(signature|producer|receiver|client)$': '<rootDir>/packages/$1/src/index',
+    '^@hookferry/(receiver)/(.*)$': '<rootDir>/packages/$1/src/$2',
   },
 };
 
@@ -35,8 +36,8 @@ const config: Config = {
   coverageDirectory: 'coverage',
   coverageReporters: ['text-summary', 'html'],
   collectCoverageFrom: ['{packages,apps}/*/src/**/*.ts', '!**/*.test.ts', '!**/testing/**'],
-  // Most of the time a test waits for other processes; by default one of two cores would have no part in it.
-  maxWorkers: '100%',
+  // Much of the time a test waits, for other processes and for a time to come: three at once keep two cores at work.
+  maxWorkers: '150%',
 };
 
 export default config;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { ApiClient } from './support/api-client';
 import { readDatabase } from './support/read-database';
 import { runCli } from './support/run-cli';

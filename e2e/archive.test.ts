@@ -1,7 +1,7 @@
-import { keys } from '@webhooks/core/model/keys';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { startHttpServer } from '@webhooks/core/testing/local-server';
-import { hasPostgres, NO_POSTGRES, PostgresServer } from '@webhooks/core/testing/postgres-server';
+import { keys } from '@hookferry/core/model/keys';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { startHttpServer } from '@hookferry/core/testing/local-server';
+import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { Client } from 'pg';
 import { Receiver } from './support/receiver';
 import { RedisCluster } from './support/redis-cluster';

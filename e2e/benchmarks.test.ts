@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { openTestRedis } from '@webhooks/core/testing/test-redis';
+import { openTestRedis } from '@hookferry/core/testing/test-redis';
 
 const MAIN = join(__dirname, '..', 'bench', 'dist', 'main.js');
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { EndpointId } from '@webhooks/core/model/endpoint';
-import { keys } from '@webhooks/core/model/keys';
-import { createEventPublisher } from '@webhooks/core/queue/bullmq-publish-event';
+import type { EndpointId } from '@hookferry/core/model/endpoint';
+import { keys } from '@hookferry/core/model/keys';
+import { createEventPublisher } from '@hookferry/core/queue/bullmq-publish-event';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';

@@ -1,4 +1,4 @@
-import { type ConnectProxy, startConnectProxy } from '@webhooks/core/testing/connect-proxy';
+import { type ConnectProxy, startConnectProxy } from '@hookferry/core/testing/connect-proxy';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';

@@ -1,5 +1,5 @@
-import { EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
-import { createClosables } from '@webhooks/core/testing/closables';
+import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue } from 'bullmq';
 import { ApiClient } from './support/api-client';
 import { readDatabase } from './support/read-database';

@@ -1,4 +1,4 @@
-import { verifyMessage } from '@webhooks/signature';
+import { verifyMessage } from '@hookferry/signature';
 import type { Webhook } from './support/api-client';
 import { type ReceivedRequest, Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';

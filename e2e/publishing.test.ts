@@ -1,4 +1,4 @@
-import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
+import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import type { Answer, ApiClient } from './support/api-client';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { clientCertificate, clientKey, otherCertificate } from '@webhooks/core/testing/certificates';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { clientCertificate, clientKey, otherCertificate } from '@hookferry/core/testing/certificates';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Queue } from 'bullmq';
 import { ApiClient, type Webhook } from './support/api-client';
 import { HiddenTexts } from './support/hidden-texts';

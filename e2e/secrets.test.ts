@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
-import { clientCertificate, clientKey } from '@webhooks/core/testing/certificates';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { verifyBody } from '@webhooks/signature';
+import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { clientCertificate, clientKey } from '@hookferry/core/testing/certificates';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { verifyBody } from '@hookferry/signature';
 import { Queue } from 'bullmq';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { Webhook } from './support/api-client';

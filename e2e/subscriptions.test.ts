@@ -1,8 +1,8 @@
-import { createRedisAccountStore } from '@webhooks/core/accounts/redis-account-store';
-import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
-import { hashKey, scopes } from '@webhooks/core/model/api-key';
-import type { AccountId } from '@webhooks/core/model/event';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
+import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { hashKey, scopes } from '@hookferry/core/model/api-key';
+import type { AccountId } from '@hookferry/core/model/event';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { ApiClient } from './support/api-client';
 import { Receiver } from './support/receiver';
 import { BRIEF, QUICK_WIN } from './support/samples';

@@ -3,8 +3,8 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
-import { startConnectProxy } from '@webhooks/core/testing/connect-proxy';
+import { CertificateAuthority, hasOpenssl } from '@hookferry/core/testing/certificate-authority';
+import { startConnectProxy } from '@hookferry/core/testing/connect-proxy';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { ApiClient } from './support/api-client';
 import { buildFormerVersion } from './support/former-build';
 import { ManagedProcess } from './support/managed-process';

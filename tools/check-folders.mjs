@@ -14,7 +14,7 @@ import { folders } from './house/folders.mjs';
 import { readSources } from './house/read-imports.mjs';
 import { projectFolder } from './project-folders.mjs';
 
-const APPS = ['api', 'cli', 'worker'];
+const APPS = ['admin', 'api', 'worker'];
 
 const { values } = parseArgs({ options: { write: { type: 'boolean' }, project: { type: 'string' } } });
 const project = values.project ?? projectFolder;

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
-import { openTestRedis } from '@webhooks/core/testing/test-redis';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { BRIEF } from '../support/samples';
@@ -19,7 +19,7 @@ type Target = (typeof TARGETS)[number];
 
 /** The apps in each image: the command line comes with the API. */
 const APPS: Readonly<Record<Target, readonly string[]>> = {
-  api: ['apps/api', 'apps/cli'],
+  api: ['apps/api', 'apps/admin'],
   worker: ['apps/worker'],
 };
 
@@ -155,7 +155,7 @@ describe('the api and worker images together', () => {
     const [request] = await receiver.waitFor(1);
     expect(JSON.parse(request?.body.toString() ?? '')).toEqual(BRIEF);
 
-    expect(await api.run(['node', 'apps/cli/dist/main.js', 'keys', 'list'])).toBe(0);
+    expect(await api.run(['node', 'apps/admin/dist/main.js', 'keys', 'list'])).toBe(0);
     expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([0, 0]);
     expect(await Promise.all([api.stop(), worker.stop()])).toEqual([0, 0]);
     expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([1, 1]);

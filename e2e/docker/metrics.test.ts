@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@webhooks/core/model/queue-names';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
 import {
   registerPromAccountQuota,
   registerPromArchiveBacklog,
   registerPromEviction,
   registerPromQueueDepth,
-} from '@webhooks/core/telemetry/prom-gauges';
-import { createPromApiMetrics, createPromWorkerMetrics } from '@webhooks/core/telemetry/prom-signal-metrics';
+} from '@hookferry/core/telemetry/prom-gauges';
+import { createPromApiMetrics, createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { collectDefaultMetrics, Registry as PromRegistry, type Registry } from 'prom-client';
 
 const PROJECT = join(__dirname, '..', '..');

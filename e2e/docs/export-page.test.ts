@@ -1,11 +1,11 @@
-import { keys } from '@webhooks/core/model/keys';
-import { readAttemptRow } from '@webhooks/core/record/attempt-row';
-import { PgAttemptTable } from '@webhooks/core/record/pg-attempt-table';
-import { createRedisArchiveStream } from '@webhooks/core/record/redis-archive-stream';
-import { buildAttempt } from '@webhooks/core/testing/build-attempt';
-import { hasPostgres, NO_POSTGRES, PostgresServer } from '@webhooks/core/testing/postgres-server';
-import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
-import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import { keys } from '@hookferry/core/model/keys';
+import { readAttemptRow } from '@hookferry/core/record/attempt-row';
+import { PgAttemptTable } from '@hookferry/core/record/pg-attempt-table';
+import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
+import { buildAttempt } from '@hookferry/core/testing/build-attempt';
+import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { blocksOf, readPage } from './read-page';
 
 if (!hasPostgres) console.warn(`SKIPPED: the SQL of the page about the archive, because ${NO_POSTGRES}.`);

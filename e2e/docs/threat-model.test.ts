@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
+import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import { readApiConfig } from '../../apps/api/src/config';
 import { readWorkerConfig } from '../../apps/worker/src/config';
 import { readPage } from './read-page';

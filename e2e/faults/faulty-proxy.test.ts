@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { startTcpServer } from '@webhooks/core/testing/local-server';
+import { startTcpServer } from '@hookferry/core/testing/local-server';
 import { FaultyProxy } from './faulty-proxy';
 
 let echo: Awaited<ReturnType<typeof startTcpServer>>;

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import { Queue } from 'bullmq';
 import { ApiClient } from '../support/api-client';
 import type { RedisServer } from '../support/redis-server';

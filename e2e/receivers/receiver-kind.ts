@@ -1,5 +1,5 @@
-import type { AttemptOutcome } from '@webhooks/core/model/attempt';
-import type { CertificateAuthority } from '@webhooks/core/testing/certificate-authority';
+import type { AttemptOutcome } from '@hookferry/core/model/attempt';
+import type { CertificateAuthority } from '@hookferry/core/testing/certificate-authority';
 
 /** A receiver at work. */
 export interface StartedReceiver {

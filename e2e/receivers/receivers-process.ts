@@ -2,7 +2,7 @@
  * The receivers as a process of their own, for benchmarks: it tells its parent which kinds there are, and starts
  * and closes them as it is told.
  */
-import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
+import { CertificateAuthority, hasOpenssl } from '@hookferry/core/testing/certificate-authority';
 import { receiverKinds } from './catalogue';
 import type { Authorities, StartedReceiver } from './receiver-kind';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { judgeResult } from '@webhooks/core/attempt/judge-result';
-import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
-import { createClosables } from '@webhooks/core/testing/closables';
+import { judgeResult } from '@hookferry/core/attempt/judge-result';
+import { CertificateAuthority, hasOpenssl } from '@hookferry/core/testing/certificate-authority';
+import { createClosables } from '@hookferry/core/testing/closables';
 import { SenderProcess } from '../../bench/src/zoo/sender-process';
 import { until } from '../support/until';
 import { receiverKinds } from './catalogue';

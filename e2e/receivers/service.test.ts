@@ -1,5 +1,5 @@
-import { CertificateAuthority, hasOpenssl } from '@webhooks/core/testing/certificate-authority';
-import { createClosables } from '@webhooks/core/testing/closables';
+import { CertificateAuthority, hasOpenssl } from '@hookferry/core/testing/certificate-authority';
+import { createClosables } from '@hookferry/core/testing/closables';
 import { Receiver } from '../support/receiver';
 import { BRIEF, QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';

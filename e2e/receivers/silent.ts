@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { startAnsweringReceiver, startRawReceiver } from './raw-receiver';
 import type { ReceiverKind, StartedReceiver } from './receiver-kind';
 

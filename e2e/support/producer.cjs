@@ -1,7 +1,7 @@
 // A producer service: a process that has nothing but Redis and packages/core.
 // Usage: node producer.cjs REDIS_URL EVENT_AS_JSON
 const { Redis } = require('ioredis');
-const { createEventPublisher } = require('@webhooks/core/queue/bullmq-publish-event');
+const { createEventPublisher } = require('@hookferry/core/queue/bullmq-publish-event');
 
 async function main([redisUrl, event]) {
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });

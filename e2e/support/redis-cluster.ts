@@ -1,4 +1,4 @@
-import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { RedisServer } from './redis-server';
 import { until } from './until';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
-import { redisAnswers } from '@webhooks/core/testing/redis-answers';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { redisAnswers } from '@hookferry/core/testing/redis-answers';
 import { Redis } from 'ioredis';
 import { until } from './until';
 

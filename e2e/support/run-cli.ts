@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 
-const PROGRAM = join(__dirname, '..', '..', 'apps/cli/bin/webhooks.js');
+const PROGRAM = join(__dirname, '..', '..', 'apps/admin/bin/hookferry-admin.js');
 
 export interface CliResult {
   readonly exitCode: number;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import { ApiClient } from './api-client';
 import { ManagedProcess } from './managed-process';
 

@@ -85,7 +85,7 @@ describe('npm run sbom', () => {
     });
     const sbom = sbomSchema.parse(JSON.parse(await readFile(file, 'utf8')));
     const listed = sbom.components.map((component) => component['bom-ref']);
-    const own = listed.filter((ref) => ref.startsWith('@webhooks/'));
+    const own = listed.filter((ref) => ref.startsWith('@hookferry/'));
     const redoc = `redoc@${lock.packages['node_modules/redoc']?.version}`;
     expect([...new Set(listed)].sort()).toEqual([...own, redoc, ...productionOf(lock)].sort());
     expect(own).toHaveLength(5);

@@ -8,7 +8,7 @@ const PROJECT = resolve(__dirname, '../..');
 const SOURCES = [
   'packages/core/src',
   'apps/api/src',
-  'apps/cli/src',
+  'apps/admin/src',
   'apps/worker/src',
   'docs/architecture.md',
 ];
@@ -68,8 +68,8 @@ describe('npm run folders', () => {
       ],
       [
         'apps/api/src/app.ts',
-        "import { buildEvent } from '@webhooks/core/testing/build-event';",
-        'app.ts: product code imports @webhooks/core/testing/build-event',
+        "import { buildEvent } from '@hookferry/core/testing/build-event';",
+        'app.ts: product code imports @hookferry/core/testing/build-event',
       ],
       [
         'apps/worker/src/main.ts',
@@ -77,12 +77,12 @@ describe('npm run folders', () => {
         'main.ts: asks Date.now, and not the clock',
       ],
       [
-        'apps/cli/src/main.ts',
-        "import '@webhooks/signature/dist/verify';",
-        'main.ts: reaches into @webhooks/signature/dist/verify',
+        'apps/admin/src/main.ts',
+        "import '@hookferry/signature/dist/verify';",
+        'main.ts: reaches into @hookferry/signature/dist/verify',
       ],
       [
-        'apps/cli/src/main.ts',
+        'apps/admin/src/main.ts',
         "import '../../../packages/core/src/kernel/clock';",
         'main.ts: leaves its package, to ../../../packages/core/src/kernel/clock',
       ],

@@ -8,7 +8,7 @@
  */
 export async function createSignatureChecker() {
   // Not at the top of the file: this package of ours exists only once the project has been built.
-  const { verifyBody, verifyMessage } = await import('@webhooks/signature');
+  const { verifyBody, verifyMessage } = await import('@hookferry/signature');
   return (secret, { headers, body }) => {
     const faults = [
       verifyBody(secret, body, String(headers['x-service-signature']))

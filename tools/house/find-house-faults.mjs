@@ -40,7 +40,7 @@ export function usesOfFolders(sources, order) {
 }
 
 // Without an ending in between: what a package offers is named by its `exports`.
-const INSIDE_A_PACKAGE = /^@webhooks\/[a-z-]+\/(src|dist)\//;
+const INSIDE_A_PACKAGE = /^@hookferry\/[a-z-]+\/(src|dist)\//;
 
 /**
  * What no product code does, wherever it is.

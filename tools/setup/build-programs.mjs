@@ -9,7 +9,7 @@ import { say } from '../say.mjs';
 import { runInForeground } from './run-command.mjs';
 import { StepStamp } from './step-stamp.mjs';
 
-const PROGRAMS = ['apps/api', 'apps/cli', 'apps/worker'];
+const PROGRAMS = ['apps/api', 'apps/admin', 'apps/worker'];
 const WATCH_GRACE_MS = 2_000;
 
 /**

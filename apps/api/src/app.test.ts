@@ -1,9 +1,9 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
-import { scopes } from '@webhooks/core/model/api-key';
-import type { AccountId } from '@webhooks/core/model/event';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import { scopes } from '@hookferry/core/model/api-key';
+import type { AccountId } from '@hookferry/core/model/event';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import type { Route } from './http/route';
 import { requestExamples } from './openapi/examples';

@@ -1,10 +1,10 @@
-import { createActFor } from '@webhooks/core/accounts/act-for';
-import type { AuthenticateClient } from '@webhooks/core/accounts/limit-auth-failures';
-import { createLimitRate } from '@webhooks/core/accounts/limit-rate';
-import { createRedisAllowanceStore } from '@webhooks/core/accounts/redis-allowance-store';
-import { createRedisIdempotencyStore, KEPT_MS } from '@webhooks/core/intake/redis-idempotency-store';
-import { SAME_AS_KEY } from '@webhooks/core/kernel/allowance';
-import type { NewId } from '@webhooks/core/kernel/ids';
+import { createActFor } from '@hookferry/core/accounts/act-for';
+import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
+import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
+import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
+import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/redis-idempotency-store';
+import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
+import type { NewId } from '@hookferry/core/kernel/ids';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
 import type { ProbeOptions } from './http/probes';

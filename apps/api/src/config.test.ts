@@ -1,6 +1,6 @@
-import { ConfigError } from '@webhooks/core/kernel/environment';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { caughtFrom } from '@webhooks/core/testing/caught-from';
+import { ConfigError } from '@hookferry/core/kernel/environment';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { caughtFrom } from '@hookferry/core/testing/caught-from';
 import { readApiConfig } from './config';
 
 const INSECURE = { INSECURE_UNENCRYPTED_SECRETS: 'true' };

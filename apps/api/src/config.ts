@@ -1,14 +1,14 @@
-import { egressSettings, trustProxySchema } from '@webhooks/core/egress/egress-settings';
-import { accountAllowanceSchema, allowanceSchema, SAME_AS_KEY } from '@webhooks/core/kernel/allowance';
+import { egressSettings, trustProxySchema } from '@hookferry/core/egress/egress-settings';
+import { accountAllowanceSchema, allowanceSchema, SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import {
   commonSettings,
   flagSchema,
   maxEventBytesSchema,
   portSchema,
-} from '@webhooks/core/kernel/common-settings';
-import { type Environment, readConfig } from '@webhooks/core/kernel/environment';
-import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/kernel/secrets-settings';
-import { idOfKey } from '@webhooks/core/model/api-key';
+} from '@hookferry/core/kernel/common-settings';
+import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
+import { isProtected, secretsSettings, UNPROTECTED } from '@hookferry/core/kernel/secrets-settings';
+import { idOfKey } from '@hookferry/core/model/api-key';
 import { z } from 'zod';
 
 /** With what docs/configuration.md says of each. */

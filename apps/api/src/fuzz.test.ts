@@ -2,12 +2,12 @@ import { Agent, type IncomingHttpHeaders, request as sendHttp } from 'node:http'
 import { text as readText } from 'node:stream/consumers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
-import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
-import type { Signal } from '@webhooks/core/model/signal';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
+import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import type { Signal } from '@hookferry/core/model/signal';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import * as fc from 'fast-check';
 import { type Api, composeApi } from './compose';
 import { readApiConfig } from './config';

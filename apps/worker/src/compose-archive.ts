@@ -1,10 +1,10 @@
-import type { Clock } from '@webhooks/core/kernel/clock';
-import { type ConnectOptions, connectRedis } from '@webhooks/core/kernel/redis-connect';
-import type { Stoppable } from '@webhooks/core/kernel/shutdown';
-import type { Emit } from '@webhooks/core/model/signal';
-import { Archiver } from '@webhooks/core/record/archiver';
-import { PgAttemptTable } from '@webhooks/core/record/pg-attempt-table';
-import { createRedisArchiveStream } from '@webhooks/core/record/redis-archive-stream';
+import type { Clock } from '@hookferry/core/kernel/clock';
+import { type ConnectOptions, connectRedis } from '@hookferry/core/kernel/redis-connect';
+import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import type { Emit } from '@hookferry/core/model/signal';
+import { Archiver } from '@hookferry/core/record/archiver';
+import { PgAttemptTable } from '@hookferry/core/record/pg-attempt-table';
+import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
 import type { WorkerConfig } from './config';
 
 // One statement for all of them: more at once would save little, and hold up the process while they are put together.

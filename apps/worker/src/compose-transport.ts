@@ -1,13 +1,13 @@
-import { GotTransport } from '@webhooks/core/attempt/got-transport';
-import { cacheNames } from '@webhooks/core/egress/cache-names';
-import { createClassifyAddress } from '@webhooks/core/egress/classify-address';
-import { directRoute } from '@webhooks/core/egress/direct-route';
-import { createGuardedLookup } from '@webhooks/core/egress/guarded-lookup';
-import { createJudgeTarget } from '@webhooks/core/egress/judge-target';
-import { proxyRoute } from '@webhooks/core/egress/proxy-route';
-import { createResolveName } from '@webhooks/core/egress/resolve-name';
-import { steadyClock } from '@webhooks/core/kernel/clock';
-import type { Emit } from '@webhooks/core/model/signal';
+import { GotTransport } from '@hookferry/core/attempt/got-transport';
+import { cacheNames } from '@hookferry/core/egress/cache-names';
+import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
+import { directRoute } from '@hookferry/core/egress/direct-route';
+import { createGuardedLookup } from '@hookferry/core/egress/guarded-lookup';
+import { createJudgeTarget } from '@hookferry/core/egress/judge-target';
+import { proxyRoute } from '@hookferry/core/egress/proxy-route';
+import { createResolveName } from '@hookferry/core/egress/resolve-name';
+import { steadyClock } from '@hookferry/core/kernel/clock';
+import type { Emit } from '@hookferry/core/model/signal';
 import type { WorkerConfig } from './config';
 
 /** What deliveries go out by: to allowed addresses only, straight or through the proxy. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '@webhooks/core/kernel/clock';
-import { connectRedis, createRedisProbe, queuePrefix } from '@webhooks/core/kernel/redis-connect';
-import type { Stoppable } from '@webhooks/core/kernel/shutdown';
-import { createEmit, type Emit, type SignalListener } from '@webhooks/core/model/signal';
-import { BullmqQueueDepth } from '@webhooks/core/queue/bullmq-queue-depth';
-import { registerPromEviction, registerPromQueueDepth } from '@webhooks/core/telemetry/prom-gauges';
-import { createPromWorkerMetrics } from '@webhooks/core/telemetry/prom-signal-metrics';
+import { systemClock } from '@hookferry/core/kernel/clock';
+import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
+import { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
+import { registerPromEviction, registerPromQueueDepth } from '@hookferry/core/telemetry/prom-gauges';
+import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeConsumers } from './compose-consumers';
 import type { WorkerConfig } from './config';

@@ -1,5 +1,5 @@
-import { ConfigError } from '@webhooks/core/kernel/environment';
-import { caughtFrom } from '@webhooks/core/testing/caught-from';
+import { ConfigError } from '@hookferry/core/kernel/environment';
+import { caughtFrom } from '@hookferry/core/testing/caught-from';
 import { readWorkerConfig } from './config';
 
 const MINUTE = 60_000;

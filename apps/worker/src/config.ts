@@ -1,19 +1,19 @@
-import { egressSettings } from '@webhooks/core/egress/egress-settings';
-import { proxyUrlSchema } from '@webhooks/core/egress/proxy-url';
+import { egressSettings } from '@hookferry/core/egress/egress-settings';
+import { proxyUrlSchema } from '@hookferry/core/egress/proxy-url';
 import {
   commonSettings,
   maxEventBytesSchema,
   portSchema,
   retryScheduleSchema,
-} from '@webhooks/core/kernel/common-settings';
+} from '@hookferry/core/kernel/common-settings';
 import {
   durationOrNeverSchema,
   durationSchema,
   positiveDurationSchema,
-} from '@webhooks/core/kernel/duration';
-import { type Environment, readConfig } from '@webhooks/core/kernel/environment';
-import { isProtected, secretsSettings, UNPROTECTED } from '@webhooks/core/kernel/secrets-settings';
-import { databaseUrlSchema } from '@webhooks/core/record/database-url';
+} from '@hookferry/core/kernel/duration';
+import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
+import { isProtected, secretsSettings, UNPROTECTED } from '@hookferry/core/kernel/secrets-settings';
+import { databaseUrlSchema } from '@hookferry/core/record/database-url';
 import { z } from 'zod';
 
 const concurrencySchema = z.coerce.number().int().min(1).max(10_000);

@@ -1,8 +1,8 @@
-import { systemClock } from '@webhooks/core/kernel/clock';
-import { captureConsole } from '@webhooks/core/telemetry/capture-console';
-import { runProcess } from '@webhooks/core/telemetry/run-process';
-import { createWinstonSignalLog } from '@webhooks/core/telemetry/winston-signal-log';
-import { withoutRepeats } from '@webhooks/core/telemetry/without-repeats';
+import { systemClock } from '@hookferry/core/kernel/clock';
+import { captureConsole } from '@hookferry/core/telemetry/capture-console';
+import { runProcess } from '@hookferry/core/telemetry/run-process';
+import { createWinstonSignalLog } from '@hookferry/core/telemetry/winston-signal-log';
+import { withoutRepeats } from '@hookferry/core/telemetry/without-repeats';
 import { composeWorker } from './compose';
 import { readWorkerConfig } from './config';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { createRedisApiKeyStore } from '@webhooks/core/accounts/redis-api-key-store';
-import { connectRedis, type RedisClient } from '@webhooks/core/kernel/redis-connect';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { MeasuredProcess } from '../processes/measured-process';
 import { untilReady } from '../processes/until-ready';
 import { percentile } from '../report/percentile';

@@ -1,15 +1,15 @@
-import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { createNewId } from '@webhooks/core/kernel/ids';
-import type { RedisClient } from '@webhooks/core/kernel/redis-connect';
-import type { Attempt } from '@webhooks/core/model/attempt';
-import type { DeliveryParts } from '@webhooks/core/model/delivery';
-import type { AccountId, EventId } from '@webhooks/core/model/event';
-import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
-import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
-import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
-import { buildEvent } from '@webhooks/core/testing/build-event';
-import { testSealer } from '@webhooks/core/testing/test-sealer';
+import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { createNewId } from '@hookferry/core/kernel/ids';
+import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
+import type { Attempt } from '@hookferry/core/model/attempt';
+import type { DeliveryParts } from '@hookferry/core/model/delivery';
+import type { AccountId, EventId } from '@hookferry/core/model/event';
+import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
+import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
+import { buildEvent } from '@hookferry/core/testing/build-event';
+import { testSealer } from '@hookferry/core/testing/test-sealer';
 
 export interface LoadOptions {
   readonly redis: RedisClient;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import type { AccountId } from '@webhooks/core/model/event';
-import { createEventPublisher } from '@webhooks/core/queue/bullmq-publish-event';
-import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
-import { testSealer } from '@webhooks/core/testing/test-sealer';
+import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import type { AccountId } from '@hookferry/core/model/event';
+import { createEventPublisher } from '@hookferry/core/queue/bullmq-publish-event';
+import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
+import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { type Contender, dataOf, EVENT_TYPE } from './contender';
 
 /** An account for each endpoint, so that each event makes one delivery. */

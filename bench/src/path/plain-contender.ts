@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { MeasuredProcess } from '../processes/measured-process';
 import { untilReady } from '../processes/until-ready';

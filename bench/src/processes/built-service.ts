@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import type { Target } from '../traffic/sender';
 import { MeasuredProcess } from './measured-process';
 import { untilReady } from './until-ready';

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { TEST_ENCRYPTION_KEY } from '@webhooks/core/testing/test-sealer';
+import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import { endWithUs } from './end-with-us';
 import { cpuMsOf, residentBytesOf } from './process-figures';
 

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
-import { redisAnswers } from '@webhooks/core/testing/redis-answers';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { redisAnswers } from '@hookferry/core/testing/redis-answers';
 import { endWithUs } from './end-with-us';
 import { cpuMsOf, residentBytesOf } from './process-figures';
 

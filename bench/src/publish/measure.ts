@@ -1,5 +1,5 @@
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { MeasuredProcess } from '../processes/measured-process';
 import { untilReady } from '../processes/until-ready';

@@ -5,10 +5,10 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GotTransport } from '@webhooks/core/attempt/got-transport';
-import { judgeResult } from '@webhooks/core/attempt/judge-result';
-import type { SendResult, SentResult } from '@webhooks/core/attempt/transport';
-import { buildTransportOptions } from '@webhooks/core/testing/build-transport-options';
+import { GotTransport } from '@hookferry/core/attempt/got-transport';
+import { judgeResult } from '@hookferry/core/attempt/judge-result';
+import type { SendResult, SentResult } from '@hookferry/core/attempt/transport';
+import { buildTransportOptions } from '@hookferry/core/testing/build-transport-options';
 
 export interface Sending {
   readonly url: string;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { buildApiKey } from '@webhooks/core/testing/build-api-key';
-import { findClosedPort } from '@webhooks/core/testing/local-server';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { MeasuredProcess } from '../processes/measured-process';
 import { untilReady } from '../processes/until-ready';
 

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { startTcpServer } from '@webhooks/core/testing/local-server';
+import { startTcpServer } from '@hookferry/core/testing/local-server';
 
 interface Link {
   readonly client: Socket;

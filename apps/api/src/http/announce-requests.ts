@@ -1,7 +1,7 @@
-import type { ErrorCode } from '@webhooks/core/kernel/app-error';
-import type { Clock } from '@webhooks/core/kernel/clock';
-import type { ApiKey } from '@webhooks/core/model/api-key';
-import type { Emit } from '@webhooks/core/model/signal';
+import type { ErrorCode } from '@hookferry/core/kernel/app-error';
+import type { Clock } from '@hookferry/core/kernel/clock';
+import type { ApiKey } from '@hookferry/core/model/api-key';
+import type { Emit } from '@hookferry/core/model/signal';
 import type { RequestHandler } from 'express';
 import { requestIdOf } from './request-id';
 

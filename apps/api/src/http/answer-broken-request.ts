@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { AppError } from '@webhooks/core/kernel/app-error';
-import type { NewId } from '@webhooks/core/kernel/ids';
-import type { ConnectionRefusal, Emit } from '@webhooks/core/model/signal';
+import { AppError } from '@hookferry/core/kernel/app-error';
+import type { NewId } from '@hookferry/core/kernel/ids';
+import type { ConnectionRefusal, Emit } from '@hookferry/core/model/signal';
 import { PROBLEM_TYPE, presentProblem } from './problem';
 
 export interface BrokenRequestOptions {

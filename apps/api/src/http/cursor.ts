@@ -1,4 +1,4 @@
-import { parsedOrUndefined } from '@webhooks/core/kernel/json';
+import { parsedOrUndefined } from '@hookferry/core/kernel/json';
 import { z } from 'zod';
 
 /** A place in a list as clients hand it back: opaque to them; inside it is what `schema` describes. */

@@ -1,4 +1,4 @@
-import { createClosables } from '@webhooks/core/testing/closables';
+import { createClosables } from '@hookferry/core/testing/closables';
 import request from 'supertest';
 import { startTestApi } from '../testing/start-test-api';
 

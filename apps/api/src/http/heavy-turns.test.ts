@@ -1,4 +1,4 @@
-import { type AccountId, accountIdSchema } from '@webhooks/core/model/event';
+import { type AccountId, accountIdSchema } from '@hookferry/core/model/event';
 import { HeavyTurns } from './heavy-turns';
 
 const accounts = ['one', 'two'].map((id) => accountIdSchema.parse(id)) as [AccountId, AccountId];

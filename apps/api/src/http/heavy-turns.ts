@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
-import { AppError } from '@webhooks/core/kernel/app-error';
-import { steadyClock } from '@webhooks/core/kernel/clock';
-import type { AccountId } from '@webhooks/core/model/event';
+import { AppError } from '@hookferry/core/kernel/app-error';
+import { steadyClock } from '@hookferry/core/kernel/clock';
+import type { AccountId } from '@hookferry/core/model/event';
 import type { RequestHandler } from 'express';
 import { apiKeyOf } from './authenticate';
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { recordSignals } from '@webhooks/core/testing/record-signals';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { readProblem } from '../testing/read-problem';
 import { createHttpServer, type HttpServerOptions } from './http-server';
 

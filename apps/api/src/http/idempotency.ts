@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Claim, IdempotencyStore, Slot } from '@webhooks/core/intake/redis-idempotency-store';
-import { AppError, type ErrorCode } from '@webhooks/core/kernel/app-error';
-import type { Clock } from '@webhooks/core/kernel/clock';
-import { createSeededNewId, type NewId } from '@webhooks/core/kernel/ids';
-import { createSeededSecretBytes } from '@webhooks/core/kernel/secret-bytes';
+import type { Claim, IdempotencyStore, Slot } from '@hookferry/core/intake/redis-idempotency-store';
+import { AppError, type ErrorCode } from '@hookferry/core/kernel/app-error';
+import type { Clock } from '@hookferry/core/kernel/clock';
+import { createSeededNewId, type NewId } from '@hookferry/core/kernel/ids';
+import { createSeededSecretBytes } from '@hookferry/core/kernel/secret-bytes';
 import type { Request, Response } from 'express';
 import { apiKeyOf, presentedKeyOf } from './authenticate';
 import { bodyTextOf } from './read-json-body';

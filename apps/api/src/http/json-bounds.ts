@@ -6,7 +6,7 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from '@webhooks/core/kernel/json';
+} from '@hookferry/core/kernel/json';
 
 export interface JsonBounds {
   /** Arrays and objects within each other. */

@@ -1,4 +1,4 @@
-import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
+import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import { createLimitAtOnce } from './limit-at-once';
 
 async function* parts() {

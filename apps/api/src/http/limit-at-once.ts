@@ -1,5 +1,5 @@
-import { AppError } from '@webhooks/core/kernel/app-error';
-import type { AccountId } from '@webhooks/core/model/event';
+import { AppError } from '@hookferry/core/kernel/app-error';
+import type { AccountId } from '@hookferry/core/model/event';
 
 // Nobody knows when the others come to their end.
 const RETRY_AFTER_MS = 10_000;

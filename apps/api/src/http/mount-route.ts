@@ -1,8 +1,8 @@
-import type { AccountQuota } from '@webhooks/core/accounts/account-quota';
-import { AppError } from '@webhooks/core/kernel/app-error';
-import type { Clock } from '@webhooks/core/kernel/clock';
-import type { NewId } from '@webhooks/core/kernel/ids';
-import { newSecretBytes } from '@webhooks/core/kernel/secret-bytes';
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
+import { AppError } from '@hookferry/core/kernel/app-error';
+import type { Clock } from '@hookferry/core/kernel/clock';
+import type { NewId } from '@hookferry/core/kernel/ids';
+import { newSecretBytes } from '@hookferry/core/kernel/secret-bytes';
 import type { Express, RequestHandler, Response } from 'express';
 import {
   type AuthenticateOptions,

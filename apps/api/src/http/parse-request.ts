@@ -1,6 +1,6 @@
-import { AppError } from '@webhooks/core/kernel/app-error';
-import { faultsOf, invalidRequest, prototypeFaults } from '@webhooks/core/kernel/faults';
-import { inWords } from '@webhooks/core/kernel/zod-words';
+import { AppError } from '@hookferry/core/kernel/app-error';
+import { faultsOf, invalidRequest, prototypeFaults } from '@hookferry/core/kernel/faults';
+import { inWords } from '@hookferry/core/kernel/zod-words';
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { nothing, type RequestShape } from './route';

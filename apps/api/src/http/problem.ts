@@ -1,5 +1,5 @@
-import { AppError, type ErrorCode, faultSchema } from '@webhooks/core/kernel/app-error';
-import type { Emit } from '@webhooks/core/model/signal';
+import { AppError, type ErrorCode, faultSchema } from '@hookferry/core/kernel/app-error';
+import type { Emit } from '@hookferry/core/model/signal';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
 import { requestIdOf } from './request-id';

@@ -1,6 +1,6 @@
-import type { LimitRate, RateStanding } from '@webhooks/core/accounts/limit-rate';
-import { AppError } from '@webhooks/core/kernel/app-error';
-import type { ApiKey } from '@webhooks/core/model/api-key';
+import type { LimitRate, RateStanding } from '@hookferry/core/accounts/limit-rate';
+import { AppError } from '@hookferry/core/kernel/app-error';
+import type { ApiKey } from '@hookferry/core/model/api-key';
 import type { Response } from 'express';
 
 const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {

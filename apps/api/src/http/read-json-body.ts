@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { AppError } from '@webhooks/core/kernel/app-error';
-import { invalidRequest } from '@webhooks/core/kernel/faults';
-import { findJsonFault } from '@webhooks/core/kernel/json-fault';
+import { AppError } from '@hookferry/core/kernel/app-error';
+import { invalidRequest } from '@hookferry/core/kernel/faults';
+import { findJsonFault } from '@hookferry/core/kernel/json-fault';
 import express, { type RequestHandler } from 'express';
 import type { BodyBounds } from './body-bounds';
 import { type HeavyTurns, takeTurnIfLarge } from './heavy-turns';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createClosables } from '@webhooks/core/testing/closables';
+import { createClosables } from '@hookferry/core/testing/closables';
 import express from 'express';
 import request from 'supertest';
 import { readProblem } from '../testing/read-problem';

@@ -1,4 +1,4 @@
-import { AppError } from '@webhooks/core/kernel/app-error';
+import { AppError } from '@hookferry/core/kernel/app-error';
 import type { RequestHandler } from 'express';
 
 // Longer than any id or cursor of ours, shorter than what proxies let through.

@@ -1,4 +1,4 @@
-import type { NewId } from '@webhooks/core/kernel/ids';
+import type { NewId } from '@hookferry/core/kernel/ids';
 import type { RequestHandler } from 'express';
 
 const HEADER = 'x-request-id';

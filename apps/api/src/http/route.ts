@@ -1,8 +1,8 @@
-import type { EndpointsVersion } from '@webhooks/core/endpoints/subscriptions';
-import type { ErrorCode } from '@webhooks/core/kernel/app-error';
-import type { NewId } from '@webhooks/core/kernel/ids';
-import type { SecretBytes } from '@webhooks/core/kernel/secret-bytes';
-import type { ApiKey, Scope } from '@webhooks/core/model/api-key';
+import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
+import type { ErrorCode } from '@hookferry/core/kernel/app-error';
+import type { NewId } from '@hookferry/core/kernel/ids';
+import type { SecretBytes } from '@hookferry/core/kernel/secret-bytes';
+import type { ApiKey, Scope } from '@hookferry/core/model/api-key';
 import { z } from 'zod';
 import type { Spend } from './rate-limit';
 

@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { decrypt, encrypt } from '@webhooks/core/kernel/aes-gcm';
+import { decrypt, encrypt } from '@hookferry/core/kernel/aes-gcm';
 
 const KEY_BYTES = 32;
 const PURPOSE = 'idempotent answer';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { recordSignals } from '@webhooks/core/testing/record-signals';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { recordSignals } from '@hookferry/core/testing/record-signals';
 import express from 'express';
 import { answerProblems } from './problem';
 import { requestId } from './request-id';

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { settledWithin } from '@webhooks/core/kernel/within';
+import { settledWithin } from '@hookferry/core/kernel/within';
 import type { Response } from 'express';
 import type { Lines } from './route';
 

@@ -1,5 +1,5 @@
-import { catalogue } from '@webhooks/core/catalogue/built-in/index';
-import type { EventType } from '@webhooks/core/catalogue/event-type';
+import { catalogue } from '@hookferry/core/catalogue/built-in/index';
+import type { EventType } from '@hookferry/core/catalogue/event-type';
 import { z } from 'zod';
 import type { Components, Json } from './components';
 

@@ -1,4 +1,4 @@
-import { catalogue } from '@webhooks/core/catalogue/built-in/index';
+import { catalogue } from '@hookferry/core/catalogue/built-in/index';
 
 const [first, ...others] = catalogue.map(({ name, example }) => ({ type: name, data: example }));
 

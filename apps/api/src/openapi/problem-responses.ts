@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@webhooks/core/kernel/app-error';
+import type { ErrorCode } from '@hookferry/core/kernel/app-error';
 import { PROBLEM_TYPE, statusOf, titleOf } from '../http/problem';
 import type { Route } from '../http/route';
 import type { Json } from './components';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
-import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
-import { keys } from '@webhooks/core/model/keys';
-import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
+import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import { keys } from '@hookferry/core/model/keys';
+import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';
 import { readProblem } from '../testing/read-problem';
 import { startTestApi, type TestApi } from '../testing/start-test-api';

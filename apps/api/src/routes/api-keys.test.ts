@@ -1,6 +1,6 @@
-import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
-import { scopes } from '@webhooks/core/model/api-key';
-import { uniqueAccountId } from '@webhooks/core/testing/unique-ids';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import { scopes } from '@hookferry/core/model/api-key';
+import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';
 import { startTestApi, type TestApi } from '../testing/start-test-api';

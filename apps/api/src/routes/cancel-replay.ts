@@ -1,4 +1,4 @@
-import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
+import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
 import { defineRoute } from '../http/route';
 import { replayParams } from './params';
 

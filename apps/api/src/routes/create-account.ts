@@ -1,7 +1,7 @@
-import { newAccountSchema } from '@webhooks/core/accounts/account-input';
-import type { ManageAccounts } from '@webhooks/core/manage/manage-accounts';
-import { accountViewSchema, presentAccount } from '@webhooks/core/manage/present-account';
-import { ACCOUNT_ID_PREFIX } from '@webhooks/core/model/account';
+import { newAccountSchema } from '@hookferry/core/accounts/account-input';
+import type { ManageAccounts } from '@hookferry/core/manage/manage-accounts';
+import { accountViewSchema, presentAccount } from '@hookferry/core/manage/present-account';
+import { ACCOUNT_ID_PREFIX } from '@hookferry/core/model/account';
 import { defineRoute } from '../http/route';
 
 export function createAccount(accounts: ManageAccounts) {

@@ -1,8 +1,8 @@
-import { newApiKeySchema } from '@webhooks/core/accounts/api-key-input';
-import type { ManageApiKeys } from '@webhooks/core/accounts/manage-api-keys';
-import { newApiKey } from '@webhooks/core/accounts/new-api-key';
-import { apiKeyViewSchema, presentApiKey } from '@webhooks/core/accounts/present-api-key';
-import type { Clock } from '@webhooks/core/kernel/clock';
+import { newApiKeySchema } from '@hookferry/core/accounts/api-key-input';
+import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
+import { newApiKey } from '@hookferry/core/accounts/new-api-key';
+import { apiKeyViewSchema, presentApiKey } from '@hookferry/core/accounts/present-api-key';
+import type { Clock } from '@hookferry/core/kernel/clock';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

@@ -1,12 +1,12 @@
-import { invalidRequest } from '@webhooks/core/kernel/faults';
+import { invalidRequest } from '@hookferry/core/kernel/faults';
 import {
   DEFAULT_RATE,
   MAX_RATE,
   REPLAY_ID_PREFIX,
   type ReplayId,
   replayModes,
-} from '@webhooks/core/model/replay';
-import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
+} from '@hookferry/core/model/replay';
+import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { sentTimeSchema } from '../http/time-range';

@@ -1,8 +1,8 @@
-import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
-import { newEndpointSchema } from '@webhooks/core/endpoints/endpoint-input';
-import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
-import { ENDPOINT_ID_PREFIX, type EndpointId } from '@webhooks/core/model/endpoint';
-import { newestSecret } from '@webhooks/core/model/endpoint-secrets';
+import type { TargetUrlRules } from '@hookferry/core/egress/target-url';
+import { newEndpointSchema } from '@hookferry/core/endpoints/endpoint-input';
+import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
+import { ENDPOINT_ID_PREFIX, type EndpointId } from '@hookferry/core/model/endpoint';
+import { newestSecret } from '@hookferry/core/model/endpoint-secrets';
 import { defineRoute } from '../http/route';
 import { presentWebhook, tagOf, webhookSchema } from './present-webhook';
 import { secretViewSchema } from './secret-view';

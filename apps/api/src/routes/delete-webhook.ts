@@ -1,4 +1,4 @@
-import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
+import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';
 

@@ -1,15 +1,15 @@
-import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
-import { deliveryIdOf } from '@webhooks/core/model/delivery';
-import type { DeliveryFact } from '@webhooks/core/model/delivery-fact';
-import type { Endpoint } from '@webhooks/core/model/endpoint';
-import { keys } from '@webhooks/core/model/keys';
-import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
-import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
-import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
-import { buildEvent } from '@webhooks/core/testing/build-event';
-import { testRetention } from '@webhooks/core/testing/test-retention';
-import { testSealer } from '@webhooks/core/testing/test-sealer';
+import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { deliveryIdOf } from '@hookferry/core/model/delivery';
+import type { DeliveryFact } from '@hookferry/core/model/delivery-fact';
+import type { Endpoint } from '@hookferry/core/model/endpoint';
+import { keys } from '@hookferry/core/model/keys';
+import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
+import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
+import { buildEvent } from '@hookferry/core/testing/build-event';
+import { testRetention } from '@hookferry/core/testing/test-retention';
+import { testSealer } from '@hookferry/core/testing/test-sealer';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 

@@ -1,6 +1,6 @@
-import type { EraseAccount } from '@webhooks/core/manage/erase-account';
-import { accountViewSchema, presentAccount } from '@webhooks/core/manage/present-account';
-import { accountIdSchema } from '@webhooks/core/model/event';
+import type { EraseAccount } from '@hookferry/core/manage/erase-account';
+import { accountViewSchema, presentAccount } from '@hookferry/core/manage/present-account';
+import { accountIdSchema } from '@hookferry/core/model/event';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

@@ -1,4 +1,4 @@
-import type { ErasePayload } from '@webhooks/core/manage/erase-payload';
+import type { ErasePayload } from '@hookferry/core/manage/erase-payload';
 import { defineRoute } from '../http/route';
 import { eventParams } from './params';
 

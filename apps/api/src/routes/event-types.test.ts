@@ -1,7 +1,7 @@
-import { catalogue, operationalTypes } from '@webhooks/core/catalogue/built-in/index';
-import { createRedisEventTypeStore } from '@webhooks/core/catalogue/redis-event-type-store';
-import { DEFAULT_ACCOUNT } from '@webhooks/core/model/account';
-import type { AccountId } from '@webhooks/core/model/event';
+import { catalogue, operationalTypes } from '@hookferry/core/catalogue/built-in/index';
+import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import type { AccountId } from '@hookferry/core/model/event';
 import request, { type Response } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';

@@ -1,22 +1,22 @@
-import { createRedisEndpointStore } from '@webhooks/core/endpoints/redis-endpoint-store';
+import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import {
   type DeliveryId,
   type DeliveryParts,
   deliveryIdOf,
   parseDeliveryId,
-} from '@webhooks/core/model/delivery';
-import type { Endpoint } from '@webhooks/core/model/endpoint';
-import { keys } from '@webhooks/core/model/keys';
-import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
-import { buildAttempt } from '@webhooks/core/testing/build-attempt';
-import { buildEndpoint } from '@webhooks/core/testing/build-endpoint';
-import { buildEvent } from '@webhooks/core/testing/build-event';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
-import { testRetention } from '@webhooks/core/testing/test-retention';
-import { testSealer } from '@webhooks/core/testing/test-sealer';
-import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
+} from '@hookferry/core/model/delivery';
+import type { Endpoint } from '@hookferry/core/model/endpoint';
+import { keys } from '@hookferry/core/model/keys';
+import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { buildAttempt } from '@hookferry/core/testing/build-attempt';
+import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
+import { buildEvent } from '@hookferry/core/testing/build-event';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
+import { testRetention } from '@hookferry/core/testing/test-retention';
+import { testSealer } from '@hookferry/core/testing/test-sealer';
+import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';
 import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';
 import { exportDeliveries } from './export-deliveries';

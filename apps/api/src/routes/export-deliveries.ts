@@ -1,6 +1,6 @@
-import type { ExportAttempts, ExportedAttempt } from '@webhooks/core/history/export-attempts';
-import { endpointIdSchema, endpointRefSchema } from '@webhooks/core/model/endpoint';
-import { eventIdSchema } from '@webhooks/core/model/event';
+import type { ExportAttempts, ExportedAttempt } from '@hookferry/core/history/export-attempts';
+import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/model/endpoint';
+import { eventIdSchema } from '@hookferry/core/model/event';
 import { z } from 'zod';
 import { cursorSchema } from '../http/cursor';
 import { createLimitAtOnce } from '../http/limit-at-once';

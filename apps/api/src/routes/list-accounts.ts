@@ -1,6 +1,6 @@
-import { newestFirstCursorSchema } from '@webhooks/core/kernel/redis-newest-first';
-import type { ManageAccounts } from '@webhooks/core/manage/manage-accounts';
-import { accountViewSchema, presentAccount } from '@webhooks/core/manage/present-account';
+import { newestFirstCursorSchema } from '@hookferry/core/kernel/redis-newest-first';
+import type { ManageAccounts } from '@hookferry/core/manage/manage-accounts';
+import { accountViewSchema, presentAccount } from '@hookferry/core/manage/present-account';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 

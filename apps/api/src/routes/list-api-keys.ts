@@ -1,6 +1,6 @@
-import type { ManageApiKeys } from '@webhooks/core/accounts/manage-api-keys';
-import { apiKeyViewSchema, presentApiKey } from '@webhooks/core/accounts/present-api-key';
-import { newestFirstCursorSchema } from '@webhooks/core/kernel/redis-newest-first';
+import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
+import { apiKeyViewSchema, presentApiKey } from '@hookferry/core/accounts/present-api-key';
+import { newestFirstCursorSchema } from '@hookferry/core/kernel/redis-newest-first';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 

@@ -1,6 +1,9 @@
-import { deadLetterIdSchema, deadLetterQueues } from '@webhooks/core/model/dead-letter';
-import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
-import { listedDeadLetterSchema, presentListedDeadLetter } from '@webhooks/core/recovery/present-dead-letter';
+import { deadLetterIdSchema, deadLetterQueues } from '@hookferry/core/model/dead-letter';
+import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
+import {
+  listedDeadLetterSchema,
+  presentListedDeadLetter,
+} from '@hookferry/core/recovery/present-dead-letter';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';

@@ -1,6 +1,6 @@
-import { shownStatuses, statusClasses } from '@webhooks/core/history/delivery-filter';
-import type { ReadDeliveries } from '@webhooks/core/history/read-deliveries';
-import { endpointIdSchema } from '@webhooks/core/model/endpoint';
+import { shownStatuses, statusClasses } from '@hookferry/core/history/delivery-filter';
+import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
+import { endpointIdSchema } from '@hookferry/core/model/endpoint';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';

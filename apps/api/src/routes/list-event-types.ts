@@ -1,4 +1,4 @@
-import { type EventTypes, eventTypeViewSchema } from '@webhooks/core/catalogue/event-types';
+import { type EventTypes, eventTypeViewSchema } from '@hookferry/core/catalogue/event-types';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

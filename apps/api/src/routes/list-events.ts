@@ -1,4 +1,4 @@
-import type { ReadEvents } from '@webhooks/core/history/read-events';
+import type { ReadEvents } from '@hookferry/core/history/read-events';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';

@@ -1,5 +1,5 @@
-import { newestFirstCursorSchema } from '@webhooks/core/kernel/redis-newest-first';
-import type { ManageReplays } from '@webhooks/core/recovery/manage-replays';
+import { newestFirstCursorSchema } from '@hookferry/core/kernel/redis-newest-first';
+import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';

@@ -1,5 +1,5 @@
-import { shownStatuses, statusClasses } from '@webhooks/core/history/delivery-filter';
-import type { ReadDeliveries } from '@webhooks/core/history/read-deliveries';
+import { shownStatuses, statusClasses } from '@hookferry/core/history/delivery-filter';
+import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';

@@ -1,5 +1,5 @@
-import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
-import { endpointIdSchema, endpointStatusSchema } from '@webhooks/core/model/endpoint';
+import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
+import { endpointIdSchema, endpointStatusSchema } from '@hookferry/core/model/endpoint';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';

@@ -1,7 +1,7 @@
-import { deadLetterIdSchema } from '@webhooks/core/model/dead-letter';
-import { endpointRefSchema } from '@webhooks/core/model/endpoint';
-import { eventIdSchema } from '@webhooks/core/model/event';
-import { replayIdSchema } from '@webhooks/core/model/replay';
+import { deadLetterIdSchema } from '@hookferry/core/model/dead-letter';
+import { endpointRefSchema } from '@hookferry/core/model/endpoint';
+import { eventIdSchema } from '@hookferry/core/model/event';
+import { replayIdSchema } from '@hookferry/core/model/replay';
 import { z } from 'zod';
 
 export const webhookParams = z.object({ id: endpointRefSchema });

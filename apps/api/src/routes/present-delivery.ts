@@ -1,10 +1,10 @@
-import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
-import { shownStatuses } from '@webhooks/core/history/delivery-filter';
-import type { Delivery, DeliveryWithAttempts } from '@webhooks/core/history/read-deliveries';
-import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
-import { type Attempt, attemptOutcomeSchema } from '@webhooks/core/model/attempt';
-import { triggerSchema } from '@webhooks/core/model/delivery';
-import { holdReasons } from '@webhooks/core/model/hold-reason';
+import { MASKED_VALUE } from '@hookferry/core/endpoints/custom-headers';
+import { shownStatuses } from '@hookferry/core/history/delivery-filter';
+import type { Delivery, DeliveryWithAttempts } from '@hookferry/core/history/read-deliveries';
+import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/kernel/clock';
+import { type Attempt, attemptOutcomeSchema } from '@hookferry/core/model/attempt';
+import { triggerSchema } from '@hookferry/core/model/delivery';
+import { holdReasons } from '@hookferry/core/model/hold-reason';
 import { z } from 'zod';
 
 export const deliverySchema = z

@@ -1,6 +1,6 @@
-import type { DeliveryCounts } from '@webhooks/core/history/read-deliveries';
-import type { ListedEvent, PublishedEvent } from '@webhooks/core/history/read-events';
-import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
+import type { DeliveryCounts } from '@hookferry/core/history/read-deliveries';
+import type { ListedEvent, PublishedEvent } from '@hookferry/core/history/read-events';
+import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/kernel/clock';
 import { z } from 'zod';
 
 export const listedEventSchema = z

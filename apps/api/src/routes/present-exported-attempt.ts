@@ -1,5 +1,5 @@
-import type { ExportedAttempt } from '@webhooks/core/history/export-attempts';
-import { formatTime } from '@webhooks/core/kernel/clock';
+import type { ExportedAttempt } from '@hookferry/core/history/export-attempts';
+import { formatTime } from '@hookferry/core/kernel/clock';
 import { z } from 'zod';
 import { encodeCursor } from '../http/cursor';
 import { attemptSchema, deliverySchema, presentAttempt } from './present-delivery';

@@ -1,6 +1,6 @@
-import { formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
-import type { Health } from '@webhooks/core/manage/read-health';
-import { breakerPhases } from '@webhooks/core/model/breaker';
+import { formatTimeOrNull, timeSchema } from '@hookferry/core/kernel/clock';
+import type { Health } from '@hookferry/core/manage/read-health';
+import { breakerPhases } from '@hookferry/core/model/breaker';
 import { z } from 'zod';
 
 export const healthSchema = z

@@ -1,5 +1,5 @@
-import { formatTime, formatTimeOrNull, timeSchema } from '@webhooks/core/kernel/clock';
-import { type Replay, replayModes, replayStatuses } from '@webhooks/core/model/replay';
+import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/kernel/clock';
+import { type Replay, replayModes, replayStatuses } from '@hookferry/core/model/replay';
 import { z } from 'zod';
 
 export const replaySchema = z

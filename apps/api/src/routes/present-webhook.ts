@@ -1,14 +1,14 @@
-import { summarizeCertificate } from '@webhooks/core/endpoints/certificate';
-import { MASKED_VALUE } from '@webhooks/core/endpoints/custom-headers';
-import { versionOf } from '@webhooks/core/endpoints/endpoint-version';
-import { formatTime, timeSchema } from '@webhooks/core/kernel/clock';
-import { formatDuration } from '@webhooks/core/kernel/duration';
+import { summarizeCertificate } from '@hookferry/core/endpoints/certificate';
+import { MASKED_VALUE } from '@hookferry/core/endpoints/custom-headers';
+import { versionOf } from '@hookferry/core/endpoints/endpoint-version';
+import { formatTime, timeSchema } from '@hookferry/core/kernel/clock';
+import { formatDuration } from '@hookferry/core/kernel/duration';
 import {
   disabledReasons,
   type Endpoint,
   endpointStatusSchema,
   orderings,
-} from '@webhooks/core/model/endpoint';
+} from '@hookferry/core/model/endpoint';
 import { z } from 'zod';
 import { etagOf } from '../http/etag';
 

@@ -1,6 +1,6 @@
-import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
-import type { AccountId } from '@webhooks/core/model/event';
-import { uniqueEndpointId } from '@webhooks/core/testing/unique-ids';
+import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
+import type { AccountId } from '@hookferry/core/model/event';
+import { uniqueEndpointId } from '@hookferry/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';

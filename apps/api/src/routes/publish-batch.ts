@@ -1,9 +1,9 @@
-import type { Acceptance, AcceptEvents, PublishedEvent } from '@webhooks/core/intake/accept-events';
-import { invalidEvent } from '@webhooks/core/intake/validate-event';
-import { AppError, type Fault, faultSchema } from '@webhooks/core/kernel/app-error';
-import { faultsOf, invalidRequest } from '@webhooks/core/kernel/faults';
-import { textOfMember, textsOfItems } from '@webhooks/core/kernel/json';
-import { inWords } from '@webhooks/core/kernel/zod-words';
+import type { Acceptance, AcceptEvents, PublishedEvent } from '@hookferry/core/intake/accept-events';
+import { invalidEvent } from '@hookferry/core/intake/validate-event';
+import { AppError, type Fault, faultSchema } from '@hookferry/core/kernel/app-error';
+import { faultsOf, invalidRequest } from '@hookferry/core/kernel/faults';
+import { textOfMember, textsOfItems } from '@hookferry/core/kernel/json';
+import { inWords } from '@hookferry/core/kernel/zod-words';
 import { z } from 'zod';
 import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';

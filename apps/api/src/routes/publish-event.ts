@@ -1,5 +1,5 @@
-import type { AcceptEvents } from '@webhooks/core/intake/accept-events';
-import { AppError } from '@webhooks/core/kernel/app-error';
+import type { AcceptEvents } from '@hookferry/core/intake/accept-events';
+import { AppError } from '@hookferry/core/kernel/app-error';
 import { defineRoute } from '../http/route';
 import { acceptedSchema, presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
 

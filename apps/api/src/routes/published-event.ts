@@ -1,8 +1,8 @@
-import type { PublishedEvent } from '@webhooks/core/intake/accept-events';
-import { formatTime, timeSchema } from '@webhooks/core/kernel/clock';
-import { textOfMember } from '@webhooks/core/kernel/json';
-import { endpointRefsSchema } from '@webhooks/core/model/endpoint';
-import { type AcceptedEvent, eventIdSchema } from '@webhooks/core/model/event';
+import type { PublishedEvent } from '@hookferry/core/intake/accept-events';
+import { formatTime, timeSchema } from '@hookferry/core/kernel/clock';
+import { textOfMember } from '@hookferry/core/kernel/json';
+import { endpointRefsSchema } from '@hookferry/core/model/endpoint';
+import { type AcceptedEvent, eventIdSchema } from '@hookferry/core/model/event';
 import { z } from 'zod';
 
 /** An event as clients publish it. What `data` must be is the catalogue's to say. */

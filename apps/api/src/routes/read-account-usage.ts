@@ -1,5 +1,5 @@
-import type { AccountQuota } from '@webhooks/core/accounts/account-quota';
-import type { AccountUsage } from '@webhooks/core/model/usage';
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
+import type { AccountUsage } from '@hookferry/core/model/usage';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

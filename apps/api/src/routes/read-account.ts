@@ -1,6 +1,6 @@
-import type { ManageAccounts } from '@webhooks/core/manage/manage-accounts';
-import { accountViewSchema, presentAccount } from '@webhooks/core/manage/present-account';
-import { accountIdSchema } from '@webhooks/core/model/event';
+import type { ManageAccounts } from '@hookferry/core/manage/manage-accounts';
+import { accountViewSchema, presentAccount } from '@hookferry/core/manage/present-account';
+import { accountIdSchema } from '@hookferry/core/model/event';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

@@ -1,5 +1,5 @@
-import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
-import { deadLetterSchema, presentDeadLetter } from '@webhooks/core/recovery/present-dead-letter';
+import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
+import { deadLetterSchema, presentDeadLetter } from '@hookferry/core/recovery/present-dead-letter';
 import { defineRoute } from '../http/route';
 import { deadLetterParams } from './params';
 

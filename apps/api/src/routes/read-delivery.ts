@@ -1,4 +1,4 @@
-import type { ReadDeliveries } from '@webhooks/core/history/read-deliveries';
+import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { deliveryWithAttemptsSchema, presentDeliveryWithAttempts } from './present-delivery';

@@ -1,5 +1,5 @@
-import { eventTypeNameSchema } from '@webhooks/core/catalogue/custom-event-type';
-import { type EventTypes, eventTypeViewSchema } from '@webhooks/core/catalogue/event-types';
+import { eventTypeNameSchema } from '@hookferry/core/catalogue/custom-event-type';
+import { type EventTypes, eventTypeViewSchema } from '@hookferry/core/catalogue/event-types';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

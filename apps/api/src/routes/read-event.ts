@@ -1,4 +1,4 @@
-import type { ReadEvents } from '@webhooks/core/history/read-events';
+import type { ReadEvents } from '@hookferry/core/history/read-events';
 import { defineRoute } from '../http/route';
 import { eventParams } from './params';
 import { eventSchema, presentEvent } from './present-event';

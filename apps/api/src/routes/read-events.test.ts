@@ -1,13 +1,13 @@
-import { keywordQuickWin } from '@webhooks/core/catalogue/built-in/keyword-quick-win';
-import { deliveryIdOf } from '@webhooks/core/model/delivery';
-import type { EndpointId } from '@webhooks/core/model/endpoint';
-import type { AcceptedEvent, AccountId } from '@webhooks/core/model/event';
-import { createRedisDeliveryStore } from '@webhooks/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
-import { buildAcceptedAttempt, buildAttempt } from '@webhooks/core/testing/build-attempt';
-import { buildEvent } from '@webhooks/core/testing/build-event';
-import { testRetention } from '@webhooks/core/testing/test-retention';
-import { uniqueEndpointId, uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
+import { deliveryIdOf } from '@hookferry/core/model/delivery';
+import type { EndpointId } from '@hookferry/core/model/endpoint';
+import type { AcceptedEvent, AccountId } from '@hookferry/core/model/event';
+import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
+import { buildEvent } from '@hookferry/core/testing/build-event';
+import { testRetention } from '@hookferry/core/testing/test-retention';
+import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 

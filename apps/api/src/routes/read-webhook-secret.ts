@@ -1,5 +1,5 @@
-import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
-import { newestSecret } from '@webhooks/core/model/endpoint-secrets';
+import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
+import { newestSecret } from '@hookferry/core/model/endpoint-secrets';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';
 import { secretViewSchema } from './secret-view';

@@ -1,5 +1,5 @@
-import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
-import type { ReadHealth } from '@webhooks/core/manage/read-health';
+import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
+import type { ReadHealth } from '@hookferry/core/manage/read-health';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';
 import { healthSchema, presentHealth } from './present-health';

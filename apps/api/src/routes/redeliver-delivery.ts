@@ -1,4 +1,4 @@
-import type { Redeliver } from '@webhooks/core/recovery/redeliver';
+import type { Redeliver } from '@hookferry/core/recovery/redeliver';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { deliveryWithAttemptsSchema, presentDeliveryWithAttempts } from './present-delivery';

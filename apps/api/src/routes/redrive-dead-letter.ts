@@ -1,4 +1,4 @@
-import type { ManageDeadLetters } from '@webhooks/core/recovery/manage-dead-letters';
+import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
 import { defineRoute } from '../http/route';
 import { deadLetterParams } from './params';
 

@@ -1,5 +1,5 @@
-import type { ManageApiKeys } from '@webhooks/core/accounts/manage-api-keys';
-import { apiKeyIdSchema } from '@webhooks/core/model/api-key';
+import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
+import { apiKeyIdSchema } from '@hookferry/core/model/api-key';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 

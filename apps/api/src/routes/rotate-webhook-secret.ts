@@ -1,6 +1,6 @@
-import { ROTATION_ID_PREFIX, secretRotationSchema } from '@webhooks/core/endpoints/rotate-secret';
-import { formatTime, timeSchema } from '@webhooks/core/kernel/clock';
-import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
+import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
+import { formatTime, timeSchema } from '@hookferry/core/kernel/clock';
+import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';
 import { secretViewSchema } from './secret-view';

@@ -1,5 +1,5 @@
-import type { TestEndpoint } from '@webhooks/core/manage/test-endpoint';
-import { deliveryIdOf } from '@webhooks/core/model/delivery';
+import type { TestEndpoint } from '@hookferry/core/manage/test-endpoint';
+import { deliveryIdOf } from '@hookferry/core/model/delivery';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';

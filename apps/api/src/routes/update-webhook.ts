@@ -1,6 +1,6 @@
-import type { TargetUrlRules } from '@webhooks/core/egress/target-url';
-import { endpointPatchSchema } from '@webhooks/core/endpoints/endpoint-input';
-import type { ManageEndpoints } from '@webhooks/core/manage/manage-endpoints';
+import type { TargetUrlRules } from '@hookferry/core/egress/target-url';
+import { endpointPatchSchema } from '@hookferry/core/endpoints/endpoint-input';
+import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import { versionsOf } from '../http/etag';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';

@@ -1,11 +1,11 @@
-import { tallyOf } from '@webhooks/core/endpoints/attempt-tally';
-import { createRedisHealthStore, type HealthStore } from '@webhooks/core/endpoints/redis-health-store';
-import { FAILURES_TO_OPEN } from '@webhooks/core/model/breaker';
-import type { EndpointId } from '@webhooks/core/model/endpoint';
-import type { AccountId } from '@webhooks/core/model/event';
-import { keys } from '@webhooks/core/model/keys';
-import { createBullmqHeldDeliveries } from '@webhooks/core/queue/bullmq-held-deliveries';
-import { uniqueEventId } from '@webhooks/core/testing/unique-ids';
+import { tallyOf } from '@hookferry/core/endpoints/attempt-tally';
+import { createRedisHealthStore, type HealthStore } from '@hookferry/core/endpoints/redis-health-store';
+import { FAILURES_TO_OPEN } from '@hookferry/core/model/breaker';
+import type { EndpointId } from '@hookferry/core/model/endpoint';
+import type { AccountId } from '@hookferry/core/model/event';
+import { keys } from '@hookferry/core/model/keys';
+import { createBullmqHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { newSecret } from '@webhooks/core/endpoints/secret';
+import { newSecret } from '@hookferry/core/endpoints/secret';
 import {
   clientCertificate,
   clientKey,
   expiredCertificate,
   otherCertificate,
-} from '@webhooks/core/testing/certificates';
-import { createClosables } from '@webhooks/core/testing/closables';
+} from '@hookferry/core/testing/certificates';
+import { createClosables } from '@hookferry/core/testing/closables';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';
 import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';

@@ -1,4 +1,4 @@
-import { jsonPointer } from '@webhooks/core/kernel/faults';
+import { jsonPointer } from '@hookferry/core/kernel/faults';
 import type { Ajv2020 } from 'ajv/dist/2020';
 import { NDJSON_TYPE } from '../http/send-lines';
 import type { Json } from '../openapi/components';

@@ -1,6 +1,6 @@
-import type { AccountId, EventId, StoredEvent } from '@webhooks/core/model/event';
-import { createRedisEventStore } from '@webhooks/core/record/redis-event-store';
-import { testRetention } from '@webhooks/core/testing/test-retention';
+import type { AccountId, EventId, StoredEvent } from '@hookferry/core/model/event';
+import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { testRetention } from '@hookferry/core/testing/test-retention';
 import type { TestApi } from './start-test-api';
 
 const ALWAYS = { since: 0, until: Number.MAX_SAFE_INTEGER };

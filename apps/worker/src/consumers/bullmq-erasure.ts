@@ -1,6 +1,6 @@
-import type { StepErasure } from '@webhooks/core/manage/step-erasure';
-import { ERASURES_QUEUE } from '@webhooks/core/model/queue-names';
-import { type ErasureJob, erasureJobSchema } from '@webhooks/core/queue/erasure-job';
+import type { StepErasure } from '@hookferry/core/manage/step-erasure';
+import { ERASURES_QUEUE } from '@hookferry/core/model/queue-names';
+import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/erasure-job';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, createConsumer } from './bullmq-consumer';
 import type { ConsumerOptions } from './bullmq-open-worker';

@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { connectRedis, type RedisClient } from '@webhooks/core/kernel/redis-connect';
-import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { startRedisProxy } from '@webhooks/core/testing/redis-proxy';
-import { startRedisServer } from '@webhooks/core/testing/redis-server';
-import { openTestRedis } from '@webhooks/core/testing/test-redis';
+import { connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
+import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
+import { startRedisServer } from '@hookferry/core/testing/redis-server';
+import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, Job, type Processor, Queue } from 'bullmq';
 import { KeepingWorker, type KeepingWorkerOptions } from './bullmq-keeping-worker';
 

@@ -1,7 +1,7 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
-import type { RedisClient } from '@webhooks/core/kernel/redis-connect';
-import { defineScript } from '@webhooks/core/kernel/redis-script';
-import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@webhooks/core/queue/bullmq-layout';
+import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
+import { defineScript } from '@hookferry/core/kernel/redis-script';
+import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { DelayedError, Job, type JobJson, type Processor, Worker, type WorkerOptions } from 'bullmq';
 import { z } from 'zod';
 

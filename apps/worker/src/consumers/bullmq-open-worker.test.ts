@@ -1,5 +1,5 @@
-import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
-import { createClosables } from '@webhooks/core/testing/closables';
+import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { createClosables } from '@hookferry/core/testing/closables';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
 import { openWorker } from './bullmq-open-worker';

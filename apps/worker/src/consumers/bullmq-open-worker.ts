@@ -1,5 +1,5 @@
-import type { RedisClient } from '@webhooks/core/kernel/redis-connect';
-import type { Emit } from '@webhooks/core/model/signal';
+import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
+import type { Emit } from '@hookferry/core/model/signal';
 import type { Processor } from 'bullmq';
 import { KeepingWorker } from './bullmq-keeping-worker';
 import { RetryLater } from './retry-later';

@@ -1,5 +1,5 @@
-import { isUnreadableSecret } from '@webhooks/core/endpoints/seal';
-import type { Emit } from '@webhooks/core/model/signal';
+import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
+import type { Emit } from '@hookferry/core/model/signal';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { delayJob } from './bullmq-put-back';
 import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';

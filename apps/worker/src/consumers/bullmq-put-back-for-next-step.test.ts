@@ -1,6 +1,6 @@
-import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@webhooks/core/model/queue-names';
-import { buildReplayOrder } from '@webhooks/core/testing/build-replay';
-import { createClosables } from '@webhooks/core/testing/closables';
+import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/model/queue-names';
+import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
+import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
 import { createErasureConsumer } from './bullmq-erasure';

@@ -1,4 +1,4 @@
-import { createJobKeys, jobFields } from '@webhooks/core/queue/bullmq-layout';
+import { createJobKeys, jobFields } from '@hookferry/core/queue/bullmq-layout';
 import type { Job } from 'bullmq';
 import type { ConsumerOptions } from './bullmq-open-worker';
 import { delayJob } from './bullmq-put-back';

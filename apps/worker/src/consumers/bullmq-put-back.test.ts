@@ -1,6 +1,6 @@
-import { DELIVERIES_QUEUE } from '@webhooks/core/model/queue-names';
-import { createClosables } from '@webhooks/core/testing/closables';
-import { openTestRedis } from '@webhooks/core/testing/test-redis';
+import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, type Job, Queue, WaitingError, Worker } from 'bullmq';
 import { delayJob, giveJobBack } from './bullmq-put-back';
 

@@ -1,4 +1,4 @@
-import { systemClock } from '@webhooks/core/kernel/clock';
+import { systemClock } from '@hookferry/core/kernel/clock';
 import { DelayedError, ErrorCode, type Job, WaitingError } from 'bullmq';
 
 const FIRST = 1;

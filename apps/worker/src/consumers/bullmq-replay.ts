@@ -1,6 +1,6 @@
-import { REPLAYS_QUEUE } from '@webhooks/core/model/queue-names';
-import { replayOrderSchema } from '@webhooks/core/model/replay';
-import type { StepReplay } from '@webhooks/core/recovery/step-replay';
+import { REPLAYS_QUEUE } from '@hookferry/core/model/queue-names';
+import { replayOrderSchema } from '@hookferry/core/model/replay';
+import type { StepReplay } from '@hookferry/core/recovery/step-replay';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, createConsumer } from './bullmq-consumer';
 import type { ConsumerOptions } from './bullmq-open-worker';

@@ -1,6 +1,6 @@
-import { connectRedis } from '@webhooks/core/kernel/redis-connect';
-import { recordSignals, type SignalRecord } from '@webhooks/core/testing/record-signals';
-import { openTestRedis, type TestRedis } from '@webhooks/core/testing/test-redis';
+import { connectRedis } from '@hookferry/core/kernel/redis-connect';
+import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import type { ConsumerOptions } from '../consumers/bullmq-open-worker';
 
 export interface TestQueues extends TestRedis {

@@ -1,4 +1,4 @@
-import { verifyMessage } from '@webhooks/signature';
+import { verifyMessage } from '@hookferry/signature';
 import { type Concurrency, type Place, SLOW_MS } from '../admission/concurrency';
 import type { EndedAttempt } from '../endpoints/attempt-tally';
 import { createRedisEndpointStore, type EndpointStore } from '../endpoints/redis-endpoint-store';

@@ -1,4 +1,4 @@
-import { verifyBody, verifyMessage } from '@webhooks/signature';
+import { verifyBody, verifyMessage } from '@hookferry/signature';
 import type { Endpoint } from '../model/endpoint';
 import { newestSecret } from '../model/endpoint-secrets';
 import { buildEndpoint } from '../testing/build-endpoint';

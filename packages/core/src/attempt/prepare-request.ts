@@ -1,4 +1,4 @@
-import { signBody, signMessage } from '@webhooks/signature';
+import { signBody, signMessage } from '@hookferry/signature';
 import type { Endpoint } from '../model/endpoint';
 import { liveSecrets, newestSecret } from '../model/endpoint-secrets';
 import type { AcceptedEvent } from '../model/event';

@@ -1,4 +1,4 @@
-import { signBody } from '@webhooks/signature';
+import { signBody } from '@hookferry/signature';
 import { Webhook } from 'standardwebhooks';
 import { prepareRequest } from '../attempt/prepare-request';
 import type { Endpoint } from '../model/endpoint';

@@ -1,0 +1,30 @@
+import { presentDeadLetter } from '@hookferry/core/recovery/present-dead-letter';
+import type { Command } from 'commander';
+import type { Cli } from '../cli';
+import { withAdvice } from '../failure';
+import { formatJson } from '../format';
+import { HOW_TO_LIST, parseDeadLetterId } from './dead-letters';
+
+export function addShowDeadLetter(deadLetters: Command, { output, withService }: Cli): void {
+  deadLetters
+    .command('show')
+    .description('Print a dead letter with its data, as JSON.')
+    .argument('<id>', 'as it stands in the list')
+    .action(async (givenId: unknown) => {
+      const id = parseDeadLetterId(givenId);
+      await withService(async (service) => {
+        const deadLetter = await withAdvice('not_found', HOW_TO_LIST, service.deadLetters.read(id));
+        output.out(indented(presentDeadLetter(deadLetter)));
+      });
+    });
+}
+
+function indented(json: string): string {
+  try {
+    return formatJson(JSON.parse(json));
+  } catch (error) {
+    // Nested too deeply to be written anew.
+    if (error instanceof RangeError) return `${json}\n`;
+    throw error;
+  }
+}

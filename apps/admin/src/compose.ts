@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { ensureDefaultAccount } from '@hookferry/core/accounts/bootstrap';
+import { createManageApiKeys, type ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
+import { newApiKey } from '@hookferry/core/accounts/new-api-key';
+import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';
+import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-remove-endpoints';
+import { type Clock, systemClock } from '@hookferry/core/kernel/clock';
+import { createNewId } from '@hookferry/core/kernel/ids';
+import { connectRedis, queuePrefix, type RedisClient } from '@hookferry/core/kernel/redis-connect';
+import { storageUnavailable } from '@hookferry/core/kernel/redis-errors';
+import { createEraseAccount, type EraseAccount } from '@hookferry/core/manage/erase-account';
+import { createManageAccounts, type ManageAccounts } from '@hookferry/core/manage/manage-accounts';
+import { createRedisRemainsStore } from '@hookferry/core/manage/redis-remains-store';
+import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { BullmqErasureQueue } from '@hookferry/core/queue/bullmq-erasure-queue';
+import { createBullmqHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
+import { createCancelDelivery } from '@hookferry/core/recovery/cancel-delivery';
+import { createCancelReplay } from '@hookferry/core/recovery/cancel-replay';
+import {
+  createManageDeadLetters,
+  type ManageDeadLetters,
+} from '@hookferry/core/recovery/manage-dead-letters';
+import { createRedisReplayStore } from '@hookferry/core/recovery/redis-replay-store';
+import type { CliConfig } from './config';
+
+/** What the commands work with: the same use cases as the API's. */
+export interface Service {
+  readonly apiKeys: ManageApiKeys;
+  readonly accounts: ManageAccounts;
+  readonly eraseAccount: EraseAccount;
+  readonly deadLetters: ManageDeadLetters;
+  readonly clock: Clock;
+  close(): Promise<void>;
+}
+
+const CONNECT_PATIENCE_MS = 5_000;
+
+// A command says itself what it does.
+const emit = () => {};
+
+/** @throws AppError `storage_unavailable`. */
+export async function openService(config: CliConfig): Promise<Service> {
+  const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'admin', emit });
+  try {
+    await untilReady(redis);
+    return await composeService(redis, config);
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
+}
+
+async function composeService(redis: RedisClient, config: CliConfig): Promise<Service> {
+  const clock = systemClock;
+  const newId = createNewId(clock);
+  const accountStore = createRedisAccountStore(redis);
+  const remainsStore = createRedisRemainsStore(redis);
+  await ensureDefaultAccount(accountStore, clock);
+  const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
+  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
+  const erasureQueue = new BullmqErasureQueue(queues);
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  return {
+    apiKeys: createManageApiKeys({
+      apiKeyStore: createRedisApiKeyStore(redis),
+      accountStore,
+      newKey: () => newApiKey(newId),
+      clock,
+    }),
+    accounts: createManageAccounts({ accountStore, remainsStore, newId, clock }),
+    eraseAccount: createEraseAccount({
+      accountStore,
+      removeEndpoints: createRedisRemoveEndpoints(redis),
+      remainsStore,
+      erasureQueue,
+      clock,
+      emit,
+    }),
+    deadLetters: createManageDeadLetters({
+      deadLetterStore,
+      cancelDelivery: createCancelDelivery({
+        deliveryStore: createRedisDeliveryStore(redis, retention),
+        admissionStore: createRedisAdmissionStore(redis),
+        heldDeliveries: createBullmqHeldDeliveries(queues),
+        clock,
+        emit,
+      }),
+      cancelReplay: createCancelReplay({
+        replayStore: createRedisReplayStore(redis, config.RETENTION),
+        clock,
+        emit,
+      }),
+      emit,
+    }),
+    clock,
+    async close() {
+      await Promise.all([deadLetterStore, erasureQueue].map((queue) => queue.close()));
+      redis.disconnect();
+    },
+  };
+}
+
+// Somebody sits before it, so the first error decides; a process of the service would go on trying.
+async function untilReady(redis: RedisClient): Promise<void> {
+  try {
+    await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_PATIENCE_MS) });
+  } catch (error) {
+    throw storageUnavailable(error);
+  }
+}

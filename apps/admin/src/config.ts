@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { commonSettings } from '@hookferry/core/kernel/common-settings';
+import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
+import { z } from 'zod';
+
+const { REDIS_URL, RETENTION, RETENTION_COUNT } = commonSettings;
+
+const schema = z.object({ REDIS_URL, RETENTION, RETENTION_COUNT });
+
+export type CliConfig = z.infer<typeof schema>;
+
+/**
+ * Without `REDIS_URL` it is the Redis that `npm start` runs in this folder, while it does.
+ *
+ * @param folder where the command line is used.
+ * @throws ConfigError with one line for each wrong variable.
+ */
+export function readCliConfig(environment: Environment, folder = process.cwd()): CliConfig {
+  const isGiven = Boolean(environment.REDIS_URL ?? environment.REDIS_URL_FILE);
+  const noted = join(folder, environment.DATA_DIR ?? '.data', 'redis-url');
+  const known = isGiven || !existsSync(noted) ? environment : { ...environment, REDIS_URL_FILE: noted };
+  return readConfig(schema, known);
+}

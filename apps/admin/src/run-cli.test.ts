@@ -1,0 +1,410 @@
+import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
+import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { AppError } from '@hookferry/core/kernel/app-error';
+import { VERSION } from '@hookferry/core/kernel/version';
+import type { Account } from '@hookferry/core/model/account';
+import type { AccountId } from '@hookferry/core/model/event';
+import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
+import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { runCli } from './run-cli';
+
+const KEY = /^whk_[0-9a-z]{16}_[0-9A-Za-z]{52}\n$/;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+beforeEach(() => redis.client.flushdb());
+afterAll(() => redis.close());
+
+async function run(
+  commandLine: string,
+  environment: Record<string, string> = { REDIS_URL: redis.url },
+  written = { out: '', error: '' },
+) {
+  const exitCode = await runCli(commandLine.split(' '), environment, {
+    out: (text) => void (written.out += text),
+    error: (text) => void (written.error += text),
+  });
+  return { exitCode, ...written };
+}
+
+/** What a command that was successful said to a program. */
+async function runJson(commandLine: string) {
+  const { exitCode, out, error } = await run(`${commandLine} --json`);
+  expect({ exitCode, error }).toEqual({ exitCode: 0, error: '' });
+  return JSON.parse(out);
+}
+
+function authenticate(key: string) {
+  const apiKeyStore = createRedisApiKeyStore(redis.client);
+  return createAuthenticate({ apiKeyStore, noteUse: () => {}, clock: Date.now })(`Bearer ${key}`);
+}
+
+describe('keys create', () => {
+  it('writes the key, which is good at once, and nothing else to standard output', async () => {
+    const { exitCode, out, error } = await run('keys create --name ci --scopes events:write,webhooks:read');
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(KEY);
+    expect(error).toContain('the only time it is shown');
+    expect(error).not.toContain(out.trim().slice(21));
+    expect(await authenticate(out.trim())).toMatchObject({
+      accountId: 'default',
+      name: 'ci',
+      scopes: ['events:write', 'webhooks:read'],
+    });
+  });
+
+  it('gives programs what the API gives, and the account', async () => {
+    const created = await runJson('keys create --name ci --scopes admin');
+    expect(created).toEqual({
+      id: created.key.slice(4, 20),
+      account_id: 'default',
+      key: expect.stringMatching(/^whk_/),
+      name: 'ci',
+      scopes: ['admin'],
+      created_at: expect.stringMatching(/Z$/),
+      expires_at: null,
+      last_used_at: null,
+    });
+  });
+
+  it('lets it end after a while', async () => {
+    const created = await runJson('keys create --name ci --scopes admin --expires 90d');
+    expect(Date.parse(created.expires_at) - Date.parse(created.created_at)).toBeCloseTo(90 * 86_400_000, -4);
+  });
+
+  it('refuses an account that there is not, and says how to create it', async () => {
+    const command = 'keys create --name ci --scopes admin --account acme';
+    const { exitCode, out, error } = await run(command);
+    expect({ exitCode, out }).toEqual({ exitCode: 1, out: '' });
+    expect(error).toContain('hookferry-admin accounts create --id acme');
+    await run('accounts create --id acme');
+    expect((await run(command)).exitCode).toBe(0);
+  });
+
+  it.each([
+    ['--scopes root', '--scopes: must be one of webhooks:read'],
+    ['--scopes admin,admin', '--scopes: must not name a scope twice'],
+    ['--scopes admin --expires soon', '--expires: "soon" is not a duration'],
+    ['--scopes admin --expires 0s', '--expires: must be longer than nothing'],
+    ['--scopes admin --expires 3651d', '--expires: must be at most 3650d'],
+    ['--scopes admin --account a/b', '--account: must be 1 to 64 of'],
+    ['--scopes admin --nmae x', "unknown option '--nmae'"],
+    ['--scopes admin extra', 'too many arguments'],
+    ['', "required option '--scopes <list>' not specified"],
+  ])('refuses "%s"', async (flags, message) => {
+    const { exitCode, out, error } = await run(`keys create --name ci ${flags}`.trim());
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
+    expect(error).toContain(message);
+    expect(await redis.client.keys('*')).toEqual([]);
+  });
+});
+
+describe('keys list', () => {
+  it("shows an account's keys, and none of another one's", async () => {
+    await run('accounts create --id acme');
+    const created = await runJson('keys create --name ci --scopes admin,events:write --account acme');
+    await run('keys create --name mine --scopes admin');
+    const { out } = await run('keys list --account acme');
+    const [titles = '', row = '', ...rest] = out.trimEnd().split('\n');
+    expect(titles.split(/ {2,}/)).toEqual(['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED']);
+    expect(row.split(/ {2,}/)).toEqual([
+      created.id,
+      'ci',
+      'admin,events:write',
+      created.created_at,
+      'never',
+      'never',
+    ]);
+    expect(rest).toEqual([]);
+    const { key: _key, account_id: _accountId, ...shown } = created;
+    expect(await runJson('keys list --account acme')).toEqual([shown]);
+  });
+
+  it('shows all of them, however many', async () => {
+    const store = createRedisApiKeyStore(redis.client);
+    const created = await runJson('keys create --name ci --scopes admin');
+    const record = await store.find(created.id);
+    if (!record) throw new Error('The key is not there.');
+    const ids = Array.from({ length: 250 }, (_, n) => String(n).padStart(16, '0'));
+    await Promise.all(ids.map((id, n) => store.save({ ...record, id, createdAt: n })));
+    expect(await runJson('keys list')).toHaveLength(251);
+  });
+
+  it('refuses an account that there is not', async () => {
+    const { exitCode, error } = await run('keys list --account acme');
+    expect(exitCode).toBe(1);
+    expect(error).toContain('hookferry-admin accounts list');
+  });
+});
+
+describe('keys revoke', () => {
+  it('ends a key', async () => {
+    const { id, key } = await runJson('keys create --name ci --scopes events:write');
+    expect(await run(`keys revoke ${id}`)).toEqual({
+      exitCode: 0,
+      out: `Revoked the key ${id}.\n`,
+      error: '',
+    });
+    await expect(authenticate(key)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect((await run(`keys revoke ${id}`)).exitCode).toBe(1);
+  });
+
+  it("refuses another account's key, and says where to look", async () => {
+    await run('accounts create --id acme');
+    const { id, key } = await runJson('keys create --name ci --scopes admin --account acme');
+    const { exitCode, error } = await run(`keys revoke ${id}`);
+    expect(exitCode).toBe(1);
+    expect(error).toContain('hookferry-admin keys list --account default');
+    expect(await authenticate(key)).toMatchObject({ id });
+  });
+
+  it('refuses a whole key in the place of its id without repeating it', async () => {
+    const { key } = await runJson('keys create --name ci --scopes admin');
+    const { exitCode, error } = await run(`keys revoke ${key}`);
+    expect(exitCode).toBe(2);
+    expect(error).toContain('<id>: must be the 16 characters');
+    expect(error).not.toContain(key);
+  });
+});
+
+describe('accounts', () => {
+  it('are created and listed, the default one too', async () => {
+    const acme = await runJson('accounts create --id acme --name Acme');
+    expect(acme).toEqual({
+      id: 'acme',
+      name: 'Acme',
+      weight: 1,
+      status: 'active',
+      created_at: expect.stringMatching(/Z$/),
+    });
+    const listed = await runJson('accounts list');
+    expect(listed.map(({ id }: { id: string }) => id).sort()).toEqual(['acme', 'default']);
+    expect((await run('accounts list')).out).toMatch(/^ID +NAME +STATUS +CREATED\n/);
+  });
+
+  it('are given an id when they bring none', async () => {
+    expect(await runJson('accounts create')).toEqual({
+      id: expect.stringMatching(/^acct_[0-9a-z]{22}$/),
+      weight: 1,
+      status: 'active',
+      created_at: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it('are not created twice', async () => {
+    await run('accounts create --id acme');
+    const { exitCode, error } = await run('accounts create --id acme');
+    expect(exitCode).toBe(1);
+    expect(error).toMatch(/^There is already an account with this id\. Choose another one/);
+  });
+});
+
+describe('accounts delete', () => {
+  it('makes the account and its keys good for nothing at once, and leaves the rest to the workers', async () => {
+    await run('accounts create --id acme');
+    const { key } = await runJson('keys create --name ci --scopes admin --account acme');
+    expect(await runJson('accounts delete acme --yes --no-wait')).toMatchObject({
+      id: 'acme',
+      status: 'erasing',
+    });
+    await expect(authenticate(key)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(await redis.client.exists('bull:erasures:account.acme')).toBe(1);
+    expect((await run('accounts delete acme --yes --no-wait')).exitCode).toBe(0);
+    const { exitCode, error } = await run('keys create --name ci --scopes admin --account acme');
+    expect(exitCode).toBe(1);
+    expect(error).toContain('It is being erased.');
+    expect(await runJson('keys list --account acme')).toEqual([]);
+  });
+
+  /** Ends the erasure as a worker would, as soon as the command has said this. */
+  async function deleteAcme(flags: string, said: string) {
+    await run('accounts create --id acme');
+    const store = createRedisAccountStore(redis.client);
+    const written = { out: '', error: '' };
+    const deleted = run(`accounts delete acme --yes${flags}`, undefined, written);
+    let account: Account | undefined;
+    while (!written.error.includes(said)) account = await store.find('acme' as AccountId);
+    if (account) await store.remove(account, 0, 1);
+    return await deleted;
+  }
+
+  it('waits until the account is gone, and says who erases it and what is still going on', async () => {
+    const { exitCode, out, error } = await deleteAcme('', 'looked for among all keys');
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Erased the account acme.\n' });
+    expect(error).toContain('The workers erase it. If nothing moves, see that one is running.');
+  });
+
+  it('tells programs that the account is erased once it is', async () => {
+    const { exitCode, out } = await deleteAcme(' --json', 'all keys');
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ id: 'acme', status: 'erased' });
+    expect(JSON.parse(out)).not.toHaveProperty('erased');
+  });
+
+  it.each([
+    ['acme', 2, '--yes: must be given'],
+    ['a/b --yes', 2, '<id>: must be 1 to 64 of'],
+    ['nobody --yes', 1, 'hookferry-admin accounts list'],
+    ['default --yes', 1, "can't be erased"],
+  ])('refuses "%s"', async (args, expected, message) => {
+    await run('accounts create --id acme');
+    const { exitCode, out, error } = await run(`accounts delete ${args}`);
+    expect({ exitCode, out }).toEqual({ exitCode: expected, out: '' });
+    expect(error).toContain(message);
+    expect((await runJson('accounts list')).map(({ status }: { status: string }) => status)).toEqual([
+      'active',
+      'active',
+    ]);
+  });
+});
+
+describe('dead-letters', () => {
+  const LIST = 'See: hookferry-admin dead-letters list';
+
+  /** Keeps so many invalid events, the later ones newer. */
+  async function reject(count: number): Promise<void> {
+    let now = Date.parse('2026-01-01T00:00:00Z');
+    const rejected = new BullmqDeadLetters({ redis: redis.client, prefix: 'bull' }, () => now++);
+    const error = new AppError('invalid_request', 'The event is not valid.');
+    for (let n = 1; n <= count; n += 1) {
+      const job = { id: String(n), name: `no.such\u001b[2J`, timestamp: 7, data: { account_id: 'acme', n } };
+      await rejected.keep(job, error);
+    }
+    await rejected.close();
+  }
+
+  const listed = async () => (await runJson('dead-letters list')).map(({ id }: { id: string }) => id);
+
+  it('are listed, newest first, with nothing in them that a terminal would obey', async () => {
+    await reject(2);
+    const { out } = await run('dead-letters list');
+    const [titles = '', row = '', ...rest] = out.trimEnd().split('\n');
+    expect(titles.split(/ {2,}/)).toEqual(['ID', 'NAME', 'ACCOUNT', 'FAILED', 'REASON']);
+    expect(row.split(/ {2,}/)).toEqual([
+      'events-dead-letters.7-2',
+      'no.such [2J',
+      'acme',
+      '2026-01-01T00:00:00.001Z',
+      'The event is not valid.',
+    ]);
+    expect(rest).toHaveLength(1);
+  });
+
+  it('are listed as many as are asked for, and those of a queue', async () => {
+    await reject(3);
+    const { exitCode, out, error } = await run('dead-letters list --limit 2 --json');
+    expect([exitCode, JSON.parse(out).length]).toEqual([0, 2]);
+    expect(error).toContain('--limit');
+    expect(await runJson('dead-letters list --queue events')).toHaveLength(3);
+    expect(await runJson('dead-letters list --queue erasures')).toEqual([]);
+  });
+
+  it('are shown with what was pushed', async () => {
+    await reject(1);
+    const { out } = await run('dead-letters show events-dead-letters.7-1');
+    expect(JSON.parse(out)).toEqual({
+      id: 'events-dead-letters.7-1',
+      queue: 'events',
+      name: 'no.such\u001b[2J',
+      account_id: 'acme',
+      reason: 'The event is not valid.',
+      failed_at: '2026-01-01T00:00:00.000Z',
+      attempts_made: 1,
+      data: { account_id: 'acme', n: 1 },
+    });
+  });
+
+  it('are put back, those that are named', async () => {
+    await reject(3);
+    const { exitCode, out } = await run(
+      'dead-letters redrive events-dead-letters.7-1 events-dead-letters.7-3',
+    );
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Put back 2 dead letters.\n' });
+    expect(await listed()).toEqual(['events-dead-letters.7-2']);
+    expect(await redis.client.llen('bull:events:wait')).toBe(2);
+  });
+
+  it('are dropped, every one of them, and it says how far it is', async () => {
+    await reject(201);
+    const { exitCode, out, error } = await run('dead-letters drop --all');
+    expect({ exitCode, out, error }).toEqual({
+      exitCode: 0,
+      out: 'Dropped 201 dead letters.\n',
+      error: 'Dropped 200 dead letters so far.\n',
+    });
+    expect(await listed()).toEqual([]);
+    expect(await runJson('dead-letters drop --all')).toEqual({ dropped: 0 });
+  });
+
+  it('are dropped, every one of a queue', async () => {
+    await reject(1);
+    expect(await runJson('dead-letters redrive --all --queue deliveries')).toEqual({ redriven: 0 });
+    expect(await listed()).toHaveLength(1);
+  });
+
+  it.each(['show', 'redrive', 'drop'])('are not found by the id of none: %s', async (command) => {
+    const { exitCode, error } = await run(`dead-letters ${command} deliveries.none`);
+    expect(exitCode).toBe(1);
+    expect(error).toContain(LIST);
+  });
+
+  it.each([
+    ['show 17', '<id>: must be as it stands in'],
+    ['redrive', '<id>…, or --all'],
+    ['drop deliveries.none --all', 'not both'],
+    ['drop deliveries.none --queue deliveries', '--queue: goes with --all only'],
+    ['drop --all --queue mail', '--queue: must be one of events, deliveries'],
+    ['list --limit 0', '--limit: must be at least 1'],
+  ])('refuses "%s"', async (command, message) => {
+    const { exitCode, out, error } = await run(`dead-letters ${command}`);
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
+    expect(error).toContain(message);
+  });
+});
+
+describe('webhooks', () => {
+  it.each(['--help', 'keys --help', 'keys create --help', 'help accounts', 'dead-letters redrive --help'])(
+    'explains itself: %s',
+    async (line) => {
+      const { exitCode, out, error } = await run(line, {});
+      expect({ exitCode, error }).toEqual({ exitCode: 0, error: '' });
+      expect(out).toMatch(/^Usage: hookferry-admin /);
+    },
+  );
+
+  it('says its version', async () => {
+    expect(await run('--version', {})).toEqual({ exitCode: 0, out: `${VERSION}\n`, error: '' });
+  });
+
+  it.each(['keys', 'keys creat', 'key list', '--verbose'])('refuses "%s" with 2', async (line) => {
+    const { exitCode, out } = await run(line, {});
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
+  });
+
+  it('refuses a REDIS_URL that is none with 2, without repeating the password in it', async () => {
+    const { exitCode, error } = await run('keys list', { REDIS_URL: 'http://user:hunter2@redis' });
+    expect(exitCode).toBe(2);
+    expect(error).toContain('REDIS_URL: must be redis://');
+    expect(error).not.toContain('hunter2');
+  });
+
+  it('says that Redis can not be reached, and what to set', async () => {
+    const url = `redis://:hunter2@127.0.0.1:${await findClosedPort()}`;
+    const { exitCode, error } = await run('keys list', { REDIS_URL: url });
+    expect(exitCode).toBe(1);
+    expect(error).toMatch(/^Redis can't be reached \(.*ECONNREFUSED.*\)\. Set REDIS_URL/);
+    expect(error).not.toContain('hunter2');
+  });
+
+  it('gives up on a Redis that takes connections and is silent', async () => {
+    const silent = await startTcpServer(() => {});
+    const { exitCode, error } = await run('keys list', { REDIS_URL: `redis://127.0.0.1:${silent.port}` });
+    expect(exitCode).toBe(1);
+    expect(error).toMatch(/^Redis can't be reached/);
+    await silent.close();
+  });
+});
