@@ -18,7 +18,7 @@ const common: Config = {
     // This one has an `import` export only; jest resolves for `require`.
     '^@octokit/webhooks-methods$': '<rootDir>/node_modules/@octokit/webhooks-methods/dist-node/index.js',
     '^@hookferry/(signature|producer|receiver|client)$': '<rootDir>/packages/$1/src/index',
-    '^@hookferry/(receiver)/(.*)$': '<rootDir>/packages/$1/src/$2',
+    '^@hookferry/(producer|receiver)/(.*)$': '<rootDir>/packages/$1/src/$2',
   },
 };
 

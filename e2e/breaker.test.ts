@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { EndpointId } from '@hookferry/core/model/endpoint';
 import { keys } from '@hookferry/core/model/keys';
-import { createEventPublisher } from '@hookferry/core/queue/bullmq-publish-event';
+import { createEventPublisher } from '@hookferry/producer';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
@@ -71,7 +71,7 @@ async function publishBacklog({ redis }: Stack): Promise<void> {
   const publisher = createEventPublisher({ connection: redis.client });
   for (let start = 0; start < BACKLOG; start += CHUNK) {
     await Promise.all(
-      Array.from({ length: CHUNK }, () => publisher.publishEvent({ accountId: 'default', ...QUICK_WIN })),
+      Array.from({ length: CHUNK }, () => publisher.publish({ accountId: 'default', ...QUICK_WIN })),
     );
   }
   await publisher.close();

@@ -1,12 +1,12 @@
-// A producer service: a process that has nothing but Redis and packages/core.
+// A producer service: a process that has nothing but Redis and packages/producer.
 // Usage: node producer.cjs REDIS_URL EVENT_AS_JSON
 const { Redis } = require('ioredis');
-const { createEventPublisher } = require('@hookferry/core/queue/bullmq-publish-event');
+const { createEventPublisher } = require('@hookferry/producer');
 
 async function main([redisUrl, event]) {
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const publisher = createEventPublisher({ connection });
-  await publisher.publishEvent(JSON.parse(event));
+  await publisher.publish(JSON.parse(event));
   await publisher.close();
   await connection.quit();
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import type { AccountId } from '@hookferry/core/model/event';
-import { createEventPublisher } from '@hookferry/core/queue/bullmq-publish-event';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
+import { createEventPublisher } from '@hookferry/producer';
 import { type Contender, dataOf, EVENT_TYPE } from './contender';
 
 /** An account for each endpoint, so that each event makes one delivery. */
@@ -17,8 +17,13 @@ export const serviceContender: Contender = {
       await store.create(buildEndpoint({ accountId: accountOf(i), url }));
     const publisher = createEventPublisher({ connection: redis });
     return {
-      publish: (endpoint, event) =>
-        publisher.publishEvent({ accountId: accountOf(endpoint), type: EVENT_TYPE, data: dataOf(event) }),
+      async publish(endpoint, event) {
+        await publisher.publish({
+          accountId: accountOf(endpoint),
+          type: EVENT_TYPE,
+          data: dataOf(event),
+        });
+      },
       close: () => publisher.close(),
     };
   },

@@ -1,1 +1,10 @@
-export {};
+export type { BuiltInEvents } from './built-in-events';
+export type { EventInput } from './event';
+export {
+  type BatchResult,
+  createEventPublisher,
+  type EventPublisher,
+  type Published,
+  type PublisherOptions,
+} from './event-publisher';
+export { PublishError, type PublishErrorCode } from './publish-error';

@@ -1,4 +1,3 @@
-import { QUEUE_PREFIX } from '@hookferry/core/kernel/redis-connect';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
 import { idOfKey } from '@hookferry/core/model/api-key';
 import { deadLetterIdOf } from '@hookferry/core/model/dead-letter';
@@ -7,6 +6,7 @@ import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-l
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { uniqueAccountId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import request, { type Response, type Test } from 'supertest';
 import { createRoutes, type RouteDeps } from '../routes/index';
 import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';

@@ -4,7 +4,6 @@ import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quic
 import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { AppError } from '@hookferry/core/kernel/app-error';
-import { QUEUE_PREFIX } from '@hookferry/core/kernel/redis-connect';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/model/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/model/delivery';
 import type { AccountId } from '@hookferry/core/model/event';
@@ -22,6 +21,7 @@ import type { TestRedis } from '@hookferry/core/testing/test-redis';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import type { Route } from '../http/route';
 
 /** What an id in a route's path can belong to. */

@@ -1,3 +1,4 @@
+import { eventJobId } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
@@ -8,7 +9,6 @@ import type { AcceptedEvent } from '../model/event';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { BullmqEventQueue } from '../queue/bullmq-event-queue';
-import { eventJobId } from '../queue/event-job';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';
 import { createRedisEventStore } from '../record/redis-event-store';
 import { buildEndpoint } from '../testing/build-endpoint';

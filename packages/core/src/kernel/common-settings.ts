@@ -1,6 +1,6 @@
+import { isRedisUrl } from '@hookferry/producer/contract';
 import { z } from 'zod';
 import { durationListSchema, durationSchema, positiveDurationSchema } from './duration';
-import { isRedisUrl } from './redis-url';
 
 /** The settings that every process has; each process adds its own. */
 export const commonSettings = {

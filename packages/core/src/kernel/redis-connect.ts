@@ -1,14 +1,13 @@
 import type { Duplex } from 'node:stream';
+import {
+  CLUSTER_QUEUE_PREFIX,
+  parseRedisUrl,
+  QUEUE_PREFIX,
+  type RedisTarget,
+} from '@hookferry/producer/contract';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { steadyClock } from './clock';
-import { parseRedisUrl, type RedisTarget } from './redis-url';
 import { answerWithin } from './within';
-
-/** What BullMQ puts before its keys: its own default, so that producers need not know it. */
-export const QUEUE_PREFIX = 'bull';
-
-/** In a Cluster all keys of a queue must have one hash tag; producers there set `prefix: '{bull}'`. */
-export const CLUSTER_QUEUE_PREFIX = '{bull}';
 
 export type RedisClient = Redis | Cluster;
 

@@ -1,3 +1,4 @@
+import { eventJobId } from '@hookferry/producer/contract';
 import { createRedisEventClaimStore } from '../intake/redis-event-claim-store';
 import type { DeliveryParts } from '../model/delivery';
 import { readLog } from '../model/delivery-log';
@@ -5,7 +6,6 @@ import type { AcceptedEvent } from '../model/event';
 import { keys } from '../model/keys';
 import { BullmqEventQueue } from '../queue/bullmq-event-queue';
 import { BullmqQueuedEvents } from '../queue/bullmq-queued-events';
-import { eventJobId } from '../queue/event-job';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';
 import { CACHED_FOR_MS, createRedisEventStore } from '../record/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';

@@ -1,5 +1,6 @@
-/** The events that producers and the API publish. Part of the public contract. */
-export const EVENTS_QUEUE = 'events';
+import { EVENTS_QUEUE } from '@hookferry/producer/contract';
+
+export { EVENTS_QUEUE };
 
 /** One job a delivery; its id is the delivery's id. */
 export const DELIVERIES_QUEUE = 'deliveries';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { NewDelivery } from '../intake/fan-out-event';
-import { QUEUE_PREFIX } from '../kernel/redis-connect';
 import { deliveryIdOf } from '../model/delivery';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';

@@ -1,3 +1,4 @@
+import { eventJobId } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { createNewId } from '../kernel/ids';
 import type { AccountId, EventId } from '../model/event';
@@ -7,7 +8,6 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { BullmqEventHorizon } from './bullmq-event-horizon';
 import { PushedEvents } from './bullmq-pushed-events';
-import { eventJobId } from './event-job';
 
 const NOW = 1_700_000_000_000;
 

@@ -1,3 +1,4 @@
+import { eventJobId } from '@hookferry/producer/contract';
 import type { EventHorizon } from '../admission/look-at-endpoint';
 import { defineScript } from '../kernel/redis-script';
 import type { AcceptedEvent } from '../model/event';
@@ -5,7 +6,6 @@ import { keys } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import { createJobKeys, type JobKeys, PRIORITY_SCORE } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
-import { eventJobId } from './event-job';
 
 // How many of those that wait are looked at, from the end that is taken next. More than all workers together can have
 // under way, as those are what a crash brings out of order.

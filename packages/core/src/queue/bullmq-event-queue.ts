@@ -1,9 +1,10 @@
+import { eventJobId } from '@hookferry/producer/contract';
 import type { EventQueue } from '../intake/accept-events';
 import type { AcceptedEvent } from '../model/event';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import { BullmqOnDemandQueue, type NewJob } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './bullmq-open-queue';
-import { type AcceptedEventJob, eventJobId } from './event-job';
+import { type AcceptedEventJob } from './event-job';
 
 // Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop.
 const CHUNK = 100;

@@ -1,5 +1,5 @@
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import { QUEUE_PREFIX } from '../kernel/redis-connect';
 import { deliveryIdOf } from '../model/delivery';
 import type { EventId } from '../model/event';
 import { keys } from '../model/keys';

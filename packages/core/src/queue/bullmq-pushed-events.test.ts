@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { QUEUE_PREFIX } from '../kernel/redis-connect';
 import { keys } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';

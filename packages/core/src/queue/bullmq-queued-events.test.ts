@@ -1,10 +1,10 @@
+import { eventJobId } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
 import { BullmqQueuedEvents } from './bullmq-queued-events';
-import { eventJobId } from './event-job';
 
 let redis: TestRedis;
 const { willClose, closeAll } = createClosables();

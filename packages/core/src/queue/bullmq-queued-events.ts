@@ -1,3 +1,4 @@
+import { eventJobId } from '@hookferry/producer/contract';
 import { z } from 'zod';
 import { eventTypeNameSchema } from '../catalogue/custom-event-type';
 import { parsedOrUndefined } from '../kernel/json';
@@ -9,7 +10,7 @@ import { EVENTS_QUEUE } from '../model/queue-names';
 import type { EventHead } from '../record/redis-event-store';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
-import { type AcceptedEventJob, acceptedEventSchema, eventJobId, publishedEventSchema } from './event-job';
+import { type AcceptedEventJob, acceptedEventSchema, publishedEventSchema } from './event-job';
 
 // KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back as a torso.
 const REPLACE_DATA = defineScript(`

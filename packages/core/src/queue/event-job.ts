@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { endpointIdSchema, endpointRefsSchema } from '../model/endpoint';
 import { accountIdSchema, eventIdSchema } from '../model/event';
 
-/** What a producer pushes onto the events queue; the job's name is the event's type. Public contract. */
+/** What a producer pushes onto the events queue: its `PublishedEventJob`. The job's name is the event's type. */
 export const publishedEventSchema = z.strictObject({
   account_id: accountIdSchema,
   type: z.string(),
@@ -12,7 +12,6 @@ export const publishedEventSchema = z.strictObject({
   /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
   webhook_ids: endpointRefsSchema.optional(),
 });
-export type PublishedEventJob = z.input<typeof publishedEventSchema>;
 
 /** What the API pushes: an event that was checked already, with its body sealed. The job's name is its type. */
 export const acceptedEventSchema = z.strictObject({
@@ -25,8 +24,3 @@ export const acceptedEventSchema = z.strictObject({
   webhook_ids: z.array(endpointIdSchema).readonly().optional(),
 });
 export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;
-
-/** An event's job id: adding an event twice makes one job. BullMQ allows no colon and no bare integer. */
-export function eventJobId(accountId: string, eventId: string): string {
-  return `${accountId}.${eventId}`;
-}

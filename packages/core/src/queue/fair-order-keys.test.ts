@@ -1,5 +1,5 @@
+import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
-import { CLUSTER_QUEUE_PREFIX } from '../kernel/redis-connect';
 import { deliveryIdOf } from '../model/delivery';
 import type { EventId } from '../model/event';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';

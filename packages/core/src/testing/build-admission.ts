@@ -1,3 +1,4 @@
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { createAdmit } from '../admission/admit';
 import { Concurrency } from '../admission/concurrency';
 import { createHold } from '../admission/hold';
@@ -14,7 +15,7 @@ import type { DisablePolicy } from '../endpoints/disable-policy';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '../endpoints/redis-health-store';
 import type { Clock } from '../kernel/clock';
-import { QUEUE_PREFIX, type RedisClient } from '../kernel/redis-connect';
+import { type RedisClient } from '../kernel/redis-connect';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';

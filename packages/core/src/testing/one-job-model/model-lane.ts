@@ -1,5 +1,5 @@
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import { QUEUE_PREFIX } from '../../kernel/redis-connect';
 import { DELIVERIES_QUEUE } from '../../model/queue-names';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';

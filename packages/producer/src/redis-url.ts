@@ -1,5 +1,3 @@
-import { hostOf } from './host-of';
-
 interface Node {
   readonly host: string;
   readonly port: number;
@@ -40,7 +38,10 @@ export function parseRedisUrl(url: string): RedisTarget {
     return readTarget(url);
   } catch {
     // Without its cause: some of them repeat a part of the text.
-    throw new Error('REDIS_URL has none of the forms that docs/operations.md lists.');
+    throw new Error(
+      'The Redis URL has none of the forms redis://[user:password@]host[:port][/db], rediss://…, ' +
+        'redis+sentinel://…host,host/master-name[/db] and redis+cluster://…host,host.',
+    );
   }
 }
 
@@ -87,7 +88,8 @@ function parseNodes(hosts: string, defaultPort: number): Node[] {
 
 function parseNode(text: string, defaultPort: number): Node {
   const url = new URL(`tcp://${text}`);
-  const host = hostOf(url);
+  // Of an IPv6 address without its brackets.
+  const host = url.hostname.replace(/^\[|\]$/g, '');
   if (host === '' || host.includes(',')) refuse();
   return { host, port: url.port === '' ? defaultPort : Number(url.port) };
 }

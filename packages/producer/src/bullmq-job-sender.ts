@@ -1,0 +1,92 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Queue } from 'bullmq';
+import { EVENTS_QUEUE } from './contract';
+import type { EventJob } from './event';
+import type { RedisConnection } from './redis-connection';
+import { within } from './within';
+
+/** Why jobs are not on the queue, or may not be. */
+export interface Failure {
+  readonly code: 'redis_unavailable' | 'outcome_unknown' | 'redis_refused';
+  readonly cause: unknown;
+}
+
+const TRY_AGAIN_AFTER_MS = 100;
+// What Redis answers while it starts, or while another server takes over.
+const PASSING = /^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY) /;
+
+/**
+ * Adds jobs to the queue of events, again and again for as long as there is patience: a job under the same id is the
+ * same event.
+ *
+ * BullMQ's queue waits without end for a Redis that is away when it is made, and stays unusable when its first command
+ * fails. So it is made once there is a connection, and anew after a failure.
+ */
+export class JobSender {
+  #queue: Queue | undefined;
+
+  constructor(
+    private readonly redis: RedisConnection,
+    private readonly patienceMs: number,
+  ) {}
+
+  /** In one round trip, but not all or nothing. `undefined` when all of them are on the queue. */
+  async send(jobs: readonly EventJob[]): Promise<Failure | undefined> {
+    const until = performance.now() + this.patienceMs;
+    const left = () => until - performance.now();
+    let code: Failure['code'] = 'redis_unavailable';
+    let cause: unknown;
+    while (left() > 0) {
+      try {
+        await within(left(), this.redis.untilReady());
+        const queue = await this.#open(left());
+        code = 'outcome_unknown';
+        await within(left(), add(queue, jobs));
+        return undefined;
+      } catch (error) {
+        cause = error;
+        if (isRefusal(error)) return { code: 'redis_refused', cause };
+        await wait(Math.min(TRY_AGAIN_AFTER_MS, Math.max(left(), 0)));
+      }
+    }
+    return { code, cause: code === 'redis_unavailable' ? (this.redis.lastError() ?? cause) : cause };
+  }
+
+  async close(): Promise<void> {
+    const queue = this.#queue;
+    this.#queue = undefined;
+    if (queue) await within(this.patienceMs, queue.close()).catch(() => {});
+  }
+
+  async #open(patienceMs: number): Promise<Queue> {
+    const { client, prefix } = this.redis;
+    this.#queue ??= openQueue(client, prefix);
+    try {
+      await within(patienceMs, this.#queue.waitUntilReady());
+      return this.#queue;
+    } catch (error) {
+      // Or each failure would leave its listeners on the connection.
+      await this.close();
+      throw error;
+    }
+  }
+}
+
+// Most of the time it is one, for which BullMQ's way for many is the dearer one.
+async function add(queue: Queue, jobs: readonly EventJob[]): Promise<unknown> {
+  const [first, ...others] = jobs;
+  if (first && others.length === 0) return await queue.add(first.name, first.data, first.opts);
+  return await queue.addBulk(jobs.map(({ name, data, opts }) => ({ name, data, opts })));
+}
+
+function openQueue(connection: RedisConnection['client'], prefix: string): Queue {
+  const queue = new Queue(EVENTS_QUEUE, { connection, prefix });
+  // The connection's own listener is told; without one here, BullMQ's copy would end the process.
+  queue.on('error', () => {});
+  return queue;
+}
+
+function isRefusal(error: unknown): boolean {
+  const { name, message } = error as Partial<Error>;
+  return name === 'ReplyError' && !PASSING.test(message ?? '');
+}

@@ -1,0 +1,26 @@
+/** The queue of the events that producers and the API publish. */
+export const EVENTS_QUEUE = 'events';
+
+/** What BullMQ puts before its keys: its own default, so that producers need not know it. */
+export const QUEUE_PREFIX = 'bull';
+
+/** In a Cluster all keys of a queue must have one hash tag. */
+export const CLUSTER_QUEUE_PREFIX = '{bull}';
+
+/** What a job of the queue has as its data; its name is the event's type. */
+export interface PublishedEventJob {
+  readonly account_id: string;
+  readonly type: string;
+  readonly data: unknown;
+  /** Unique in the account; the same id again is the same event. Left out, the job's own identity is used. */
+  readonly id?: string;
+  /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
+  readonly webhook_ids?: readonly string[];
+}
+
+/** An event's job id: adding an event twice makes one job. BullMQ allows no colon and no bare integer. */
+export function eventJobId(accountId: string, eventId: string): string {
+  return `${accountId}.${eventId}`;
+}
+
+export { isRedisUrl, parseRedisUrl, type RedisTarget } from './redis-url';

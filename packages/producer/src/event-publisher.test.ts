@@ -1,0 +1,216 @@
+import {
+  type EventData,
+  type KnownEventType,
+  publishableTypeNames,
+} from '@hookferry/core/catalogue/built-in/index';
+import { buildReadEventJob } from '@hookferry/core/testing/build-read-event-job';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
+import { startRedisServer } from '@hookferry/core/testing/redis-server';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId } from '@hookferry/core/testing/unique-ids';
+import { Queue } from 'bullmq';
+import type { BuiltInEvents } from './built-in-events';
+import { EVENTS_QUEUE } from './contract';
+import { createEventPublisher, type PublisherOptions } from './event-publisher';
+
+const event = {
+  type: 'keyword.quick_win',
+  data: { keyword: 'red shoes', position: 11, volume: 2400 },
+} as const;
+// Long enough for a Redis that is well, on a machine that is busy.
+const PATIENT = { patienceMs: 20_000 };
+const IMPATIENT = { patienceMs: 300 };
+
+let redis: TestRedis;
+let jobs: Queue;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  jobs = new Queue(EVENTS_QUEUE, { connection: redis.client });
+});
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+afterEach(() => jobs.drain());
+afterAll(async () => {
+  await jobs.close();
+  await redis.close();
+});
+
+const open = (options: PublisherOptions) => willClose(createEventPublisher(options));
+const ofTest = () => open({ redisUrl: redis.url, ...PATIENT });
+const codeOf = (code: string) => expect.objectContaining({ name: 'PublishError', code });
+
+describe('publish', () => {
+  it('pushes the job that the contract describes', async () => {
+    expect(await ofTest().publish({ ...event, id: 'order-17' })).toEqual({ id: 'order-17' });
+    const data = { account_id: 'default', ...event, id: 'order-17' };
+    expect(await jobs.getWaiting()).toMatchObject([{ name: event.type, data }]);
+  });
+
+  it('aims an event of an account at certain webhooks', async () => {
+    const webhookIds = [uniqueEndpointId()];
+    const { id } = await ofTest().publish({ ...event, accountId: 'acme', webhookIds });
+    expect((await jobs.getWaiting())[0]?.data).toEqual({
+      account_id: 'acme',
+      ...event,
+      id,
+      webhook_ids: webhookIds,
+    });
+  });
+
+  it('pushes what the worker reads as a valid event, under the id that it gave back', async () => {
+    const accountId = uniqueAccountId();
+    const published = await ofTest().publish({ ...event, accountId });
+    const [job] = await jobs.getWaiting();
+    const { id = '', name, timestamp, data } = job ?? { name: '', timestamp: 0, data: null };
+    expect(await buildReadEventJob()({ id, name, timestamp, data })).toMatchObject({
+      source: 'queue',
+      event: { accountId, id: published.id, type: event.type, body: JSON.stringify(event) },
+    });
+  });
+
+  it('makes one event of what is published twice under the same id in an account, and two without an id', async () => {
+    const publisher = ofTest();
+    const accountId = uniqueAccountId();
+    for (const account of [accountId, accountId, uniqueAccountId()]) {
+      await publisher.publish({ ...event, accountId: account, id: '17' });
+    }
+    await publisher.publish(event);
+    await publisher.publish(event);
+    expect(await jobs.getWaitingCount()).toBe(4);
+  });
+
+  it.each<[string, object]>([
+    ['no type', { data: {} }],
+    ['data that JSON has not', { ...event, data: undefined }],
+    ['data that can not be written', { ...event, data: { total: 1n } }],
+    ['an id with a colon', { ...event, id: 'a:b' }],
+    ['an empty account', { ...event, accountId: '' }],
+    ['no webhook at all', { ...event, webhookIds: [] }],
+  ])('refuses %s before anything is sent', async (_what, invalid) => {
+    await expect(ofTest().publish(invalid as typeof event)).rejects.toEqual(codeOf('invalid_event'));
+    expect(await jobs.getWaitingCount()).toBe(0);
+  });
+
+  it('takes events of a map of its own', async () => {
+    const publisher = willClose(
+      createEventPublisher<{ 'invoice.paid': { readonly total: number } }>({
+        redisUrl: redis.url,
+        ...PATIENT,
+      }),
+    );
+    await publisher.publish({ type: 'invoice.paid', data: { total: 12 } });
+    // @ts-expect-error: the map has no such type.
+    await publisher.publish({ type: 'invoice.lost', data: { total: 12 } });
+    // @ts-expect-error: its data is another.
+    await publisher.publish({ type: 'invoice.paid', data: { total: 'twelve' } });
+    expect(await jobs.getWaitingCount()).toBe(3);
+  });
+
+  it('uses a client of your own, and leaves it open', async () => {
+    const listeners = redis.client.listenerCount('error');
+    const publisher = createEventPublisher({ connection: redis.client, ...PATIENT });
+    await publisher.publish(event);
+    await publisher.close();
+    expect(await redis.client.ping()).toBe('PONG');
+    expect(redis.client.listenerCount('error')).toBe(listeners);
+  });
+});
+
+describe('publish, while Redis', () => {
+  it('is away, gives up in time, with the reason, and says that nothing was sent', async () => {
+    const onConnectionError = jest.fn();
+    const redisUrl = `redis://127.0.0.1:${await findClosedPort()}`;
+    const publisher = open({ redisUrl, onConnectionError, ...IMPATIENT });
+    await expect(publisher.publish({ ...event, id: 'mine' })).rejects.toEqual(
+      expect.objectContaining({
+        code: 'redis_unavailable',
+        eventId: 'mine',
+        message: expect.stringContaining('ECONNREFUSED') as string,
+      }),
+    );
+    expect(onConnectionError).toHaveBeenCalledWith(expect.objectContaining({ code: 'ECONNREFUSED' }));
+  });
+
+  it('is silent, says that it may be published, and makes one event of it when it is published again', async () => {
+    const proxy = willClose(await startRedisProxy(redis.url));
+    const publisher = open({ redisUrl: proxy.url, ...IMPATIENT });
+    await publisher.publish(event);
+    proxy.freeze();
+    const failed = await publisher.publish({ ...event, id: 'once' }).catch((error: unknown) => error);
+    expect(failed).toEqual(codeOf('outcome_unknown'));
+    proxy.thaw();
+    const again = open({ redisUrl: proxy.url, ...PATIENT });
+    await again.publish({ ...event, id: (failed as { readonly eventId: string }).eventId });
+    // The publisher that gave up works on by itself.
+    let published: unknown;
+    while (!published) published = await publisher.publish({ ...event, id: 'later' }).catch(() => undefined);
+    expect(await jobs.getWaitingCount()).toBe(3);
+  });
+
+  it('breaks the connection before its answer, publishes it once', async () => {
+    const proxy = willClose(await startRedisProxy(redis.url));
+    const publisher = open({ redisUrl: proxy.url, ...PATIENT });
+    await publisher.publish(event);
+    const cut = proxy.swallowAnswerTo('second-event');
+    await publisher.publish({ ...event, id: 'second-event' });
+    await cut;
+    expect(await jobs.getWaitingCount()).toBe(2);
+  });
+
+  it('has no memory left, says so at once, and works again when there is some', async () => {
+    const server = willClose(await startRedisServer());
+    const publisher = open({ redisUrl: server.url, ...PATIENT });
+    await server.fillUp();
+    await expect(publisher.publish(event)).rejects.toEqual(
+      expect.objectContaining({ code: 'redis_refused', message: expect.stringContaining('OOM') as string }),
+    );
+    await server.makeRoom();
+    expect(await publisher.publish(event)).toEqual({ id: expect.any(String) as string });
+  });
+});
+
+describe('publishBatch', () => {
+  it('says of each event what became of it, in their order', async () => {
+    const events = Array.from({ length: 250 }, (_, i) => ({
+      ...event,
+      id: i === 120 ? 'a:b' : `event-${i}`,
+    }));
+    const results = await ofTest().publishBatch(events);
+    expect(results.map((result) => (result.status === 'published' ? result.id : result.error.code))).toEqual(
+      events.map(({ id }) => (id === 'a:b' ? 'invalid_event' : id)),
+    );
+    expect(await jobs.getWaitingCount()).toBe(249);
+  });
+
+  it('waits once for a Redis that is away, not for each part of the batch', async () => {
+    const publisher = open({ redisUrl: `redis://127.0.0.1:${await findClosedPort()}`, ...IMPATIENT });
+    const events = Array.from({ length: 1_000 }, () => event);
+    const results = await publisher.publishBatch(events);
+    expect(results).toEqual(events.map(() => ({ status: 'failed', error: codeOf('redis_unavailable') })));
+  });
+});
+
+it('closes when what is under way is done, and takes nothing more', async () => {
+  const publisher = createEventPublisher({ redisUrl: redis.url, ...PATIENT });
+  const underWay = Promise.all(Array.from({ length: 20 }, () => publisher.publish(event)));
+  await publisher.close();
+  await underWay;
+  expect(await jobs.getWaitingCount()).toBe(20);
+  await expect(publisher.publish(event)).rejects.toEqual(codeOf('closed'));
+  expect(await publisher.publishBatch([event])).toEqual([{ status: 'failed', error: codeOf('closed') }]);
+});
+
+it('has the types that every service knows', () => {
+  type OfCatalogue = { [Type in KnownEventType]: EventData<Type> };
+  type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+  const isSame: Same<BuiltInEvents, OfCatalogue> = true;
+  expect(isSame).toBe(true);
+  const names: Readonly<Record<keyof BuiltInEvents, true>> = {
+    'keyword.quick_win': true,
+    'brief.created': true,
+    'import.completed': true,
+  };
+  expect(Object.keys(names).sort()).toEqual([...publishableTypeNames].sort());
+});

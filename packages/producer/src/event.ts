@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import type { JobsOptions } from 'bullmq';
+import { eventJobId, type PublishedEventJob } from './contract';
+import { PublishError } from './publish-error';
+
+interface EventOptions {
+  /** Default: `default`, the account that every service has. */
+  readonly accountId?: string;
+  /**
+   * 1 to 128 of `A-Z a-z 0-9 _ -`, unique in the account: publishing again under the same id makes no second event.
+   * Left out, one is made.
+   */
+  readonly id?: string;
+  /** Only these webhooks of the account get it (1 to 100, each by its id or `uid`), whichever types they asked for. */
+  readonly webhookIds?: readonly string[];
+}
+
+/** An event whose `data` is as its `type` asks. `Events` has the data of each type. */
+export type EventInput<Events extends object> = {
+  [Type in keyof Events & string]: EventOptions & { readonly type: Type; readonly data: Events[Type] };
+}[keyof Events & string];
+
+/** Any event: what the type checker knew of it is of no use at run time. */
+export type AnyEvent = EventOptions & { readonly type: string; readonly data: unknown };
+
+export interface EventJob {
+  readonly eventId: string;
+  readonly name: string;
+  readonly data: PublishedEventJob;
+  readonly opts: JobsOptions;
+}
+
+const DEFAULT_ACCOUNT = 'default';
+const ID = /^[A-Za-z0-9_-]{1,128}$/;
+const MAX_WEBHOOKS = 100;
+
+/** @throws PublishError `invalid_event`. */
+export function toEventJob({ accountId = DEFAULT_ACCOUNT, type, data, id, webhookIds }: AnyEvent): EventJob {
+  const refuse = (what: string, cause?: unknown): never => {
+    throw new PublishError('invalid_event', `The event can not be published: ${what}.`, undefined, cause);
+  };
+  if (typeof type !== 'string' || type === '') refuse('its type must be a text, such as "brief.created"');
+  if (typeof accountId !== 'string' || accountId === '') refuse('its accountId must be the id of an account');
+  if (id !== undefined && !ID.test(id)) refuse('its id must be 1 to 128 of A-Z, a-z, 0-9, _ and -');
+  if (webhookIds && (webhookIds.length === 0 || webhookIds.length > MAX_WEBHOOKS)) {
+    refuse(`webhookIds must have 1 to ${MAX_WEBHOOKS}, or be left out for all webhooks`);
+  }
+  try {
+    if (JSON.stringify(data) === undefined) refuse('its data must be something that JSON has');
+  } catch (error) {
+    if (error instanceof PublishError) throw error;
+    refuse('its data can not be written as JSON', error);
+  }
+  const eventId = id ?? randomUUID();
+  return {
+    eventId,
+    name: type,
+    data: {
+      account_id: accountId,
+      type,
+      data,
+      id: eventId,
+      ...(webhookIds === undefined ? {} : { webhook_ids: webhookIds }),
+    },
+    opts: { jobId: eventJobId(accountId, eventId) },
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * - `invalid_event`: it can't be published as it is; nothing was sent.
+ * - `redis_unavailable`: Redis could not be reached in time; nothing was sent.
+ * - `outcome_unknown`: it was sent, and no answer came in time: it may be published or not. Publish it again under the
+ *   error's `eventId`, which makes one event of both.
+ * - `redis_refused`: Redis said no, for want of memory or of rights for example; see `cause`.
+ * - `closed`: the publisher was closed before.
+ */
+export type PublishErrorCode =
+  | 'invalid_event'
+  | 'redis_unavailable'
+  | 'outcome_unknown'
+  | 'redis_refused'
+  | 'closed';
+
+const MESSAGES: Readonly<Record<Exclude<PublishErrorCode, 'invalid_event'>, string>> = {
+  redis_unavailable:
+    'Redis could not be reached in time, and nothing was sent. Publish the event again later.',
+  outcome_unknown:
+    "The event was sent, and Redis has not answered in time. Publish it again under this error's eventId.",
+  redis_refused: 'Redis refused the event.',
+  closed: 'The publisher is closed.',
+};
+
+/** Why an event was not published, or may not have been. */
+export class PublishError extends Error {
+  override readonly name = 'PublishError';
+
+  constructor(
+    readonly code: PublishErrorCode,
+    message: string,
+    /** The event's id: its own, or the one that was made for it; `undefined` for an event that is not valid. */
+    readonly eventId: string | undefined,
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? {} : { cause });
+  }
+
+  static of(code: keyof typeof MESSAGES, eventId: string, cause?: unknown): PublishError {
+    const { message: why = '' } = (cause ?? {}) as Partial<Error>;
+    return new PublishError(code, why === '' ? MESSAGES[code] : `${MESSAGES[code]} (${why})`, eventId, cause);
+  }
+}

@@ -1,0 +1,102 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { CLUSTER_QUEUE_PREFIX, parseRedisUrl, QUEUE_PREFIX } from './contract';
+
+export type RedisClient = Redis | Cluster;
+
+// Left out because ioredis' types allow no `undefined` there.
+type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** Where Redis is: as a URL, as ioredis' options, or as an ioredis client of your own, which you close yourself. */
+export type ConnectionOptions =
+  | {
+      /** `redis://`, `rediss://`, `redis+sentinel://…host,host/master` or `redis+cluster://…host,host`. */
+      readonly redisUrl: string;
+      readonly connection?: never;
+    }
+  | { readonly connection: ClientOptions | RedisClient; readonly redisUrl?: never };
+
+export interface RedisConnection {
+  readonly client: RedisClient;
+  /** What BullMQ puts before the queue's keys. */
+  readonly prefix: string;
+  /** What went wrong with it last, while it is not ready. */
+  lastError(): unknown;
+  /** Resolves when commands can be sent. */
+  untilReady(): Promise<void>;
+  close(): void;
+}
+
+const MAX_RECONNECT_DELAY_MS = 1_000;
+
+/** Connects, and goes on trying by itself. @throws Error when `redisUrl` has none of its forms. */
+export function openRedis(
+  options: ConnectionOptions,
+  patienceMs: number,
+  onError: (error: Error) => void,
+): RedisConnection {
+  const own = createOwn(options, patienceMs);
+  const client = own ?? (options.connection as RedisClient);
+  let lastError: unknown;
+  let ready: Promise<void> | undefined;
+  const note = (error: Error) => {
+    lastError = error;
+    onError(error);
+  };
+  // Without a listener an 'error' event would end the process.
+  client.on('error', note);
+  return {
+    client,
+    prefix: client.isCluster ? CLUSTER_QUEUE_PREFIX : QUEUE_PREFIX,
+    lastError: () => lastError,
+    async untilReady() {
+      if (client.status === 'ready') return;
+      // One for all who wait.
+      ready ??= new Promise((resolve) => {
+        client.once('ready', () => {
+          ready = undefined;
+          resolve();
+        });
+      });
+      await ready;
+    },
+    close() {
+      client.off('error', note);
+      if (!own) return;
+      own.on('error', () => {});
+      own.disconnect();
+    },
+  };
+}
+
+/** `undefined` for a client that is not ours. */
+function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: number): RedisClient | undefined {
+  if (connection instanceof Redis || connection instanceof Cluster) return undefined;
+  // Fails instead of waiting: whoever publishes waits for so long, and no longer.
+  const settings = {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: patienceMs,
+    connectTimeout: patienceMs,
+    retryStrategy: reconnectDelay,
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  };
+  if (redisUrl === undefined) return new Redis({ ...connection, ...settings });
+  const target = parseRedisUrl(redisUrl);
+  const common = { ...settings, ...target.auth, ...(target.tls ? { tls: {} } : {}) };
+  switch (target.kind) {
+    case 'single':
+      return new Redis({ ...common, ...target.node, db: target.db });
+    case 'sentinel':
+      return new Redis({ ...common, sentinels: [...target.sentinels], name: target.master, db: target.db });
+    case 'cluster':
+      return new Cluster([...target.nodes], {
+        redisOptions: common,
+        enableOfflineQueue: false,
+        clusterRetryStrategy: reconnectDelay,
+      });
+  }
+}
+
+function reconnectDelay(times: number): number {
+  return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
+}
