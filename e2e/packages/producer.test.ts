@@ -1,0 +1,114 @@
+import { cp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { Queue } from 'bullmq';
+import { blocksOf } from '../docs/read-page';
+import { Receiver } from '../support/receiver';
+import { Stack } from '../support/stack';
+import { ConsumerProject } from './consumer-project';
+import { type PackedPackage, PROJECT, packPackage, programOf } from './pack-package';
+import { runWell } from './run-program';
+
+const EXAMPLE = join(PROJECT, 'examples/producer/index.mjs');
+const README = join(PROJECT, 'packages/producer/README.md');
+// What a block of the README takes for given.
+const GIVEN = `import { createEventPublisher } from '@hookferry/producer';
+import type { EventInput, BuiltInEvents, EventPublisher } from '@hookferry/producer';
+declare const events: EventInput<BuiltInEvents>[];
+`;
+
+let packed: PackedPackage;
+let consumer: ConsumerProject;
+let redis: TestRedis;
+
+beforeAll(async () => {
+  packed = await packPackage('producer');
+  redis = await openTestRedis();
+  const { version } = JSON.parse(
+    await readFile(join(PROJECT, 'node_modules/@types/node/package.json'), 'utf8'),
+  ) as { readonly version: string };
+  consumer = await ConsumerProject.install({ '@types/node': version, '@hookferry/producer': packed.tarball });
+});
+afterAll(async () => {
+  await redis.close();
+  await consumer?.remove();
+  await rm(packed.folder, { recursive: true, force: true });
+});
+
+describe('the packed producer', () => {
+  it('depends on BullMQ and ioredis alone, and holds nothing of the service', async () => {
+    const manifest = join(consumer.folder, 'node_modules/@hookferry/producer/package.json');
+    const { dependencies } = JSON.parse(await readFile(manifest, 'utf8')) as {
+      readonly dependencies: Readonly<Record<string, string>>;
+    };
+    expect(Object.keys(dependencies)).toEqual(['bullmq', 'ioredis']);
+    expect(packed.files.filter((file) => /test|src\//.test(file))).toEqual([]);
+  });
+
+  it.each([
+    ['publint', ['run', '--strict']],
+    ['attw', ['--no-emoji', '--no-color']],
+  ])('is fine by %s', async (program, options) => {
+    await runWell(programOf(program), [...options, packed.tarball], packed.folder);
+  });
+
+  it('type-checks strictly and runs as ES module and as CommonJS; so does each block of its README', async () => {
+    const blocks = blocksOf(await readFile(README, 'utf8'), 'ts');
+    expect(blocks.length).toBeGreaterThan(2);
+    for (const [index, block] of blocks.entries()) {
+      const given = /^import/m.test(block) ? '' : GIVEN;
+      const publisher = /const publisher/.test(block)
+        ? ''
+        : 'declare const publisher: EventPublisher<BuiltInEvents>;\n';
+      await consumer.write(
+        `readme-${index}.mts`,
+        `${given}${given === '' ? '' : publisher}${block}\nexport {};\n`,
+      );
+    }
+    await cp(join(__dirname, 'producer'), consumer.folder, { recursive: true });
+    await consumer.write('tsconfig.json', JSON.stringify(STRICT));
+    expect(await consumer.run(programOf('tsc'), '-p', '.')).toEqual({ code: 0, output: '' });
+    const run = (program: string) =>
+      consumer.run('env', `REDIS_URL=${redis.url}`, process.execPath, `out/${program}`);
+    expect(await run('program.mjs')).toEqual({ code: 0, output: 'import: from-import, closed\n' });
+    expect(await run('program.cjs')).toEqual({ code: 0, output: 'require: published\n' });
+    const queue = new Queue('events', { connection: redis.client });
+    expect(await queue.getWaitingCount()).toBe(3);
+    await queue.close();
+  });
+});
+
+it('is all that the example needs to publish to the service, once however often it runs', async () => {
+  const stack = await Stack.start();
+  const receiver = await Receiver.start();
+  await stack.client.register(receiver.url, ['*']);
+  await cp(EXAMPLE, join(consumer.folder, 'example.mjs'));
+  const run = () => consumer.run('env', `REDIS_URL=${stack.redis.url}`, process.execPath, 'example.mjs');
+  const output = 'published import-42-row-0\npublished import-42-row-1\npublished import-42-completed\n';
+  expect(await run()).toEqual({ code: 0, output });
+  await receiver.waitFor(3);
+  expect(await run()).toEqual({ code: 0, output });
+  const last = await stack.client.publish('brief.created', { brief_id: 'last', title: 'last' });
+  await receiver.waitFor(4);
+  expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(
+    expect.arrayContaining(['import-42-row-0', 'import-42-row-1', 'import-42-completed', last]),
+  );
+  await receiver.stop();
+  await stack.stop();
+});
+
+const STRICT = {
+  compilerOptions: {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    // BullMQ's own declarations are not checked; ours are, where they are used.
+    skipLibCheck: true,
+    module: 'nodenext',
+    target: 'es2022',
+    lib: ['es2023'],
+    types: ['node'],
+    outDir: 'out',
+  },
+  include: ['*.mts', '*.cts'],
+};
