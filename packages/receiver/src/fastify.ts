@@ -1,5 +1,4 @@
 import type { FastifyPluginAsync } from 'fastify';
-import { bytesOf } from './body';
 import { createReceive, DEFAULT_MAX_BYTES } from './receive';
 import type { ReceiverOptions } from './receiver-options';
 
