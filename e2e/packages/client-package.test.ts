@@ -1,15 +1,10 @@
-import { execFile } from 'node:child_process';
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { ApiServer, json, lines, problem, type Reply } from '../../packages/client/src/testing/api-server';
+import type { ConsumerProject } from './consumer-project';
 import { installClient } from './install-client';
-import { makeFolder } from './pack-package';
-
-const run = promisify(execFile);
-const ROOT = join(__dirname, '..', '..');
-const PACKAGE = join(ROOT, 'packages/client');
-const program = (name: string) => join(ROOT, 'node_modules/.bin', name);
+import { PROJECT, programOf } from './pack-package';
+import { runProgram, runWell } from './run-program';
 
 /** For a stranger's strict program, that also reads what the packages declare. */
 const STRICT = {
@@ -21,6 +16,8 @@ const STRICT = {
   module: 'nodenext',
 };
 
+const NODE = { lib: ['es2022'], types: ['node'], typeRoots: [join(PROJECT, 'node_modules/@types')] };
+
 const LINE = `${JSON.stringify({ cursor: 'c', attempt: { outcome: 'delivered' } })}\n`;
 const PAGE = { data: [{ id: 'wh_1' }], next_cursor: null, has_more: false };
 
@@ -31,32 +28,43 @@ const answer: Reply = (response, request) => {
   else json(200, { url: 'https://example.com/hook' })(response, request);
 };
 
-let folder: Awaited<ReturnType<typeof makeFolder>>;
+let project: ConsumerProject;
 let server: ApiServer;
 beforeAll(async () => {
-  folder = await makeFolder();
-  await installClient(folder.path);
-  await cp(join(__dirname, 'client-consumer'), folder.path, { recursive: true });
+  project = await installClient();
+  for (const name of ['consumer.mts', 'consumer.cts', 'browser.mts']) {
+    await project.write(name, await readFile(join(__dirname, 'client-consumer', name), 'utf8'));
+  }
+  await project.write('readme.mts', (await readExamples()).join(''));
   server = await ApiServer.start(answer);
 });
 afterAll(async () => {
   await server.stop();
-  await folder.remove();
+  await project.remove();
 });
+
+/** The TypeScript of the README, of which each piece goes on where the one before ended. */
+async function readExamples(): Promise<string[]> {
+  const page = await readFile(join(PROJECT, 'packages/client/README.md'), 'utf8');
+  return [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code = '']) => code);
+}
 
 /** @returns what the compiler says: nothing if all is well */
 async function compile(include: readonly string[], options: object): Promise<string> {
-  const config = JSON.stringify({ compilerOptions: { ...STRICT, ...options }, include });
-  await writeFile(join(folder.path, 'tsconfig.json'), config);
-  const { stdout } = await run(program('tsc'), ['-p', folder.path]).catch(
-    (error: unknown) => error as { stdout: string },
+  await project.write(
+    'tsconfig.json',
+    JSON.stringify({ compilerOptions: { ...STRICT, ...options }, include }),
   );
-  return stdout;
+  return (await project.run(programOf('tsc'), '-p', '.')).output;
 }
 
 it('the package type-checks in strict programs for Node.js, imported and required', async () => {
-  const options = { lib: ['es2022'], types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
-  expect(await compile(['consumer.mts', 'consumer.cts'], options)).toBe('');
+  expect(await compile(['consumer.mts', 'consumer.cts'], NODE)).toBe('');
+});
+
+it('what the README shows type-checks', async () => {
+  expect(await readExamples()).toHaveLength(6);
+  expect(await compile(['readme.mts'], NODE)).toBe('');
 });
 
 it('the package type-checks in a strict program for browsers', async () => {
@@ -65,8 +73,7 @@ it('the package type-checks in a strict program for browsers', async () => {
 });
 
 it.each(['consumer.mjs', 'consumer.cjs'])('the package runs from %s', async (name) => {
-  const { stdout } = await run(process.execPath, [join(folder.path, name), server.baseUrl]);
-  expect(JSON.parse(stdout)).toEqual({
+  expect(JSON.parse(await runWell(process.execPath, [name, server.baseUrl], project.folder))).toEqual({
     url: 'https://example.com/hook',
     ids: ['wh_1'],
     outcomes: ['delivered'],
@@ -75,20 +82,16 @@ it.each(['consumer.mjs', 'consumer.cjs'])('the package runs from %s', async (nam
 });
 
 it('nothing in the package is of Node.js alone', async () => {
-  const installed = join(folder.path, 'node_modules/@hookferry/client');
-  const { stdout } = await run(
-    'grep',
-    ['-rlE', 'node:|require\\("(fs|http|crypto)|Buffer|process\\.', installed],
-    {
-      cwd: folder.path,
-    },
-  ).catch((error: unknown) => error as { stdout: string });
-  expect(stdout).toBe('');
-  expect(await readFile(join(installed, 'dist/index.js'), 'utf8')).toContain('createClient');
+  const installed = join(project.folder, 'node_modules/@hookferry/client/dist');
+  const words = 'node:|Buffer|process\\.|require\\("[a-z]*"\\)';
+  expect(await runWell('grep', ['-rl', 'exports.createClient', installed], '/')).toContain('client.js');
+  expect(await runProgram('grep', ['-rnE', words, installed], '/')).toEqual({ code: 1, output: '' });
 });
 
 it('publint and attw find nothing in it', async () => {
-  expect((await run(program('publint'), ['--strict'], { cwd: PACKAGE })).stdout).toContain('All good!');
-  const { stdout } = await run(program('attw'), ['--pack', '.', '--no-color'], { cwd: PACKAGE });
-  expect(stdout).toContain('No problems found');
+  const folder = join(PROJECT, 'packages/client');
+  expect(await runWell(programOf('publint'), ['--strict'], folder)).toContain('All good!');
+  expect(await runWell(programOf('attw'), ['--pack', '.', '--no-color'], folder)).toContain(
+    'No problems found',
+  );
 });

@@ -1,16 +1,12 @@
-import { execFile } from 'node:child_process';
-import { cp } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { type Client, createClient, WebhooksApiError } from '@hookferry/client';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 import { installClient } from './install-client';
-import { makeFolder } from './pack-package';
 
-const run = promisify(execFile);
 const EXAMPLE = join(__dirname, '..', '..', 'examples/client-register');
 
 let stack: Stack;
@@ -113,23 +109,21 @@ it('changes what nobody else has changed since', async () => {
 });
 
 it('the example registers once, however often it is run', async () => {
-  const folder = await makeFolder();
-  await installClient(folder.path);
-  await cp(join(EXAMPLE, 'register.mjs'), join(folder.path, 'register.mjs'));
-  const environment = {
-    PATH: process.env.PATH ?? '',
-    API_URL: stack.client.baseUrl,
-    API_KEY: stack.bootstrapKey,
-    WEBHOOK_URL: receiver.url,
-  };
-  const start = () => run(process.execPath, ['register.mjs'], { cwd: folder.path, env: environment });
-  expect((await start()).stdout).toMatch(
+  const project = await installClient();
+  await project.write('register.mjs', await readFile(join(EXAMPLE, 'register.mjs'), 'utf8'));
+  const settings = [
+    `API_URL=${stack.client.baseUrl}`,
+    `API_KEY=${stack.bootstrapKey}`,
+    `WEBHOOK_URL=${receiver.url}`,
+  ];
+  const start = () => project.run('env', ...settings, process.execPath, 'register.mjs');
+  expect((await start()).output).toMatch(
     /^wh_\w+ is registered\. Its secret, .*whsec_.*\nA test is on its way\.\n$/,
   );
-  expect((await start()).stdout).toMatch(/^wh_\w+ is up to date\.\n/);
+  expect((await start()).output).toMatch(/^wh_\w+ is up to date\.\nA test is on its way\.\n$/);
   const { url } = await client.GET('/v1/webhooks/{id}', {
     params: { path: { id: 'client-register-example' } },
   });
   expect(url).toBe(receiver.url);
-  await folder.remove();
+  await project.remove();
 });

@@ -1,36 +1,41 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runWell } from './run-program';
 
-const run = promisify(execFile);
-const ROOT = join(__dirname, '..', '..');
+export const PROJECT = join(__dirname, '../..');
 
-/** A folder of a stranger: empty, outside of the project, with nothing installed but what a test puts there. */
-export async function makeFolder(): Promise<{ readonly path: string; remove(): Promise<void> }> {
-  const path = await mkdtemp(join(tmpdir(), 'packed-'));
-  await writeFile(join(path, 'package.json'), '{ "private": true }');
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+/** A program of this project's development dependencies, such as `tsc`. */
+export const programOf = (name: string) => join(PROJECT, 'node_modules/.bin', name);
+
+/** Where what was packed lies. Whoever packs removes the folder. */
+export interface PackedPackage {
+  readonly folder: string;
+  /** The path of the tarball. */
+  readonly tarball: string;
+  /** The paths in it, below `package/`, in order. */
+  readonly files: readonly string[];
 }
 
 /**
- * What would be published of a package: needs its build.
- *
- * @param folder below the project's: `packages/client`, or `node_modules/…` for one that is installed
- * @param into where the tarball is put
- * @returns the tarball's path
+ * Builds one of `packages/*` and packs it as it would be published. From a copy, so that nothing of the packing is left
+ * in the project, and several can be packed at the same time.
  */
-export async function packPackage(folder: string, into: string): Promise<string> {
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', into];
-  const { stdout } = await run('npm', args, { cwd: join(ROOT, folder) });
-  const [packed] = JSON.parse(stdout) as readonly { filename: string }[];
-  if (!packed) throw new Error(`npm pack made nothing of ${folder}.`);
-  return join(into, packed.filename);
-}
-
-/** Installs tarballs, and nothing else: what they depend on has to be among them. Needs no network. */
-export async function installPackages(into: string, tarballs: readonly string[]): Promise<void> {
-  const args = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', ...tarballs];
-  await run('npm', args, { cwd: into });
+export async function packPackage(name: string): Promise<PackedPackage> {
+  await runWell(programOf('tsc'), ['-b', `packages/${name}`], PROJECT);
+  const folder = await mkdtemp(join(tmpdir(), `packed-${name}-`));
+  const copy = join(folder, 'source');
+  const source = join(PROJECT, 'packages', name);
+  await cp(source, copy, {
+    recursive: true,
+    filter: (path) => !path.includes('node_modules', source.length),
+  });
+  await cp(join(PROJECT, 'LICENSE'), join(copy, 'LICENSE'));
+  await runWell('npm', ['pack', '--pack-destination', folder], copy);
+  const archive = (await readdir(folder)).find((file) => file.endsWith('.tgz'));
+  if (archive === undefined) throw new Error(`npm pack left no tarball in ${folder}.`);
+  const tarball = join(folder, archive);
+  const listed = await runWell('tar', ['-tzf', tarball], folder);
+  const files = listed.trim().split('\n');
+  return { folder, tarball, files: files.map((file) => file.replace(/^package\//, '')).sort() };
 }
