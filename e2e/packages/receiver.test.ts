@@ -54,10 +54,11 @@ describe('the packed receiver', () => {
   });
 
   it.each([
-    ['publint', ['run', '--strict']],
-    ['attw', ['--no-emoji', '--no-color']],
-  ])('is fine by %s', async (program, options) => {
-    await runWell(programOf(program), [...options, packed.tarball], packed.folder);
+    ['publint', ['run', '--strict'], 'All good!'],
+    ['attw', ['--no-emoji', '--no-color'], 'No problems found'],
+  ])('is fine by %s', async (program, options, verdict) => {
+    const output = await runWell(programOf(program), [...options, packed.tarball], packed.folder);
+    expect(output).toContain(verdict);
   });
 
   it('type-checks strictly as ES module, as CommonJS, and in each program of its README', async () => {

@@ -130,29 +130,34 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     expect(await post({ body: `${body} ` })).toMatchObject({ status: 413 });
   });
 
-  it('takes an event of 1 MiB, which is the longest there is', async () => {
+  it('takes an event of 1 MiB without being told so', async () => {
     const body = JSON.stringify({ type: 'brief.created', data: 'x'.repeat(1_048_576) });
     const post = await start();
     expect(await post({ body })).toMatchObject({ status: 204 });
   });
 
   it('handles an event once, and tells a second delivery meanwhile to come back', async () => {
-    let finish = () => {};
-    const finished = new Promise<void>((resolve) => (finish = resolve));
-    const begun = new Promise<void>((hasBegun) => {
-      handled.push = ((...items: unknown[]) => {
-        hasBegun();
-        return Array.prototype.push.apply(handled, items);
-      }) as typeof handled.push;
-    });
-    const on = { 'brief.created': (event: unknown) => [handled.push(event), finished][1] };
-    const post = await start({ dedupe: memoryStore(), on });
+    const [begun, finished] = [createLatch(), createLatch()];
+    const handle = async (event: unknown) => {
+      handled.push(event);
+      begun.open();
+      await finished.opened;
+    };
+    const post = await start({ dedupe: memoryStore(), on: { 'brief.created': handle } });
     const first = post();
-    await begun;
+    await begun.opened;
     expect(await post()).toMatchObject({ status: 409, headers: { 'retry-after': '10' } });
-    finish();
+    finished.open();
     expect(await first).toMatchObject({ status: 204 });
     expect(await post()).toMatchObject({ status: 204 });
     expect(handled).toHaveLength(1);
   });
 });
+
+function createLatch(): { open(): void; readonly opened: Promise<void> } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}

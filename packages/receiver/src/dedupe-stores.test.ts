@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import type { DedupeStore } from './dedupe-store';
 import { memoryStore } from './memory-store';
@@ -6,6 +7,7 @@ import { redisStore } from './redis';
 
 const LONG_MS = 60_000;
 const SOON_MS = 20;
+const POLL_MS = 5;
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -14,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 async function untilClaimed(store: DedupeStore, id: string): Promise<void> {
-  while ((await store.claim(id, LONG_MS)) !== 'claimed') await new Promise(setImmediate);
+  while ((await store.claim(id, LONG_MS)) !== 'claimed') await sleep(POLL_MS);
 }
 
 describe.each<[string, (ttlMs?: number) => DedupeStore]>([
@@ -60,6 +62,7 @@ describe.each<[string, (ttlMs?: number) => DedupeStore]>([
     await store.claim('a', LONG_MS);
     await store.commit('a');
     await untilClaimed(store, 'a');
+    expect(await store.claim('a', LONG_MS)).toBe('busy');
   });
 });
 

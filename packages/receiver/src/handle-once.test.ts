@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Answer, answers } from './answers';
 import type { DedupeStore } from './dedupe-store';
 import { handleOnce } from './handle-once';
@@ -59,7 +60,7 @@ it('lets the ending stand when it can not be noted, and tells so', async () => {
 it('does not release what somebody else has claimed since its own lease ended', async () => {
   const { once, store } = arrange(memoryStore(), 1);
   const failing = once(async () => {
-    while ((await store.claim('a', LONG_MS)) !== 'claimed') await new Promise(setImmediate);
+    while ((await store.claim('a', LONG_MS)) !== 'claimed') await sleep(1);
     throw new Error('too late');
   });
   await expect(failing).rejects.toThrow('too late');

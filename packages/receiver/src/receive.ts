@@ -8,7 +8,7 @@ import type { ReceiverOptions } from './receiver-options';
 import { WebhookVerificationError } from './verification-error';
 import { verify } from './verify';
 
-// The longest event of the service is 1 MiB if its operator allows that, and `{"type":…}` comes around it.
+// The longest event is 256 KiB unless the operator of the service allows more, which may be up to 10 MiB.
 export const DEFAULT_MAX_BYTES = 1_310_720;
 
 /** A request as an adapter sees it. */

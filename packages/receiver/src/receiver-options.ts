@@ -28,7 +28,8 @@ export interface HandlingOptions<Events extends object> {
    * does. Default 60,000. Means nothing without `dedupe`.
    */
   readonly leaseMs?: number;
-  /** The longest body that is taken, in bytes; a longer one is answered with 413. Default 1.25 MiB. */
+  /** The longest body that is taken, in bytes; a longer one is answered with 413. Default 1.25 MiB: more is needed only
+   * where `MAX_EVENT_BYTES` of the service is more. */
   readonly maxBytes?: number;
   /**
    * Told of each webhook that was not handled, and why: a `WebhookVerificationError`, or what a handler or the store

@@ -27,8 +27,10 @@ export const servedAdapters: readonly (readonly [name: string, serve: Serve])[] 
   ['lambda', (options) => serve(lambdaListener(ofLambda.webhooks(options)))],
 ];
 
-export async function serve(listener: RequestListener): Promise<ServedAdapter> {
-  const server: Server = createServer(listener);
+export async function serve(
+  listener: (...exchange: Parameters<RequestListener>) => unknown,
+): Promise<ServedAdapter> {
+  const server: Server = createServer((request, response) => void listener(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
