@@ -1,0 +1,32 @@
+"""Receive, verify and publish webhooks. Standard library only."""
+
+from .answer import Answer, abort, accept, disable, retry_after
+from .asgi import AsgiApp
+from .deduplication import Claim, DeduplicationStore, MemoryStore
+from .event import Event
+from .router import Router
+from .signature import verify_signature
+from .verification import verify
+from .verification_error import VerificationCode, WebhookVerificationError
+from .version import __version__
+from .wsgi import WsgiApp
+
+__all__ = [
+    "Answer",
+    "AsgiApp",
+    "Claim",
+    "DeduplicationStore",
+    "Event",
+    "MemoryStore",
+    "Router",
+    "VerificationCode",
+    "WebhookVerificationError",
+    "WsgiApp",
+    "__version__",
+    "abort",
+    "accept",
+    "disable",
+    "retry_after",
+    "verify",
+    "verify_signature",
+]
