@@ -1,7 +1,10 @@
 """Receive, verify and publish webhooks. Standard library only."""
 
 from .answer import Answer, abort, accept, disable, retry_after
+from .api_error import ApiError
 from .asgi import AsgiApp
+from .client import Client
+from .connection_failed import ConnectionFailed
 from .deduplication import Claim, DeduplicationStore, MemoryStore
 from .event import Event
 from .router import Router
@@ -13,8 +16,11 @@ from .wsgi import WsgiApp
 
 __all__ = [
     "Answer",
+    "ApiError",
     "AsgiApp",
     "Claim",
+    "Client",
+    "ConnectionFailed",
     "DeduplicationStore",
     "Event",
     "MemoryStore",
