@@ -7,6 +7,7 @@ from .client import Client
 from .connection_failed import ConnectionFailed
 from .deduplication import Claim, DeduplicationStore, MemoryStore
 from .event import Event
+from .request_headers import RequestHeaders
 from .router import Router
 from .signature import verify_signature
 from .verification import verify
@@ -24,6 +25,7 @@ __all__ = [
     "DeduplicationStore",
     "Event",
     "MemoryStore",
+    "RequestHeaders",
     "Router",
     "VerificationCode",
     "WebhookVerificationError",

@@ -42,6 +42,7 @@ class ApiRequests:
         idempotency_key: Optional[str] = None,
     ) -> Any:
         """The JSON of the answer; None if it has no body. Raises ApiError, ConnectionFailed."""
+        method = method.upper()
         request = self._build(method, path, json, query, idempotency_key)
 
         def attempt() -> Any:

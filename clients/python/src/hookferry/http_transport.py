@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Iterator, Mapping, Optional
 
@@ -70,9 +70,11 @@ class HttpTransport:
         connection = self._connect()
         try:
             with _named_failures(request):
-                connection.request(
-                    request.method, self._base_url.path + request.target, request.body, dict(request.headers)
-                )
+                # Who refuses a long body may answer before it is sent whole: that answer says why.
+                with suppress(BrokenPipeError):
+                    connection.request(
+                        request.method, self._base_url.path + request.target, request.body, dict(request.headers)
+                    )
                 response = connection.getresponse()
             yield HttpResponse(response, request)
         finally:

@@ -53,5 +53,5 @@ def _may_pass(error: ApiError, is_repeatable: bool) -> bool:
 
 def _backoff(retry: int) -> float:
     """Twice as long each time, and half of it by chance, so that many clients don't come back at once."""
-    longest = min(_LONGEST_BACKOFF_SECONDS, _FIRST_DELAY_SECONDS * 2**retry)
+    longest = min(_LONGEST_BACKOFF_SECONDS, _FIRST_DELAY_SECONDS * 2.0 ** min(retry, 10))
     return longest * random.uniform(0.5, 1.0)

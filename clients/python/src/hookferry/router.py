@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Callable, Mapping, Optional, Sequence, TypeVar, Union
+from typing import Callable, Optional, Sequence, TypeVar, Union
 
 from .answer import Answer, accept
 from .deduplication import DeduplicationStore
@@ -12,6 +12,7 @@ from .event import Event
 from .event_handlers import EventHandlers, Handler, is_async
 from .event_handling import DEFAULT_LEASE_SECONDS, EventHandling
 from .raw_body import RawBody
+from .request_headers import RequestHeaders
 from .signature import DEFAULT_SERVICE_HEADER, DEFAULT_TOLERANCE_SECONDS, ServiceHeader
 from .signing_keys import read_signing_keys
 from .verification import verify
@@ -63,7 +64,7 @@ class Router:
 
         return register
 
-    def receive(self, body: RawBody, headers: Mapping[str, str]) -> Answer:
+    def receive(self, body: RawBody, headers: RequestHeaders) -> Answer:
         """The answer to a request. Never raises because of one; what goes wrong is on the logger `hookferry`."""
         event = self._verify(body, headers)
         if isinstance(event, Answer):
@@ -71,7 +72,7 @@ class Router:
         handler = self._handlers.find(event.type)
         return _unhandled(event) if handler is None else self._handling.handle(event, handler)
 
-    async def receive_async(self, body: RawBody, headers: Mapping[str, str]) -> Answer:
+    async def receive_async(self, body: RawBody, headers: RequestHeaders) -> Answer:
         """Like `receive`; functions that are not `async` run in a thread."""
         event = self._verify(body, headers)
         if isinstance(event, Answer):
@@ -83,7 +84,7 @@ class Router:
             return await asyncio.to_thread(self._handling.handle, event, handler)
         return await self._handling.handle_async(event, handler)
 
-    def _verify(self, body: RawBody, headers: Mapping[str, str]) -> Union[Event, Answer]:
+    def _verify(self, body: RawBody, headers: RequestHeaders) -> Union[Event, Answer]:
         try:
             event = verify(
                 body,

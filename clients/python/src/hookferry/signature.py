@@ -7,9 +7,10 @@ import hashlib
 import hmac
 import re
 import time
-from typing import Dict, Mapping, Optional, Sequence, Tuple
+from typing import Mapping, Optional, Sequence, Tuple
 
 from .raw_body import RawBody, raw_bytes
+from .request_headers import RequestHeaders, missing_header, text_of, with_lower_names
 from .signing_keys import SigningKey, read_signing_keys
 from .verification_error import WebhookVerificationError
 
@@ -24,7 +25,7 @@ TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
 def verify_signature(
     body: RawBody,
-    headers: Mapping[str, str],
+    headers: RequestHeaders,
     secret: Optional[str] = None,
     secrets: Optional[Sequence[str]] = None,
     tolerance: int = DEFAULT_TOLERANCE_SECONDS,
@@ -41,21 +42,21 @@ def verify_signature(
         _verify_standard(message, given, keys, tolerance, int(time.time() if now is None else now))
     elif service_header is not None and service_header[0].lower() in given:
         name, prefix = service_header
-        _verify_service(message, _text_of(given, name.lower()), prefix, keys)
+        _verify_service(message, text_of(given, name.lower()), prefix, keys)
     else:
-        raise _missing_header("webhook-signature", "The request is not signed: answer 401.")
+        raise missing_header("webhook-signature", "The request is not signed: answer 401.")
 
 
 def _verify_standard(
     message: bytes, headers: Mapping[str, object], keys: Sequence[SigningKey], tolerance: int, now: int
 ) -> None:
-    event_id = _text_of(headers, "webhook-id")
-    timestamp = _text_of(headers, "webhook-timestamp")
-    signatures = _text_of(headers, "webhook-signature").split(" ")
+    event_id = text_of(headers, "webhook-id")
+    timestamp = text_of(headers, "webhook-timestamp")
+    signatures = text_of(headers, "webhook-signature").split(" ")
     if event_id == "":
-        raise _missing_header("webhook-id", "The header webhook-id is empty: answer 401.")
+        raise missing_header("webhook-id", "The header webhook-id is empty: answer 401.")
     if TIMESTAMP.fullmatch(timestamp) is None:
-        raise _missing_header("webhook-timestamp", "webhook-timestamp is not a number of Unix seconds: answer 401.")
+        raise missing_header("webhook-timestamp", "webhook-timestamp is not a number of Unix seconds: answer 401.")
     skew = int(timestamp) - now
     if abs(skew) > tolerance:
         raise WebhookVerificationError(
@@ -89,20 +90,3 @@ def _require_match(given: Sequence[str], expected: Sequence[bytes]) -> None:
 
 def _hmac(key: bytes, message: bytes) -> bytes:
     return hmac.new(key, message, hashlib.sha256).digest()
-
-
-def with_lower_names(headers: Mapping[str, str]) -> Dict[str, object]:
-    return {str(name).lower(): value for name, value in headers.items() if value is not None}
-
-
-def _text_of(headers: Mapping[str, object], name: str) -> str:
-    value = headers.get(name)
-    if isinstance(value, str):
-        return value
-    if value is None:
-        raise _missing_header(name, f"The header {name} is missing: answer 401. Does a proxy drop it?")
-    raise _missing_header(name, f"The header {name} must be a text, but is {type(value).__name__}.")
-
-
-def _missing_header(name: str, message: str) -> WebhookVerificationError:
-    return WebhookVerificationError("missing_header", message, header=name)

@@ -7,20 +7,20 @@ from typing import Mapping, Optional, Sequence
 
 from .event import Event
 from .raw_body import RawBody, raw_bytes
+from .request_headers import RequestHeaders, with_lower_names
 from .signature import (
     DEFAULT_SERVICE_HEADER,
     DEFAULT_TOLERANCE_SECONDS,
     TIMESTAMP,
     ServiceHeader,
     verify_signature,
-    with_lower_names,
 )
 from .verification_error import WebhookVerificationError
 
 
 def verify(
     body: RawBody,
-    headers: Mapping[str, str],
+    headers: RequestHeaders,
     secret: Optional[str] = None,
     secrets: Optional[Sequence[str]] = None,
     tolerance: int = DEFAULT_TOLERANCE_SECONDS,
