@@ -59,7 +59,8 @@ class VerifyTest(unittest.TestCase):
         self.assertEqual(verify(BODY, headers, SECRET), Event(EVENT_ID, 1, bare.type, bare.data))
 
     def test_a_body_that_was_parsed_is_named(self) -> None:
-        for body in ({"type": "brief.created"}, [], None, 1):
+        parsed: Tuple[Any, ...] = ({"type": "brief.created"}, [], None, 1)
+        for body in parsed:
             error = self.refused("body_already_parsed", body=body)
             self.assertTrue(error.is_configuration_error)
             self.assertIn("raw bytes", str(error))

@@ -76,7 +76,8 @@ class WsgiTest(unittest.TestCase):
 
     def test_a_body_in_chunks_is_read_to_its_end_and_no_further_than_the_limit(self) -> None:
         terminated = {"wsgi.input_terminated": True}
-        self.assertEqual(self.call(*signed(), **terminated), "204 No Content")
+        body, headers = signed()
+        self.assertEqual(self.call(body, headers, **terminated), "204 No Content")
         self.assertIn("413", self.call(b"x" * 1001, {}, **terminated) or "")
 
     def test_a_body_that_broke_off_or_has_no_length_is_refused(self) -> None:
