@@ -1,0 +1,40 @@
+"""Receive, verify and publish webhooks. Standard library only."""
+
+from .answer import Answer, abort, accept, disable, retry_after
+from .api_error import ApiError
+from .asgi import AsgiApp
+from .client import Client
+from .connection_failed import ConnectionFailed
+from .deduplication import Claim, DeduplicationStore, MemoryStore
+from .event import Event
+from .request_headers import RequestHeaders
+from .router import Router
+from .signature import verify_signature
+from .verification import verify
+from .verification_error import VerificationCode, WebhookVerificationError
+from .version import __version__
+from .wsgi import WsgiApp
+
+__all__ = [
+    "Answer",
+    "ApiError",
+    "AsgiApp",
+    "Claim",
+    "Client",
+    "ConnectionFailed",
+    "DeduplicationStore",
+    "Event",
+    "MemoryStore",
+    "RequestHeaders",
+    "Router",
+    "VerificationCode",
+    "WebhookVerificationError",
+    "WsgiApp",
+    "__version__",
+    "abort",
+    "accept",
+    "disable",
+    "retry_after",
+    "verify",
+    "verify_signature",
+]

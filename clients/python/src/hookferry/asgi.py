@@ -1,0 +1,80 @@
+"""A router as an ASGI application: for uvicorn, hypercorn, daphne, or mounted into Starlette and FastAPI."""
+
+from __future__ import annotations
+
+from typing import Any, Awaitable, Callable, Dict, Iterable, List, MutableMapping, Optional, Tuple, Union
+
+from .answer import Answer
+from .request_body import DEFAULT_MAX_BODY_BYTES, refuse_request, too_large
+from .router import Router
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class AsgiApp:
+    """Answers `POST` on any path; mount it where the webhook's URL leads.
+
+    max_body_bytes: a longer body is answered with 413, and not read to its end.
+    """
+
+    def __init__(self, router: Router, max_body_bytes: int = DEFAULT_MAX_BODY_BYTES) -> None:
+        self._router = router
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _confirm_lifespan(receive, send)
+        elif scope["type"] == "http":
+            answer = await self._answer(scope, receive)
+            if answer is not None:
+                await _send_answer(send, answer)
+        else:
+            raise ValueError(f"Webhooks come over HTTP, not by {scope['type']}.")
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Optional[Answer]:
+        """None when the sender has gone before its request was whole."""
+        headers = _headers_of(scope["headers"])
+        refused = refuse_request(scope["method"], headers.get("content-length"), self._max_body_bytes)
+        if refused is not None:
+            return refused
+        body = await self._read(receive)
+        return await self._router.receive_async(body, headers) if isinstance(body, bytes) else body
+
+    async def _read(self, receive: Receive) -> Union[bytes, Answer, None]:
+        chunks: List[bytes] = []
+        length = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            chunk = message.get("body", b"")
+            length += len(chunk)
+            if length > self._max_body_bytes:
+                return too_large()
+            chunks.append(chunk)
+            if not message.get("more_body", False):
+                return b"".join(chunks)
+
+
+def _headers_of(pairs: Iterable[Tuple[bytes, bytes]]) -> Dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in pairs}
+
+
+async def _send_answer(send: Send, answer: Answer) -> None:
+    body = answer.body.encode()
+    headers = [(name.lower().encode(), value.encode()) for name, value in answer.headers]
+    if answer.status != 204:
+        headers += [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _confirm_lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        event = (await receive())["type"]
+        await send({"type": f"{event}.complete"})
+        if event == "lifespan.shutdown":
+            return

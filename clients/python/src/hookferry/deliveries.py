@@ -1,0 +1,74 @@
+"""Deliveries: events on their way to a webhook."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from .api_requests import ApiRequests, segment
+from .export import export_attempts
+from .json_object import JsonObject, without_absent
+from .pages import iterate
+
+
+class Deliveries:
+    def __init__(self, requests: ApiRequests) -> None:
+        self._requests = requests
+
+    def list(
+        self,
+        webhook_id: str,
+        *,
+        status: Optional[str] = None,
+        status_class: Optional[str] = None,
+        event_type: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Iterator[JsonObject]:
+        """A webhook's deliveries, without the attempts, page by page of `limit` (1 to 200).
+
+        status: `pending`, `held`, `delivered`, `exhausted`, `aborted`, `cancelled`. status_class: `2xx`, …, `none`.
+        """
+        query = without_absent(
+            status=status, status_class=status_class, event_type=event_type, since=since, until=until, limit=limit
+        )
+        return iterate(self._requests, f"/v1/webhooks/{segment(webhook_id)}/deliveries", query)
+
+    def list_of_event(
+        self,
+        event_id: str,
+        *,
+        status: Optional[str] = None,
+        status_class: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Iterator[JsonObject]:
+        """An event's deliveries, without the attempts."""
+        query = without_absent(status=status, status_class=status_class, limit=limit)
+        return iterate(self._requests, f"/v1/events/{segment(event_id)}/deliveries", query)
+
+    def get(self, delivery_id: str) -> JsonObject:
+        """The delivery, with each attempt."""
+        delivery: JsonObject = self._requests.send("GET", f"/v1/deliveries/{segment(delivery_id)}")
+        return delivery
+
+    def redeliver(self, delivery_id: str, *, idempotency_key: Optional[str] = None) -> JsonObject:
+        """The delivery, which is sent once more, now."""
+        path = f"/v1/deliveries/{segment(delivery_id)}/redeliver"
+        delivery: JsonObject = self._requests.send("POST", path, idempotency_key=idempotency_key)
+        return delivery
+
+    def export(
+        self,
+        *,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        webhook_id: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> Iterator[JsonObject]:
+        """Every attempt of the account, one by one; one that breaks off goes on where it was.
+
+        since, until: when its event was accepted, RFC 3339. limit: at most so many. cursor: of an attempt to go on after.
+        """
+        query = without_absent(since=since, until=until, webhook_id=webhook_id, limit=limit, cursor=cursor)
+        return export_attempts(self._requests, query)

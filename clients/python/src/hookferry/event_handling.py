@@ -1,0 +1,113 @@
+"""One event, from its claim to its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from typing import Optional
+
+from .answer import Answer, accept, retry_after
+from .deduplication import DeduplicationStore
+from .event import Event
+from .event_handlers import Handler
+
+_LOG = logging.getLogger("hookferry")
+
+# Longer than the longest attempt (60 s): by then the service has given up waiting for the answer.
+DEFAULT_LEASE_SECONDS = 120.0
+_BUSY_RETRY_SECONDS = 5
+
+
+class EventHandling:
+    """Claims an event, has it handled, and commits or releases the claim by what came of it."""
+
+    def __init__(self, store: Optional[DeduplicationStore], lease_seconds: float) -> None:
+        if not lease_seconds > 0:
+            raise ValueError(f"lease_seconds must be more than 0, but is {lease_seconds}.")
+        self._store = store
+        self._lease_seconds = lease_seconds
+
+    def handle(self, event: Event, handler: Handler) -> Answer:
+        known = self._claim(event)
+        if known is not None:
+            return known
+        try:
+            answer = _answer_of(event, _without_awaiting(handler(event)))
+        except Exception:
+            answer = _failed(event)
+        except BaseException:
+            self._release(event)
+            raise
+        return self._settle(event, answer)
+
+    async def handle_async(self, event: Event, handler: Handler) -> Answer:
+        # A store may wait for its server: in a thread, so that nothing else waits.
+        known = await asyncio.to_thread(self._claim, event)
+        if known is not None:
+            return known
+        try:
+            result = handler(event)
+            answer = _answer_of(event, await result if inspect.isawaitable(result) else result)
+        except Exception:
+            answer = _failed(event)
+        except BaseException:
+            # Cancelled: to wait for a thread here could be cancelled as well.
+            self._release(event)
+            raise
+        return await asyncio.to_thread(self._settle, event, answer)
+
+    def _claim(self, event: Event) -> Optional[Answer]:
+        """The answer to an event that is not to be handled now; None for one that is."""
+        if self._store is None or event.id is None:
+            return None
+        try:
+            claim = self._store.claim(event.id, self._lease_seconds)
+        except Exception:
+            _LOG.exception("The event %s is not handled: the deduplication store failed.", event.id)
+            return Answer(500, "store_failed")
+        if claim == "claimed":
+            return None
+        return accept() if claim == "done" else retry_after(_BUSY_RETRY_SECONDS)
+
+    def _settle(self, event: Event, answer: Answer) -> Answer:
+        if not answer.is_accepted:
+            self._release(event)
+        elif self._store is not None and event.id is not None:
+            try:
+                self._store.commit(event.id)
+            except Exception:
+                # It was handled: to have it sent again would make a duplicate for certain.
+                _LOG.exception("The event %s was handled, and may be again: it could not be noted.", event.id)
+        return answer
+
+    def _release(self, event: Event) -> None:
+        if self._store is None or event.id is None:
+            return
+        try:
+            self._store.release(event.id)
+        except Exception:
+            _LOG.exception("The event %s can be handled again only when its claim ends.", event.id)
+
+
+def _answer_of(event: Event, result: object) -> Answer:
+    if isinstance(result, Answer):
+        return result
+    if result is not None:
+        # The work is done: to have it done again would be worse than to pass over what was meant by this.
+        kind = type(result).__name__
+        _LOG.warning("The function for %s gave a %s, which is no Answer: answered 204.", event.type, kind)
+    return accept()
+
+
+def _without_awaiting(result: object) -> object:
+    if not inspect.isawaitable(result):
+        return result
+    if inspect.iscoroutine(result):
+        result.close()
+    raise TypeError("The function is async: receive by AsgiApp or receive_async, or make it a plain function.")
+
+
+def _failed(event: Event) -> Answer:
+    _LOG.exception("The event %s (%s) was not handled: answered 500, so it comes again.", event.id, event.type)
+    return Answer(500, "handler_failed")

@@ -1,0 +1,60 @@
+"""Events: what is published."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, List, Mapping, Optional, Sequence
+
+from .api_requests import ApiRequests, segment
+from .json_object import JsonObject, without_absent
+from .pages import iterate
+
+
+class Events:
+    def __init__(self, requests: ApiRequests) -> None:
+        self._requests = requests
+
+    def publish(
+        self,
+        type: str,
+        data: Any,
+        *,
+        id: Optional[str] = None,
+        webhook_ids: Optional[Sequence[str]] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> JsonObject:
+        """`id`, `type` and `created_at` of the event, which is stored and will be delivered.
+
+        id: your own; published again with it, an event stays one. webhook_ids: only these get it, by id or `uid`.
+        """
+        body = {"type": type, "data": data, **without_absent(id=id, webhook_ids=webhook_ids)}
+        event: JsonObject = self._requests.send("POST", "/v1/events", body, idempotency_key=idempotency_key)
+        return event
+
+    def publish_batch(
+        self, events: Sequence[Mapping[str, Any]], *, idempotency_key: Optional[str] = None
+    ) -> List[JsonObject]:
+        """A result for each of up to 500 events, in their order: `status`, and what `publish` gives or `error`.
+
+        An event that is refused raises nothing and sinks no other: look at each `status`.
+        """
+        body = {"events": list(events)}
+        answer = self._requests.send("POST", "/v1/events/batch", body, idempotency_key=idempotency_key)
+        results: List[JsonObject] = answer["data"]
+        return results
+
+    def get(self, event_id: str) -> JsonObject:
+        """The event, with its `data` and how many deliveries have which status."""
+        event: JsonObject = self._requests.send("GET", f"/v1/events/{segment(event_id)}")
+        return event
+
+    def list(
+        self,
+        *,
+        type: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Iterator[JsonObject]:
+        """All events, without their data, page by page of `limit` (1 to 200). since, until: RFC 3339."""
+        query = without_absent(type=type, since=since, until=until, limit=limit)
+        return iterate(self._requests, "/v1/events", query)

@@ -1,0 +1,54 @@
+"""Every attempt of an account, line by line."""
+
+from __future__ import annotations
+
+import json
+from typing import Dict, Iterator, Optional, Union
+
+from .api_error import ApiError
+from .api_requests import ApiRequests
+from .connection_failed import ConnectionFailed
+from .json_object import JsonObject, Query
+from .retry import delay_after
+
+_PATH = "/v1/deliveries/export"
+
+
+def export_attempts(requests: ApiRequests, query: Query) -> Iterator[JsonObject]:
+    """The attempts, one after the other, in little memory however many there are.
+
+    An export that breaks off goes on after the last whole line: nothing comes twice or is left out. It is given up, and
+    ConnectionFailed has the `cursor` to go on from, after as many failures without a line between them as there
+    are retries, and one.
+    """
+    asked: Dict[str, Union[str, int, float, bool, None]] = dict(query)
+    failures = 0
+    while asked.get("limit") != 0:
+        try:
+            for line in requests.read_lines(_PATH, asked):
+                # An empty line is a sign of life while there is nothing to send.
+                if line == b"":
+                    continue
+                attempt: JsonObject = json.loads(line)
+                asked["cursor"] = attempt["cursor"]
+                asked["limit"] = _one_less(asked.get("limit"))
+                failures = 0
+                yield attempt
+            return
+        except (ApiError, ConnectionFailed) as failure:
+            delay = delay_after(failure, failures, is_repeatable=True) if failures < requests.retries else None
+            if delay is None:
+                raise _with_cursor(failure, asked) from failure.__cause__
+        failures += 1
+        requests.sleep(delay)
+
+
+def _one_less(limit: Optional[Union[str, int, float, bool]]) -> Optional[int]:
+    return None if limit is None else int(limit) - 1
+
+
+def _with_cursor(failure: Union[ApiError, ConnectionFailed], asked: Query) -> Exception:
+    if isinstance(failure, ConnectionFailed):
+        cursor = asked.get("cursor")
+        failure.cursor = None if cursor is None else str(cursor)
+    return failure

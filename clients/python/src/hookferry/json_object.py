@@ -1,0 +1,13 @@
+"""JSON objects of the API, with the members that docs/openapi.json says."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, Union
+
+JsonObject = Dict[str, Any]
+Query = Mapping[str, Union[str, int, float, bool, None]]
+
+
+def without_absent(**members: Any) -> JsonObject:
+    """The members that were given: None means left out."""
+    return {name: value for name, value in members.items() if value is not None}

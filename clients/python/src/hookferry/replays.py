@@ -1,0 +1,48 @@
+"""Replays: the events of a time range, sent to one webhook again."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from .api_requests import ApiRequests, segment
+from .json_object import JsonObject, without_absent
+from .pages import iterate
+
+
+class Replays:
+    def __init__(self, requests: ApiRequests) -> None:
+        self._requests = requests
+
+    def create(
+        self,
+        webhook_id: str,
+        since: str,
+        mode: str,
+        *,
+        until: Optional[str] = None,
+        rate: Optional[int] = None,
+        dry_run: Optional[bool] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> JsonObject:
+        """The replay, which goes on in the background.
+
+        mode: `failed`, `missing` or `all`. since, until: RFC 3339. rate: events a second. dry_run: only count.
+        """
+        body = {"since": since, "mode": mode, **without_absent(until=until, rate=rate, dry_run=dry_run)}
+        path = f"/v1/webhooks/{segment(webhook_id)}/replays"
+        replay: JsonObject = self._requests.send("POST", path, body, idempotency_key=idempotency_key)
+        return replay
+
+    def list(self, webhook_id: str, *, limit: Optional[int] = None) -> Iterator[JsonObject]:
+        """A webhook's replays, page by page of `limit` (1 to 200)."""
+        path = f"/v1/webhooks/{segment(webhook_id)}/replays"
+        return iterate(self._requests, path, without_absent(limit=limit))
+
+    def get(self, replay_id: str) -> JsonObject:
+        """How far it is."""
+        replay: JsonObject = self._requests.send("GET", f"/v1/replays/{segment(replay_id)}")
+        return replay
+
+    def cancel(self, replay_id: str) -> None:
+        """No more is put onto the queue; what is on it is delivered."""
+        self._requests.send("DELETE", f"/v1/replays/{segment(replay_id)}")

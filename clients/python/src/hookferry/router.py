@@ -1,0 +1,112 @@
+"""Events go to the functions that handle their types."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Callable, Optional, Sequence, TypeVar, Union
+
+from .answer import Answer, accept
+from .deduplication import DeduplicationStore
+from .event import Event
+from .event_handlers import EventHandlers, Handler, is_async
+from .event_handling import DEFAULT_LEASE_SECONDS, EventHandling
+from .raw_body import RawBody
+from .request_headers import RequestHeaders
+from .signature import DEFAULT_SERVICE_HEADER, DEFAULT_TOLERANCE_SECONDS, ServiceHeader
+from .signing_keys import read_signing_keys
+from .verification import verify
+from .verification_error import WebhookVerificationError
+
+_HandlerT = TypeVar("_HandlerT", bound=Handler)
+
+_LOG = logging.getLogger("hookferry")
+
+
+class Router:
+    """Verifies requests, and has each event handled by the function for its type.
+
+    secret, secrets, tolerance, service_header: as for `verify`. Raises WebhookVerificationError at once for a secret
+        that is none, so that no receiver starts without one.
+    deduplicate: a store of the ids that were handled; without one an event that comes twice is handled twice.
+    lease_seconds: after so long a claim is taken to be one of a process that died. Handlers must be quicker.
+    """
+
+    def __init__(
+        self,
+        secret: Optional[str] = None,
+        *,
+        secrets: Optional[Sequence[str]] = None,
+        tolerance: int = DEFAULT_TOLERANCE_SECONDS,
+        service_header: Optional[ServiceHeader] = DEFAULT_SERVICE_HEADER,
+        deduplicate: Optional[DeduplicationStore] = None,
+        lease_seconds: float = DEFAULT_LEASE_SECONDS,
+    ) -> None:
+        read_signing_keys(secret, secrets)
+        self._secret = secret
+        self._secrets = secrets
+        self._tolerance = tolerance
+        self._service_header = service_header
+        self._needs_id = deduplicate is not None
+        self._handling = EventHandling(deduplicate, lease_seconds)
+        self._handlers = EventHandlers()
+
+    def on(self, pattern: str) -> Callable[[_HandlerT], _HandlerT]:
+        """A decorator: the function handles this type (`brief.created`), prefix (`keyword.*`), or `*` what is left.
+
+        It takes the event. What it returns is the answer; None: 204. When it raises, the answer is 500, and the
+        service sends the event again. A function may be `async` if requests come by ASGI or `receive_async`.
+        """
+
+        def register(handler: _HandlerT) -> _HandlerT:
+            self._handlers.add(pattern, handler)
+            return handler
+
+        return register
+
+    def receive(self, body: RawBody, headers: RequestHeaders) -> Answer:
+        """The answer to a request. Never raises because of one; what goes wrong is on the logger `hookferry`."""
+        event = self._verify(body, headers)
+        if isinstance(event, Answer):
+            return event
+        handler = self._handlers.find(event.type)
+        return _unhandled(event) if handler is None else self._handling.handle(event, handler)
+
+    async def receive_async(self, body: RawBody, headers: RequestHeaders) -> Answer:
+        """Like `receive`; functions that are not `async` run in a thread."""
+        event = self._verify(body, headers)
+        if isinstance(event, Answer):
+            return event
+        handler = self._handlers.find(event.type)
+        if handler is None:
+            return _unhandled(event)
+        if not is_async(handler):
+            return await asyncio.to_thread(self._handling.handle, event, handler)
+        return await self._handling.handle_async(event, handler)
+
+    def _verify(self, body: RawBody, headers: RequestHeaders) -> Union[Event, Answer]:
+        try:
+            event = verify(
+                body,
+                headers,
+                self._secret,
+                self._secrets,
+                tolerance=self._tolerance,
+                service_header=self._service_header,
+            )
+        except WebhookVerificationError as error:
+            if error.is_configuration_error:
+                _LOG.error("The receiver is set up wrong (%s): %s", error.code, error)
+                return Answer(500, error.code)
+            _LOG.warning("A request is refused (%s): %s", error.code, error)
+            return Answer(401, error.code)
+        if self._needs_id and event.id is None:
+            _LOG.warning("A request is refused: it has no webhook-id, by which duplicates are known.")
+            return Answer(401, "missing_header")
+        return event
+
+
+def _unhandled(event: Event) -> Answer:
+    # Anything but 2xx would be sent again for days, and for nothing.
+    _LOG.info("No function handles events of the type %s: answered 204.", event.type)
+    return accept()

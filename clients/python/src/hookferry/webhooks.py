@@ -1,0 +1,89 @@
+"""Webhooks: where events go."""
+
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping, Optional, Sequence
+
+from .api_requests import ApiRequests, segment
+from .json_object import JsonObject, without_absent
+from .pages import iterate
+
+
+class Webhooks:
+    """`webhook_id` is a webhook's id, or the `uid` that you gave it."""
+
+    def __init__(self, requests: ApiRequests) -> None:
+        self._requests = requests
+
+    def create(
+        self, url: str, events: Sequence[str], *, idempotency_key: Optional[str] = None, **members: Any
+    ) -> JsonObject:
+        """The new webhook, with its `secret`.
+
+        events: types (`brief.created`), prefixes (`keyword.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
+        `ordering`, `rate_limit`, `timeout_ms`, `retry_schedule`, `tls`, `status`, `description`.
+        """
+        if isinstance(events, str):
+            raise ValueError(f'events must be a list, such as ["{events}"].')
+        body = {"url": url, "events": list(events), **members}
+        return self._post("/v1/webhooks", body, idempotency_key)
+
+    def list(
+        self, *, status: Optional[str] = None, event_type: Optional[str] = None, limit: Optional[int] = None
+    ) -> Iterator[JsonObject]:
+        """All webhooks, page by page of `limit` (1 to 200). status: `enabled` or `disabled`."""
+        query = without_absent(status=status, event_type=event_type, limit=limit)
+        return iterate(self._requests, "/v1/webhooks", query)
+
+    def get(self, webhook_id: str) -> JsonObject:
+        """The webhook, with its `health`."""
+        webhook: JsonObject = self._requests.send("GET", _path_of(webhook_id))
+        return webhook
+
+    def update(self, webhook_id: str, changes: Mapping[str, Any]) -> JsonObject:
+        """The changed webhook. What `changes` leaves out stays, None removes, lists are replaced whole."""
+        webhook: JsonObject = self._requests.send("PATCH", _path_of(webhook_id), json=changes)
+        return webhook
+
+    def delete(self, webhook_id: str) -> None:
+        """What is pending is cancelled. A 404 may be the answer to a second try of one that worked."""
+        self._requests.send("DELETE", _path_of(webhook_id))
+
+    def enable(self, webhook_id: str) -> JsonObject:
+        """The webhook; what was held flows."""
+        return self._post(f"{_path_of(webhook_id)}/enable", None, None)
+
+    def disable(self, webhook_id: str) -> JsonObject:
+        """The webhook; from now on its deliveries are held."""
+        return self._post(f"{_path_of(webhook_id)}/disable", None, None)
+
+    def get_secret(self, webhook_id: str) -> str:
+        """The secret that signs now."""
+        answer = self._requests.send("GET", f"{_path_of(webhook_id)}/secret")
+        return str(answer["secret"])
+
+    def rotate_secret(
+        self,
+        webhook_id: str,
+        *,
+        overlap_seconds: Optional[int] = None,
+        secret: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> JsonObject:
+        """`secret`, the new one, and `previous_secret_expires_at`. Both sign for the overlap, a day if left out."""
+        body = without_absent(overlap_seconds=overlap_seconds, secret=secret)
+        return self._post(f"{_path_of(webhook_id)}/rotate-secret", body, idempotency_key)
+
+    def test(
+        self, webhook_id: str, type: Optional[str] = None, *, idempotency_key: Optional[str] = None
+    ) -> JsonObject:
+        """`event_id` and `delivery_id` of an example event, which goes to this webhook alone."""
+        return self._post(f"{_path_of(webhook_id)}/test", without_absent(type=type), idempotency_key)
+
+    def _post(self, path: str, body: Optional[JsonObject], idempotency_key: Optional[str]) -> JsonObject:
+        answer: JsonObject = self._requests.send("POST", path, json=body, idempotency_key=idempotency_key)
+        return answer
+
+
+def _path_of(webhook_id: str) -> str:
+    return f"/v1/webhooks/{segment(webhook_id)}"

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any, Callable, List, Tuple
+
+from hookferry import ApiError, Client, ConnectionFailed
+
+from .local_server import LocalServer, answer, problem
+
+KEY = "whk_01m7z10j5c4fq3r5_0123456789abcdef"
+
+Call = Callable[[Client], Any]
+
+# Each operation, the request that it is, and its JSON.
+OPERATIONS: List[Tuple[Call, str, str, Any]] = [
+    (lambda c: c.webhooks.create("https://a", ["*"], uid="crm"), "POST", "/v1/webhooks", {"url": "https://a", "events": ["*"], "uid": "crm"}),
+    (lambda c: c.webhooks.get("crm"), "GET", "/v1/webhooks/crm", None),
+    (lambda c: c.webhooks.update("crm", {"rate_limit": None}), "PATCH", "/v1/webhooks/crm", {"rate_limit": None}),
+    (lambda c: c.webhooks.delete("crm"), "DELETE", "/v1/webhooks/crm", None),
+    (lambda c: c.webhooks.enable("crm"), "POST", "/v1/webhooks/crm/enable", None),
+    (lambda c: c.webhooks.disable("crm"), "POST", "/v1/webhooks/crm/disable", None),
+    (lambda c: c.webhooks.get_secret("crm"), "GET", "/v1/webhooks/crm/secret", None),
+    (lambda c: c.webhooks.rotate_secret("crm", overlap_seconds=0), "POST", "/v1/webhooks/crm/rotate-secret", {"overlap_seconds": 0}),
+    (lambda c: c.webhooks.test("crm"), "POST", "/v1/webhooks/crm/test", {}),
+    (lambda c: c.webhooks.test("crm", "a.b"), "POST", "/v1/webhooks/crm/test", {"type": "a.b"}),
+    (lambda c: list(c.webhooks.list(status="enabled", limit=7)), "GET", "/v1/webhooks?status=enabled&limit=7", None),
+    (lambda c: c.events.publish("a.b", {"n": 1}, id="x", webhook_ids=["crm"]), "POST", "/v1/events", {"type": "a.b", "data": {"n": 1}, "id": "x", "webhook_ids": ["crm"]}),
+    (lambda c: c.events.publish("a.b", None), "POST", "/v1/events", {"type": "a.b", "data": None}),
+    (lambda c: c.events.publish_batch([{"type": "a.b", "data": 1}]), "POST", "/v1/events/batch", {"events": [{"type": "a.b", "data": 1}]}),
+    (lambda c: c.events.get("evt_1"), "GET", "/v1/events/evt_1", None),
+    (lambda c: list(c.events.list(since="2026-01-01T00:00:00+01:00")), "GET", "/v1/events?since=2026-01-01T00%3A00%3A00%2B01%3A00", None),
+    (lambda c: list(c.deliveries.list("crm", status="held")), "GET", "/v1/webhooks/crm/deliveries?status=held", None),
+    (lambda c: list(c.deliveries.list_of_event("evt_1")), "GET", "/v1/events/evt_1/deliveries", None),
+    (lambda c: c.deliveries.get("evt_1.wh_1"), "GET", "/v1/deliveries/evt_1.wh_1", None),
+    (lambda c: c.deliveries.redeliver("evt_1.wh_1"), "POST", "/v1/deliveries/evt_1.wh_1/redeliver", None),
+    (lambda c: c.replays.create("crm", "2026-01-01T00:00:00Z", "failed", dry_run=False), "POST", "/v1/webhooks/crm/replays", {"since": "2026-01-01T00:00:00Z", "mode": "failed", "dry_run": False}),
+    (lambda c: list(c.replays.list("crm")), "GET", "/v1/webhooks/crm/replays", None),
+    (lambda c: c.replays.get("rpl_1"), "GET", "/v1/replays/rpl_1", None),
+    (lambda c: c.replays.cancel("rpl_1"), "DELETE", "/v1/replays/rpl_1", None),
+    (lambda c: list(c.event_types.list()), "GET", "/v1/event-types", None),
+    (lambda c: c.event_types.get("a.b"), "GET", "/v1/event-types/a.b", None),
+    (lambda c: c.request("get", "/v1/account/usage", query={"a b": True, "none": None}), "GET", "/v1/account/usage?a+b=true", None),
+    (lambda c: c.webhooks.get("a/../b?c#d é"), "GET", "/v1/webhooks/a%2F..%2Fb%3Fc%23d%20%C3%A9", None),
+]
+
+
+class ClientTest(unittest.TestCase):
+    def test_each_operation_is_its_request(self) -> None:
+        for call, method, target, content in OPERATIONS:
+            with self.subTest(f"{method} {target}"), LocalServer(answer(200, {"data": [], "secret": "s"})) as server:
+                call(Client(server.url + "/", KEY))
+                (request,) = server.requests
+                self.assertEqual((request.method, request.target), (method, target))
+                self.assertEqual(json.loads(request.body) if request.body else None, content)
+                self.assertEqual(request.headers["authorization"], f"Bearer {KEY}")
+                self.assertEqual(request.headers.get("content-type"), "application/json" if request.body else None)
+
+    def test_gives_the_json_of_the_answer_and_none_without_one(self) -> None:
+        with LocalServer(answer(200, {"n": 9007199254740993}), answer(204)) as server:
+            client = Client(server.url, KEY)
+            self.assertEqual(client.request("GET", "/v1/x"), {"n": 9007199254740993})
+            self.assertIsNone(client.request("DELETE", "/v1/x"))
+
+    def test_a_base_url_can_have_a_path(self) -> None:
+        with LocalServer(answer(200, {})) as server:
+            Client(f"{server.url}/hooks/", KEY).webhooks.get("crm")
+            self.assertEqual(server.requests[0].target, "/hooks/v1/webhooks/crm")
+
+    def test_lists_go_on_to_the_last_page_and_no_further_than_they_are_read(self) -> None:
+        first = answer(200, {"data": [{"id": "a"}, {"id": "b"}], "next_cursor": "c/1", "has_more": True})
+        last = answer(200, {"data": [{"id": "c"}], "next_cursor": None, "has_more": False})
+        with LocalServer(first, last) as server:
+            items = Client(server.url, KEY).webhooks.list(limit=2)
+            self.assertEqual([next(items)["id"], next(items)["id"]], ["a", "b"])
+            self.assertEqual(len(server.requests), 1)
+            self.assertEqual([item["id"] for item in items], ["c"])
+            targets = [request.target for request in server.requests]
+        self.assertEqual(targets, ["/v1/webhooks?limit=2", "/v1/webhooks?limit=2&cursor=c%2F1"])
+
+    def test_an_error_of_the_api_has_all_that_it_said(self) -> None:
+        errors = [{"pointer": "/url", "detail": "must be an absolute URL"}]
+        with LocalServer(problem(422, "invalid_request", {"Retry-After": "3"}, errors=errors)) as server:
+            with self.assertRaises(ApiError) as caught:
+                Client(server.url, KEY).webhooks.create("x", ["*"])
+        error = caught.exception
+        found = (error.status, error.code, error.detail, error.errors, error.request_id, error.retry_after)
+        self.assertEqual(found, (422, "invalid_request", "It is invalid_request.", errors, "req_1", 3.0))
+        for part in ("POST /v1/webhooks", "422 invalid_request", "/url: must be an absolute URL", "req_1"):
+            self.assertIn(part, str(error))
+
+    def test_what_is_not_the_api_is_said_to_be_so(self) -> None:
+        page = b"HTTP/1.1 502 Bad\r\nContent-Length: 4\r\n\r\n<p/>"
+        moved = b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
+        fine = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n<p/>"
+        odd = answer(500, {"code": 7})
+        for reply, hint in ((page, "proxy"), (moved, "redirects"), (fine, "base_url"), (odd, "proxy")):
+            with self.subTest(hint), LocalServer(reply) as server:
+                with self.assertRaisesRegex(ApiError, hint) as caught:
+                    Client(server.url, KEY).webhooks.get("crm")
+                self.assertEqual(caught.exception.code, "unexpected_response")
+                self.assertEqual(len(server.requests), 1)
+
+    def test_the_key_is_in_no_message_and_no_repr(self) -> None:
+        with LocalServer(problem(401, "unauthenticated"), b"") as server:
+            client = Client(server.url, KEY, retries=0)
+            said = [repr(client)]
+            for _ in range(2):
+                with self.assertRaises((ApiError, ConnectionFailed)) as caught:
+                    client.webhooks.get("crm")
+                said.append(str(caught.exception) + repr(caught.exception) + repr(caught.exception.__cause__))
+        for key in (f"{KEY}\n", f"{KEY}\r\nX: y", f"{KEY} ", f"{KEY}é"):
+            with self.assertRaises(ValueError) as refused:
+                Client("http://127.0.0.1:1", key)
+            said.append(str(refused.exception))
+        self.assertNotIn(KEY[4:], "".join(said))
+        self.assertIn(server.url, said[0])
+
+    def test_settings_that_are_none_are_refused_with_a_reason(self) -> None:
+        urls = ("", "127.0.0.1:3000", "ftp://a", "http://", "http://u:pass@a", "http://a?b", "http://a/v1", "http://a b", "http://a:b", None)
+        for url in urls:
+            with self.assertRaisesRegex(ValueError, "base_url") as caught:
+                Client(url, KEY)  # type: ignore[arg-type]
+            self.assertNotIn("pass", str(caught.exception).replace("password", ""))
+        for key in ("", " ", None, "whsec_x"):
+            with self.assertRaisesRegex(ValueError, "api_key"):
+                Client("http://a", key)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(ValueError, "timeout"):
+            Client("http://a", KEY, timeout=0)
+        with self.assertRaisesRegex(ValueError, "retries"):
+            Client("http://a", KEY, retries=-1)
+
+    def test_what_cannot_be_sent_is_refused_before_anything_is(self) -> None:
+        client = Client("http://127.0.0.1:1", KEY)
+        calls: List[Callable[[], Any]] = [
+            lambda: client.webhooks.get(""),
+            lambda: client.webhooks.delete(".."),
+            lambda: client.webhooks.create("https://a", "*"),
+            lambda: client.events.publish("a.b", float("nan")),
+            lambda: client.events.publish("a.b", 1, idempotency_key="a b"),
+            lambda: client.request("GET", "v1/webhooks"),
+            lambda: client.request("GET", "/v1/webhooks?limit=1"),
+            lambda: client.request("GET", "/v1 HTTP/1.1\r\nX: y"),
+        ]
+        for call in calls:
+            with self.assertRaises(ValueError):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()

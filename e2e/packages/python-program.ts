@@ -1,0 +1,38 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { until } from '../support/until';
+
+/** A program in Python, and what it prints. */
+export class PythonProgram {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<number | null>;
+  #output = '';
+
+  constructor(python: string, path: string, environment: Readonly<Record<string, string>>) {
+    this.#child = spawn(python, [path], {
+      env: { PATH: process.env.PATH ?? '', PYTHONDONTWRITEBYTECODE: '1', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#exited = once(this.#child, 'exit').then(([code]) => code as number | null);
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.#output += chunk.toString();
+      });
+    }
+  }
+
+  /** Resolves with what the pattern's group has found in the output, once it is there. */
+  async waitFor(pattern: RegExp): Promise<string> {
+    return await until(async () => {
+      const found = pattern.exec(this.#output)?.[1];
+      if (found === undefined && this.#child.exitCode !== null) throw new Error(`It ended: ${this.#output}`);
+      return found;
+    });
+  }
+
+  /** Resolves with the exit code. */
+  async stop(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
+    return await this.#exited;
+  }
+}
