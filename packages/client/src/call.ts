@@ -1,0 +1,68 @@
+import createFetchClient from 'openapi-fetch';
+import type { CallOptions, Method } from './call-types.js';
+import type { CheckedOptions } from './options.js';
+import { checkPathParams, type Params } from './path-params.js';
+import { readData } from './read-answer.js';
+import { routesWithIdempotencyKey } from './schema.js';
+import { send } from './send.js';
+
+/** What a call may have, whatever its path. */
+export interface AnyInit extends CallOptions {
+  readonly params?: Params;
+  readonly body?: unknown;
+}
+
+export type SendCall = (method: Method, path: string, isStream: boolean, init?: AnyInit) => Promise<Response>;
+
+const KEY_HEADER = 'Idempotency-Key';
+
+/**
+ * Gives a function that makes a call and resolves with its good answer, of which the body is not yet parsed.
+ * What creates something gets an `Idempotency-Key`, the same for each attempt.
+ */
+export function createSendCall(options: CheckedOptions): SendCall {
+  const http = createFetchClient<AnyPaths>({ baseUrl: options.baseUrl, headers: headersFor(options) });
+  return async (method, path, isStream, { onAnswer, ...init } = {}) => {
+    const route = `${method.toUpperCase()} ${path}`;
+    checkPathParams(route, init.params?.path);
+    const takesKey = routesWithIdempotencyKey.has(route);
+    const { response } = await http.request(method, path, {
+      ...init,
+      parseAs: 'stream',
+      fetch: (request) => {
+        if (takesKey && !request.headers.has(KEY_HEADER)) request.headers.set(KEY_HEADER, randomKey());
+        return send(request, { isRepeatable: takesKey || method !== 'post', isStream }, options);
+      },
+    });
+    onAnswer?.({ status: response.status, headers: response.headers });
+    return response;
+  };
+}
+
+/** The data of a good answer. */
+export async function readBody(request: string, response: Response): Promise<unknown> {
+  const { status, headers } = response;
+  return readData(request, { status, headers, text: await response.text() });
+}
+
+function headersFor({ apiKey, account, userAgent }: CheckedOptions): Record<string, string> {
+  return {
+    Authorization: `Bearer ${apiKey}`,
+    'User-Agent': userAgent,
+    ...(account === undefined ? {} : { 'X-Account-Id': account }),
+  };
+}
+
+/** `randomUUID` is not there on pages without TLS. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** To openapi-fetch all paths are alike here: `Client` has the types of each. */
+interface AnyOperation {
+  readonly parameters: Params;
+  readonly requestBody?: { readonly content: { readonly 'application/json': unknown } };
+  readonly responses: Readonly<Record<number, unknown>>;
+}
+type AnyPaths = Record<string, Record<Method, AnyOperation>>;

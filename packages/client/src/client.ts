@@ -1,0 +1,64 @@
+import { type AnyInit, createSendCall, readBody } from './call.js';
+import type { Call, CallOptions, Init, InitArguments, Item, ListPath, Method } from './call-types.js';
+import {
+  EXPORT_PATH,
+  type ExportedAttempt,
+  type ExportQuery,
+  readExport,
+  silenceMsFor,
+} from './export-deliveries.js';
+import { type ClientOptions, checkOptions } from './options.js';
+import { paginate } from './paginate.js';
+
+/**
+ * Every call resolves with the answer's data.
+ *
+ * @throws WebhooksApiError if the service answers that it did not do what was asked
+ * @throws WebhooksConnectionError if no answer came
+ * @throws TypeError if a parameter of the path is missing
+ */
+export interface Client {
+  readonly GET: Call<'get'>;
+  readonly POST: Call<'post'>;
+  readonly PUT: Call<'put'>;
+  readonly PATCH: Call<'patch'>;
+  readonly DELETE: Call<'delete'>;
+  /** The items of all pages of a list; a page is asked for when the loop comes to it. `limit` is the length of a page. */
+  paginate<P extends ListPath>(
+    path: P,
+    ...init: InitArguments<Init<P, 'get'>>
+  ): AsyncGenerator<Item<P>, void, undefined>;
+  /** Every attempt on record, whole lines only. Where the connection breaks, it goes on after the last line. */
+  exportDeliveries(
+    query?: ExportQuery,
+    options?: Pick<CallOptions, 'signal'>,
+  ): AsyncGenerator<ExportedAttempt, void, undefined>;
+}
+
+/**
+ * A client for one service and one API key. It keeps no connection and no state: nothing is to be closed.
+ *
+ * @throws TypeError for an option that can't work
+ */
+export function createClient(options: ClientOptions): Client {
+  const checked = checkOptions(options);
+  const sendCall = createSendCall(checked);
+  const call = async (method: Method, path: string, init?: AnyInit): Promise<unknown> =>
+    await readBody(`${method.toUpperCase()} ${path}`, await sendCall(method, path, false, init));
+  const callBy = (method: Method) => (path: string, init?: AnyInit) => call(method, path, init);
+
+  // The types of paths, parameters and answers come from the API's description; what runs is the same for all.
+  return {
+    GET: callBy('get'),
+    POST: callBy('post'),
+    PUT: callBy('put'),
+    PATCH: callBy('patch'),
+    DELETE: callBy('delete'),
+    paginate: (path: string, init?: AnyInit) => paginate((page) => call('get', path, page), init),
+    exportDeliveries: (query: ExportQuery = {}, { signal }: Pick<CallOptions, 'signal'> = {}) =>
+      readExport((init) => sendCall('get', EXPORT_PATH, true, init), query, signal, {
+        ...checked,
+        silenceMs: silenceMsFor(checked),
+      }),
+  } as Client;
+}

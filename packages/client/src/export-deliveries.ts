@@ -1,0 +1,94 @@
+import type { AnyInit } from './call.js';
+import { WebhooksConnectionError } from './connection-error.js';
+import { type Deadline, waitFor, withDeadline } from './deadline.js';
+import type { CheckedOptions } from './options.js';
+import { parseJson, unexpectedAnswer } from './read-answer.js';
+import { readLines } from './read-lines.js';
+import { isWorthRetrying, retryDelayMs } from './retry-policy.js';
+import type { components, paths } from './schema.js';
+
+export type ExportedAttempt = components['schemas']['ExportedAttempt'];
+export type ExportQuery = NonNullable<paths['/v1/deliveries/export']['get']['parameters']['query']>;
+
+export const EXPORT_PATH = '/v1/deliveries/export';
+
+/** A sign of life comes every 10 s; after that long without one, the connection is dead. */
+const LEAST_SILENCE_MS = 30_000;
+
+/** How long an export may be silent. */
+export const silenceMsFor = ({ timeoutMs }: Pick<CheckedOptions, 'timeoutMs'>) =>
+  Math.max(timeoutMs, LEAST_SILENCE_MS);
+
+export interface ExportOptions extends Pick<CheckedOptions, 'retries' | 'onRetry'> {
+  readonly silenceMs: number;
+}
+
+/**
+ * The lines of an export. When the connection breaks, the next request goes on after the last line; `retries` is how often
+ * in a row that may fail without a line in between.
+ *
+ * @param open resolves with a good answer whose body is not yet read
+ * @throws WebhooksApiError, WebhooksConnectionError
+ */
+export async function* readExport(
+  open: (init: AnyInit) => Promise<Response>,
+  query: ExportQuery,
+  signal: AbortSignal = new AbortController().signal,
+  { silenceMs, retries, onRetry }: ExportOptions,
+): AsyncGenerator<ExportedAttempt, void, undefined> {
+  const deadline = { request: `GET ${EXPORT_PATH}`, timeoutMs: silenceMs, signal };
+  let remaining = query;
+  let breaks = 0;
+  while (remaining.limit !== 0) {
+    const response = await open({ params: { query: remaining }, signal });
+    try {
+      for await (const attempt of readAttempts(response, deadline)) {
+        yield attempt;
+        remaining = after(attempt, remaining);
+        breaks = 0;
+      }
+      return;
+    } catch (error) {
+      breaks += 1;
+      if (breaks > retries || !isWorthRetrying(error, true)) throw error;
+      const delayMs = retryDelayMs(error, breaks, Math.random());
+      onRetry({ method: 'GET', path: EXPORT_PATH, retry: breaks, delayMs, error: error as Error });
+      await waitFor(delayMs, deadline);
+    }
+  }
+}
+
+/** What is left to be asked for. */
+function after({ cursor }: ExportedAttempt, query: ExportQuery): ExportQuery {
+  return { ...query, cursor, ...(query.limit === undefined ? {} : { limit: query.limit - 1 }) };
+}
+
+async function* readAttempts(
+  response: Response,
+  deadline: Deadline,
+): AsyncGenerator<ExportedAttempt, void, undefined> {
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  const lines = readLines(async () => (await withDeadline(deadline, () => reader.read())).value);
+  try {
+    for (let next = await lines.next(); ; next = await lines.next()) {
+      if (next.done === true) return checkWhole(next.value, deadline);
+      const attempt = parseJson(next.value);
+      if (attempt === undefined) throw unexpectedAnswer(deadline.request, response);
+      yield attempt as ExportedAttempt;
+    }
+  } finally {
+    // It was left early, or is broken anyway: nobody waits for what is still on its way.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Some proxies end an answer in good order when what is behind them breaks off. */
+function checkWhole(isWhole: boolean, { request }: Deadline): void {
+  if (isWhole) return;
+  throw new WebhooksConnectionError(
+    'connection_failed',
+    `${request}: the answer ends within a line`,
+    undefined,
+  );
+}

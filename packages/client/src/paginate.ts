@@ -1,0 +1,17 @@
+import type { AnyInit } from './call.js';
+import type { Page } from './call-types.js';
+
+/** The items of all pages. @param askFor gives a page */
+export async function* paginate<I>(
+  askFor: (init: AnyInit) => Promise<unknown>,
+  init: AnyInit = {},
+): AsyncGenerator<I, void, undefined> {
+  let cursor: string | null | undefined;
+  do {
+    const { params = {} } = init;
+    const query = { ...params.query, ...(cursor === undefined ? {} : { cursor }) };
+    const page = (await askFor({ ...init, params: { ...params, query } })) as Page<I>;
+    yield* page.data;
+    cursor = page.next_cursor;
+  } while (typeof cursor === 'string');
+}

@@ -1,0 +1,12 @@
+/**
+ * The header `Retry-After`, which is a number of seconds or a date.
+ *
+ * @param nowMs milliseconds since the Unix epoch
+ * @returns seconds, 0 or more; undefined if it is absent or neither of the two
+ */
+export function readRetryAfter(value: string | null, nowMs: number): number | undefined {
+  if (value === null) return undefined;
+  if (/^\d+$/.test(value)) return Number(value);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - nowMs) / 1_000);
+}

@@ -1,0 +1,38 @@
+import { WebhooksApiError } from './api-error.js';
+import { isCertainlyUnsent, WebhooksConnectionError } from './connection-error.js';
+
+/** Longer than that nobody waits unasked: the error comes at once, with its `retryAfterSeconds`. */
+export const MAX_RETRY_DELAY_MS = 60_000;
+const FIRST_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 8_000;
+
+/**
+ * Whether the same request may succeed when it is sent again.
+ *
+ * @param isRepeatable whether it does no harm if the service already carried it out
+ */
+export function isWorthRetrying(error: unknown, isRepeatable: boolean): boolean {
+  if (error instanceof WebhooksApiError) return isTemporary(error);
+  if (!(error instanceof WebhooksConnectionError) || error.code === 'aborted') return false;
+  return isRepeatable || isCertainlyUnsent(error);
+}
+
+/** `request_in_progress`: an attempt whose connection broke is still being worked on under the same `Idempotency-Key`. */
+function isTemporary({ status, code, retryAfterSeconds = 0 }: WebhooksApiError): boolean {
+  if (retryAfterSeconds * 1_000 > MAX_RETRY_DELAY_MS) return false;
+  return status === 429 || status === 503 || code === 'request_in_progress';
+}
+
+/**
+ * How long to wait before the next attempt: as long as the service asked for, else longer each time, and never the same
+ * for all clients, which would come back together.
+ *
+ * @param retry 1 for the first retry
+ * @param random from 0 to less than 1
+ */
+export function retryDelayMs(error: unknown, retry: number, random: number): number {
+  const asked = error instanceof WebhooksApiError ? error.retryAfterSeconds : undefined;
+  if (asked !== undefined) return Math.ceil(asked * 1_000);
+  const backoffMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (retry - 1));
+  return Math.round(backoffMs * (0.5 + random / 2));
+}

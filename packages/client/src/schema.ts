@@ -1,0 +1,6688 @@
+// Written by `npm run client-types` from docs/openapi.json; change nothing here.
+// docs/openapi.json: sha256 388faee0815239ca608db145a05d8c1ec80faa0e2c529b8c319f8668667f0119
+
+export interface paths {
+  '/v1/webhooks': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List webhooks
+     * @description Needs the scope `webhooks:read`.
+     */
+    get: operations['listWebhooks'];
+    put?: never;
+    /**
+     * Register a webhook
+     * @description Needs the scope `webhooks:write`.
+     */
+    post: operations['createWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/webhooks/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a webhook, and how it is doing
+     * @description Needs the scope `webhooks:read`.
+     */
+    get: operations['readWebhook'];
+    put?: never;
+    post?: never;
+    /**
+     * Delete a webhook
+     * @description Needs the scope `webhooks:write`.
+     */
+    delete: operations['deleteWebhook'];
+    options?: never;
+    head?: never;
+    /**
+     * Change a webhook (a merge patch)
+     * @description Needs the scope `webhooks:write`.
+     */
+    patch: operations['updateWebhook'];
+    trace?: never;
+  };
+  '/v1/webhooks/{id}/enable': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Enable a webhook: what was held flows
+     * @description Needs the scope `webhooks:write`.
+     */
+    post: operations['enableWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/webhooks/{id}/disable': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Disable a webhook: its deliveries are held
+     * @description Needs the scope `webhooks:write`.
+     */
+    post: operations['disableWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/webhooks/{id}/secret': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a webhook's secret
+     * @description Needs the scope `webhooks:write`.
+     */
+    get: operations['readWebhookSecret'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/webhooks/{id}/rotate-secret': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Give a webhook a new secret
+     * @description Needs the scope `webhooks:write`.
+     */
+    post: operations['rotateWebhookSecret'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/webhooks/{id}/test': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Send a test event to a webhook
+     * @description Needs the scope `webhooks:write`.
+     */
+    post: operations['testWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/webhooks/{id}/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List a webhook's deliveries
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['listWebhookDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/deliveries/export': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export every attempt, a line each
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['exportDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/deliveries/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a delivery with each of its attempts
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['readDelivery'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/deliveries/{id}/redeliver': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Send a delivery once more, now
+     * @description Needs the scope `deliveries:write`.
+     */
+    post: operations['redeliverDelivery'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/webhooks/{id}/replays': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List a webhook's replays
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['listReplays'];
+    put?: never;
+    /**
+     * Send the events of a time range to a webhook
+     * @description Needs the scope `deliveries:write`.
+     */
+    post: operations['createReplay'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/replays/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a replay and how far it is
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['readReplay'];
+    put?: never;
+    post?: never;
+    /**
+     * Cancel a replay
+     * @description Needs the scope `deliveries:write`.
+     */
+    delete: operations['cancelReplay'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List what was published
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['listEvents'];
+    put?: never;
+    /**
+     * Publish an event
+     * @description Needs the scope `events:write`.
+     */
+    post: operations['publishEvent'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/events/batch': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Publish up to 500 events
+     * @description Needs the scope `events:write`.
+     */
+    post: operations['publishBatch'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/events/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read an event with its data
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['readEvent'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/events/{id}/payload': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Erase an event's payload
+     * @description Needs the scope `events:write`.
+     */
+    delete: operations['erasePayload'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/events/{id}/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List an event's deliveries
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['listEventDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/event-types': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the catalogue of event types
+     * @description Any API key will do.
+     */
+    get: operations['listEventTypes'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/event-types/{name}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read an event type
+     * @description Any API key will do.
+     */
+    get: operations['readEventType'];
+    /**
+     * Add or replace an event type
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    put: operations['putEventType'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/api-keys': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List API keys
+     * @description Needs the scope `admin`.
+     */
+    get: operations['listApiKeys'];
+    put?: never;
+    /**
+     * Issue an API key
+     * @description Needs the scope `admin`.
+     */
+    post: operations['createApiKey'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/api-keys/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Revoke an API key
+     * @description Needs the scope `admin`.
+     */
+    delete: operations['revokeApiKey'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/accounts': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List accounts
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    get: operations['listAccounts'];
+    put?: never;
+    /**
+     * Create an account
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    post: operations['createAccount'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/accounts/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read an account
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    get: operations['readAccount'];
+    put?: never;
+    post?: never;
+    /**
+     * Erase an account with all that it owns
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    delete: operations['eraseAccount'];
+    options?: never;
+    head?: never;
+    /**
+     * Change an account's weight
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    patch: operations['updateAccount'];
+    trace?: never;
+  };
+  '/v1/account/usage': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read how much the account stores, and how much it may
+     * @description Any API key will do.
+     */
+    get: operations['readAccountUsage'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/dead-letters': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the jobs that are invalid or failed for good
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    get: operations['listDeadLetters'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/dead-letters/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a dead letter with its data
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    get: operations['readDeadLetter'];
+    put?: never;
+    post?: never;
+    /**
+     * Drop a dead letter for good
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    delete: operations['dropDeadLetter'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/dead-letters/{id}/redrive': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Put a dead letter back onto its queue
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    post: operations['redriveDeadLetter'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export interface webhooks {
+  'keyword.quick_win': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * keyword.quick_win
+     * @description A keyword was found that a small effort would lift in the search results.
+     */
+    post: operations['receive.keyword.quick_win'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'brief.created': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * brief.created
+     * @description A content brief was written and is ready to be read.
+     */
+    post: operations['receive.brief.created'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'import.completed': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * import.completed
+     * @description An import came to its end; rows that could not be taken in are counted in `failed_rows`.
+     */
+    post: operations['receive.import.completed'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'webhook.disabled': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * webhook.disabled
+     * @description A webhook was disabled; what it is owed is held until it is enabled.
+     */
+    post: operations['receive.webhook.disabled'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'webhook.failing': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * webhook.failing
+     * @description A delivery to a webhook failed for the fourth time; it is tried further as scheduled.
+     */
+    post: operations['receive.webhook.failing'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'webhook.recovered': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * webhook.recovered
+     * @description A webhook of which `webhook.failing` told accepts deliveries again.
+     */
+    post: operations['receive.webhook.recovered'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  'delivery.exhausted': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * delivery.exhausted
+     * @description The last attempt of a delivery failed; it is kept and listed, and not tried again.
+     */
+    post: operations['receive.delivery.exhausted'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export interface components {
+  schemas: {
+    Problem: {
+      /**
+       * @description The kind of error, as a URI.
+       * @example urn:webhooks:error:not_found
+       */
+      type: string;
+      /** @description The kind of error, for people. */
+      title: string;
+      /** @description The HTTP status. */
+      status: number;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @description What went wrong, for programs: see the page on errors. */
+      code: components['schemas']['ErrorCode'];
+      /** @description Leads to this request in the service’s log. */
+      request_id: string;
+      /** @description Each fault of the request, with where it is. */
+      errors?: components['schemas']['Fault'][];
+    };
+    /** @enum {string} */
+    ErrorCode:
+      | 'malformed_request'
+      | 'malformed_json'
+      | 'unauthenticated'
+      | 'insufficient_scope'
+      | 'operator_only'
+      | 'not_found'
+      | 'route_not_found'
+      | 'method_not_allowed'
+      | 'request_timeout'
+      | 'conflict'
+      | 'event_id_conflict'
+      | 'payload_erased'
+      | 'request_in_progress'
+      | 'last_admin_key'
+      | 'answer_not_kept'
+      | 'limit_reached'
+      | 'replays_running'
+      | 'quota_exceeded'
+      | 'precondition_failed'
+      | 'payload_too_large'
+      | 'uri_too_long'
+      | 'unsupported_media_type'
+      | 'invalid_request'
+      | 'idempotency_key_reused'
+      | 'rate_limited'
+      | 'headers_too_large'
+      | 'secret_unreadable'
+      | 'internal_error'
+      | 'storage_unavailable';
+    Fault: {
+      /** @description Where in the request: a JSON Pointer into the body, or `?/name` for a query parameter. */
+      pointer: string;
+      /** @description What is wrong there, for people. */
+      detail: string;
+    };
+    CreatedWebhook: {
+      /**
+       * @description Its id.
+       * @example wh_0n5x3gq9k2v7r1m8c4d6ta
+       */
+      id: string;
+      /**
+       * Format: uri
+       * @description Where deliveries are sent to.
+       * @example https://example.com/webhooks
+       */
+      url: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @example [
+       *       "keyword.quick_win"
+       *     ]
+       */
+      readonly events: string[];
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'enabled' | 'disabled';
+      /**
+       * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
+       * @enum {string}
+       */
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing';
+      /** @description For people. */
+      description?: string;
+      /**
+       * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+       * @enum {string}
+       */
+      ordering: 'none' | 'strict';
+      /** @description How many requests a second its receiver takes. */
+      rate_limit?: number;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[];
+      /** @description Certificates of its own. */
+      tls?: {
+        /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
+        ca?: components['schemas']['Certificate'];
+        /** @description What the service shows to the receiver. PEM, with its chain. */
+        client_certificate?: components['schemas']['Certificate'];
+      };
+      /** @description A name of your own, which works wherever its id does. */
+      uid?: string;
+      /** @description Texts of your own, by name. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+      headers?: {
+        [key: string]: '***';
+      };
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description When it was changed last.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      updated_at: string;
+      /**
+       * @description What deliveries are signed with: `whsec_` and base64.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+       */
+      secret: string;
+    };
+    Certificate: {
+      /** @description Whose certificate it is. */
+      subject: string;
+      /** @description SHA-256 of the certificate. */
+      fingerprint_sha256: string;
+      /**
+       * Format: date-time
+       * @description From when on it is not valid any more; null: never.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      expires_at: string;
+    };
+    Webhook: {
+      /**
+       * @description Its id.
+       * @example wh_0n5x3gq9k2v7r1m8c4d6ta
+       */
+      id: string;
+      /**
+       * Format: uri
+       * @description Where deliveries are sent to.
+       * @example https://example.com/webhooks
+       */
+      url: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @example [
+       *       "keyword.quick_win"
+       *     ]
+       */
+      readonly events: string[];
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'enabled' | 'disabled';
+      /**
+       * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
+       * @enum {string}
+       */
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing';
+      /** @description For people. */
+      description?: string;
+      /**
+       * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+       * @enum {string}
+       */
+      ordering: 'none' | 'strict';
+      /** @description How many requests a second its receiver takes. */
+      rate_limit?: number;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[];
+      /** @description Certificates of its own. */
+      tls?: {
+        /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
+        ca?: components['schemas']['Certificate'];
+        /** @description What the service shows to the receiver. PEM, with its chain. */
+        client_certificate?: components['schemas']['Certificate'];
+      };
+      /** @description A name of your own, which works wherever its id does. */
+      uid?: string;
+      /** @description Texts of your own, by name. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+      headers?: {
+        [key: string]: '***';
+      };
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description When it was changed last.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      updated_at: string;
+    };
+    WebhookWithHealth: {
+      /**
+       * @description Its id.
+       * @example wh_0n5x3gq9k2v7r1m8c4d6ta
+       */
+      id: string;
+      /**
+       * Format: uri
+       * @description Where deliveries are sent to.
+       * @example https://example.com/webhooks
+       */
+      url: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @example [
+       *       "keyword.quick_win"
+       *     ]
+       */
+      readonly events: string[];
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'enabled' | 'disabled';
+      /**
+       * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
+       * @enum {string}
+       */
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing';
+      /** @description For people. */
+      description?: string;
+      /**
+       * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+       * @enum {string}
+       */
+      ordering: 'none' | 'strict';
+      /** @description How many requests a second its receiver takes. */
+      rate_limit?: number;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[];
+      /** @description Certificates of its own. */
+      tls?: {
+        /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
+        ca?: components['schemas']['Certificate'];
+        /** @description What the service shows to the receiver. PEM, with its chain. */
+        client_certificate?: components['schemas']['Certificate'];
+      };
+      /** @description A name of your own, which works wherever its id does. */
+      uid?: string;
+      /** @description Texts of your own, by name. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+      headers?: {
+        [key: string]: '***';
+      };
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description When it was changed last.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      updated_at: string;
+      /** @description How it is doing. */
+      health: components['schemas']['Health'];
+    };
+    Health: {
+      /** @description How many attempts there were within the last 24 hours. */
+      attempts_24h: number;
+      /** @description The share of the attempts of the last 24 hours that were accepted; null: there were none. */
+      success_rate: number | null;
+      /** @description When an attempt was accepted last; null: never. */
+      last_success_at: string | null;
+      /** @description When an attempt failed last; null: never. */
+      last_failure_at: string | null;
+      /**
+       * @description Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.
+       * @enum {string}
+       */
+      breaker: 'closed' | 'open' | 'half_open';
+      /** @description Those that wait, without using up attempts, until their webhook can take them. */
+      held: number;
+    };
+    Secret: {
+      /**
+       * @description What deliveries are signed with: `whsec_` and base64.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+       */
+      secret: string;
+    };
+    RotatedSecret: {
+      /**
+       * @description What deliveries are signed with: `whsec_` and base64.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+       */
+      secret: string;
+      /**
+       * Format: date-time
+       * @description Until when the secrets so far sign as well.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      previous_secret_expires_at: string;
+    };
+    TestSent: {
+      /** @description The event. Receivers get it in `webhook-id`. */
+      event_id: string;
+      /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
+      delivery_id: string;
+    };
+    Delivery: {
+      /** @description Its id. */
+      id: string;
+      /** @description The event. Receivers get it in `webhook-id`. */
+      event_id: string;
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /**
+       * @description The event type.
+       * @example keyword.quick_win
+       */
+      type: string;
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+      /** @description How many attempts there were so far. */
+      attempt_count: number;
+      /** @description What came of the last attempt; null before there was one. */
+      last_outcome:
+        | (
+            | 'delivered'
+            | 'http_1xx'
+            | 'http_3xx'
+            | 'http_4xx'
+            | 'http_5xx'
+            | 'blocked_address'
+            | 'dns_error'
+            | 'connect_refused'
+            | 'connect_timeout'
+            | 'connection_reset'
+            | 'tls_error'
+            | 'response_timeout'
+            | 'protocol_error'
+            | 'network_error'
+          )
+        | null;
+      /** @description When the next attempt is due; null: there is none, or it is not known yet. */
+      next_attempt_at: string | null;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+    };
+    ExportedAttempt: {
+      /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
+      delivery_id: string;
+      /** @description The event. Receivers get it in `webhook-id`. */
+      event_id: string;
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /**
+       * @description The event type.
+       * @example keyword.quick_win
+       */
+      type: string;
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description The attempt. */
+      attempt: components['schemas']['Attempt'];
+      /** @description Where to go on: the export’s parameter `cursor`. */
+      cursor: string;
+    };
+    Attempt: {
+      /** @description 1, 2, … */
+      number: number;
+      /**
+       * @description Why it was made: by schedule, by hand, by a replay, or as a test.
+       * @enum {string}
+       */
+      trigger: 'schedule' | 'manual' | 'replay' | 'test';
+      /** @description Which worker made it; null: not known any more. */
+      worker: string | null;
+      /**
+       * Format: date-time
+       * @description When it began.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      started_at: string;
+      /** @description From its beginning to its end. */
+      duration_ms: number;
+      /** @description How long each part of it took. */
+      timings: {
+        /** @description For looking up the name; null if it was not looked up. */
+        dns_ms: number | null;
+        /** @description For TCP; null over a connection that was kept alive. */
+        connect_ms: number | null;
+        /** @description For TLS; null over a connection that was kept alive, and without TLS. */
+        tls_ms: number | null;
+        /** @description From the end of the request to the first byte of the answer. */
+        first_byte_ms: number | null;
+        /** @description All of it. */
+        total_ms: number;
+      };
+      /**
+       * @description What came of it: `delivered`, or in what way it failed.
+       * @enum {string}
+       */
+      outcome:
+        | 'delivered'
+        | 'http_1xx'
+        | 'http_3xx'
+        | 'http_4xx'
+        | 'http_5xx'
+        | 'blocked_address'
+        | 'dns_error'
+        | 'connect_refused'
+        | 'connect_timeout'
+        | 'connection_reset'
+        | 'tls_error'
+        | 'response_timeout'
+        | 'protocol_error'
+        | 'network_error';
+      /** @description Headers of the request that say something; signatures and the webhook’s own headers are masked. */
+      request_headers: {
+        [key: string]: string;
+      };
+      /** @description The answer’s status; null if there was no answer. */
+      response_status: number | null;
+      /** @description Headers of the answer that say something; null of one that was accepted. */
+      response_headers: {
+        [key: string]: string;
+      } | null;
+      /** @description The beginning of the answer’s body; null if there was none. */
+      response_body: string | null;
+      /** @description What went wrong on the way, for people; null if there was an answer. */
+      error: string | null;
+    };
+    DeliveryWithAttempts: {
+      /** @description Its id. */
+      id: string;
+      /** @description The event. Receivers get it in `webhook-id`. */
+      event_id: string;
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /**
+       * @description The event type.
+       * @example keyword.quick_win
+       */
+      type: string;
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+      /** @description How many attempts there were so far. */
+      attempt_count: number;
+      /** @description What came of the last attempt; null before there was one. */
+      last_outcome:
+        | (
+            | 'delivered'
+            | 'http_1xx'
+            | 'http_3xx'
+            | 'http_4xx'
+            | 'http_5xx'
+            | 'blocked_address'
+            | 'dns_error'
+            | 'connect_refused'
+            | 'connect_timeout'
+            | 'connection_reset'
+            | 'tls_error'
+            | 'response_timeout'
+            | 'protocol_error'
+            | 'network_error'
+          )
+        | null;
+      /** @description When the next attempt is due; null: there is none, or it is not known yet. */
+      next_attempt_at: string | null;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description Why it is held, and until when; null if it is not held. */
+      hold: {
+        /**
+         * @description Why.
+         * @enum {string}
+         */
+        reason: 'disabled' | 'breaker_open' | 'busy' | 'rate_limited' | 'out_of_turn';
+        /** @description Up to this time; null: until something else changes. */
+        until: string | null;
+      } | null;
+      /** @description Every attempt, the first one first. */
+      attempts: components['schemas']['Attempt'][];
+    };
+    Replay: {
+      /** @description Its id. */
+      id: string;
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'counting' | 'running' | 'done' | 'cancelled' | 'failed';
+      /**
+       * @description Which events: `failed`, those whose delivery failed; `missing`, those that have none; `all`.
+       * @enum {string}
+       */
+      mode: 'failed' | 'missing' | 'all';
+      /**
+       * Format: date-time
+       * @description From this time on.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      since: string;
+      /**
+       * Format: date-time
+       * @description Up to this time; null: until something else changes.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      until: string;
+      /** @description How many a second are put onto the queue. */
+      rate: number;
+      /** @description Whether it only counts, and sends nothing. */
+      dry_run: boolean;
+      /** @description How many events it has chosen so far. */
+      found: number;
+      /** @description How many of them were put onto the queue. */
+      enqueued: number;
+      /** @description Events that it leaves out because their payload was erased. */
+      erased: number;
+      /** @description What went wrong, for people; null if nothing did. */
+      error: string | null;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description When it came to its end; null: not yet. */
+      finished_at: string | null;
+    };
+    ListedEvent: {
+      /** @description Its id. */
+      id: string;
+      /**
+       * @description The event type.
+       * @example keyword.quick_win
+       */
+      type: string;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description When its data was erased, for good; null: it was not. */
+      payload_erased_at: string | null;
+    };
+    AcceptedEvent: {
+      /** @description Its id. */
+      id: string;
+      /** @description The event type. */
+      type: string;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+    };
+    BatchOutcome: {
+      /** @description What there is to tell. */
+      data: (
+        | {
+            /** @description Its id. */
+            id: string;
+            /** @description The event type. */
+            type: string;
+            /**
+             * Format: date-time
+             * @description When it was made; of an event and its deliveries, when it was accepted.
+             * @example 2030-01-31T12:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description Where it stands.
+             * @enum {number}
+             */
+            status: 200 | 202;
+          }
+        | {
+            /** @description Where it stands. */
+            status: number;
+            /** @description What went wrong, for people; null if nothing did. */
+            error: {
+              /** @description What went wrong, for programs: see the page on errors. */
+              code: components['schemas']['ErrorCode'];
+              /** @description What is wrong, for people. */
+              detail: string;
+              /** @description Each fault of the request, with where it is. */
+              errors?: components['schemas']['Fault'][];
+            };
+          }
+      )[];
+    };
+    Event: {
+      /** @description Its id. */
+      id: string;
+      /**
+       * @description The event type.
+       * @example keyword.quick_win
+       */
+      type: string;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description When its data was erased, for good; null: it was not. */
+      payload_erased_at: string | null;
+      /** @description How many deliveries there are, or how many bytes they take. */
+      deliveries: {
+        /** @description All of them. */
+        total: number;
+        /** @description Those that are on their way, or wait for their next attempt. */
+        pending: number;
+        /** @description Those that wait, without using up attempts, until their webhook can take them. */
+        held: number;
+        /** @description Those that a receiver has accepted. */
+        delivered: number;
+        /** @description Those that ended because every attempt failed. */
+        exhausted: number;
+        /** @description Those that ended because the receiver answered 410. */
+        aborted: number;
+        /** @description Those that ended because their webhook, or what was to be sent, was gone. */
+        cancelled: number;
+      };
+      /** @description As it was published; null once `payload_erased_at` is not. */
+      data: unknown;
+    };
+    EventType: {
+      /** @description Its name. */
+      name: string;
+      /** @description For people. */
+      description: string;
+      /** @description Of `data`: JSON Schema 2020-12. */
+      schema:
+        | boolean
+        | {
+            [key: string]: unknown;
+          };
+      /** @description Data as its schema asks. */
+      example: unknown;
+      /** @description Events of it are still taken, but nobody should begin to use it. */
+      deprecated: boolean;
+      /**
+       * @description `operational`: raised by this service itself, and by nobody else.
+       * @enum {string}
+       */
+      origin: 'built_in' | 'operational' | 'custom';
+      /** @description Of a custom type: 1, and one more with each replacement. */
+      version?: number;
+    };
+    IssuedApiKey: {
+      /** @description Its id. */
+      id: string;
+      /** @description Its name. */
+      name: string;
+      /** @description What it may be used for. */
+      readonly scopes: (
+        | 'webhooks:read'
+        | 'webhooks:write'
+        | 'events:write'
+        | 'deliveries:read'
+        | 'deliveries:write'
+        | 'admin'
+      )[];
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description From when on it is not valid any more; null: never. */
+      expires_at: string | null;
+      /** @description When it was used last, to within a few minutes; null: never. */
+      last_used_at: string | null;
+      /** @description The API key. No other answer shows it. */
+      key: string;
+    };
+    ApiKey: {
+      /** @description Its id. */
+      id: string;
+      /** @description Its name. */
+      name: string;
+      /** @description What it may be used for. */
+      readonly scopes: (
+        | 'webhooks:read'
+        | 'webhooks:write'
+        | 'events:write'
+        | 'deliveries:read'
+        | 'deliveries:write'
+        | 'admin'
+      )[];
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description From when on it is not valid any more; null: never. */
+      expires_at: string | null;
+      /** @description When it was used last, to within a few minutes; null: never. */
+      last_used_at: string | null;
+    };
+    Account: {
+      /** @description Its id. */
+      id: string;
+      /** @description Its name. */
+      name?: string;
+      /** @description How large the account’s turn is beside the others’: 1 to 100. */
+      weight: number;
+      /** @description How much it may store, if that was set for it; 0: as much as there is room for. */
+      quota_bytes?: number;
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'active' | 'erasing';
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description While it is being erased. How much is left is counted when the account is read alone. */
+      erasure?: {
+        /**
+         * Format: date-time
+         * @description When it was asked for.
+         * @example 2030-01-31T12:00:00.000Z
+         */
+        requested_at: string;
+        /** @description How many webhooks are still to be erased. */
+        webhooks_left?: number;
+        /** @description How many events are still to be erased. */
+        events_left?: number;
+      };
+    };
+    AccountUsage: {
+      /** @description About as much as it takes up in the store: see "What counts" in the docs. */
+      used_bytes: number;
+      /** @description How much it may be; `null`: as much as there is room for. */
+      quota_bytes: number | null;
+      /** @description Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`. */
+      bytes: {
+        /** @description Bytes of events, or how many the account’s list has. */
+        events: number;
+        /** @description How many deliveries there are, or how many bytes they take. */
+        deliveries: number;
+        /** @description Bytes of answers that are kept for repeated requests. */
+        answers: number;
+        /** @description Bytes of the records of replays. */
+        replays: number;
+      };
+      /** @description In the account's list. */
+      events: number;
+      /** @description How many webhooks there are. */
+      webhooks: number;
+      /** @description How many API keys there are. */
+      api_keys: number;
+    };
+    ListedDeadLetter: {
+      /**
+       * @description Its id.
+       * @example events-dead-letters.1767225600000-17
+       */
+      id: string;
+      /**
+       * @description The queue that it was on.
+       * @enum {string}
+       */
+      queue: 'events' | 'deliveries' | 'replays' | 'erasures';
+      /** @description The job’s name. */
+      name: string;
+      /** @description Whose it is. */
+      account_id: string | null;
+      /** @description Why. */
+      reason: string;
+      /**
+       * Format: date-time
+       * @description When it was given up.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      failed_at: string;
+      /** @description How often a worker tried to do the job. */
+      attempts_made: number;
+    };
+    DeadLetter: {
+      /**
+       * @description Its id.
+       * @example events-dead-letters.1767225600000-17
+       */
+      id: string;
+      /**
+       * @description The queue that it was on.
+       * @enum {string}
+       */
+      queue: 'events' | 'deliveries' | 'replays' | 'erasures';
+      /** @description The job’s name. */
+      name: string;
+      /** @description Whose it is. */
+      account_id: string | null;
+      /** @description Why. */
+      reason: string;
+      /**
+       * Format: date-time
+       * @description When it was given up.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      failed_at: string;
+      /** @description How often a worker tried to do the job. */
+      attempts_made: number;
+      /** @description The job’s data. */
+      data: unknown;
+    };
+  };
+  responses: {
+    /** @description Any other error. */
+    Problem: {
+      headers: {
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+  };
+  parameters: {
+    /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+    AccountId: string;
+    /** @description The same request with the same key is worked on once, and gets the first answer again. */
+    IdempotencyKey: string;
+    /** @description The `ETag` of the state that the change is meant for. */
+    IfMatch: string;
+    /** @description The event's id, the same on every attempt: by it duplicates are known. */
+    WebhookId: string;
+    /**
+     * @description When this attempt was made, in Unix seconds.
+     * @example 1614265330
+     */
+    WebhookTimestamp: string;
+    /**
+     * @description Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one for each live secret, newest first, separated by a space.
+     * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+     */
+    WebhookSignature: string;
+    /** @description `sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. */
+    ServiceSignature: string;
+    /**
+     * @description 1, 2, …
+     * @example 1
+     */
+    ServiceAttempt: string;
+    /** @description `true` of an event that was made to try the webhook out; else it is not there. */
+    ServiceTest: string;
+  };
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+  listWebhooks: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description Where it stands. */
+        status?: 'enabled' | 'disabled';
+        /** @description Only those of this event type, or that asked for it. */
+        event_type?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of webhooks. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['Webhook'][];
+            /** @description The parameter `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description Whether there is another page. */
+            has_more: boolean;
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  createWebhook: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "url": "https://example.com/webhooks",
+         *       "events": [
+         *         "keyword.*",
+         *         "brief.created"
+         *       ],
+         *       "description": "Keywords for the dashboard"
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description Where deliveries are sent to.
+           * @example https://example.com/webhooks
+           */
+          url: string;
+          /**
+           * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+           * @example [
+           *       "keyword.*",
+           *       "brief.created"
+           *     ]
+           */
+          events: string[];
+          /**
+           * @description What deliveries are signed with: `whsec_` and base64.
+           * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
+           */
+          secret?: string;
+          /**
+           * @description Where it stands.
+           * @enum {string}
+           */
+          status?: 'enabled' | 'disabled';
+          /** @description Certificates of its own. */
+          tls?: {
+            /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
+            ca?: string;
+            /** @description What the service shows to the receiver. PEM, with its chain. */
+            client_certificate?: string;
+            /** @description The private key of `client_certificate`. PEM. No answer shows it. */
+            client_key?: string;
+          };
+          /** @description For people. */
+          description?: string;
+          /** @description How many requests a second its receiver takes. */
+          rate_limit?: number;
+          /**
+           * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+           * @enum {string}
+           */
+          ordering?: 'none' | 'strict';
+          /** @description A name of your own, which works wherever its id does. */
+          uid?: string;
+          /** @description How long an attempt may take. */
+          timeout_ms?: number;
+          /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+          retry_schedule?: string[];
+          /** @description Texts of your own, by name. */
+          metadata?: {
+            [key: string]: string;
+          };
+          /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+          headers?: {
+            [key: string]: string;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description The webhook, and for the only time beside it its secret. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['CreatedWebhook'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. `limit_reached`: A limit is reached. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readWebhook: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The webhook. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['WebhookWithHealth'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  deleteWebhook: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It is gone, and what was pending for it is cancelled. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  updateWebhook: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The `ETag` of the state that the change is meant for. */
+        'If-Match'?: components['parameters']['IfMatch'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "events": [
+         *         "*"
+         *       ],
+         *       "rate_limit": 50,
+         *       "description": null
+         *     }
+         */
+        'application/merge-patch+json': {
+          /**
+           * @description Where deliveries are sent to.
+           * @example https://example.com/webhooks
+           */
+          url?: string;
+          /**
+           * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+           * @example [
+           *       "keyword.*",
+           *       "brief.created"
+           *     ]
+           */
+          events?: string[];
+          /** @description For people. */
+          description?: string | null;
+          /** @description How many requests a second its receiver takes. */
+          rate_limit?: number | null;
+          /** @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come. */
+          ordering?: ('none' | 'strict') | null;
+          /** @description A name of your own, which works wherever its id does. */
+          uid?: string | null;
+          /** @description How long an attempt may take. */
+          timeout_ms?: number | null;
+          /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+          retry_schedule?: string[] | null;
+          /** @description Certificates of its own. */
+          tls?: {
+            /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
+            ca?: string | null;
+            /** @description What the service shows to the receiver. PEM, with its chain. */
+            client_certificate?: string | null;
+            /** @description The private key of `client_certificate`. PEM. No answer shows it. */
+            client_key?: string | null;
+          } | null;
+          /** @description Texts of your own, by name. */
+          metadata?: {
+            [key: string]: string | null;
+          } | null;
+          /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+          headers?: {
+            [key: string]: string | null;
+          } | null;
+        };
+      };
+    };
+    responses: {
+      /** @description The webhook as it is now. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Webhook'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `precondition_failed`: It was changed meanwhile. */
+      412: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  enableWebhook: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The webhook as it is now. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Webhook'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  disableWebhook: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The webhook as it is now. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Webhook'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readWebhookSecret: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The newest secret that signs. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Secret'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  rotateWebhookSecret: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "overlap_seconds": 86400
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description For how long the secrets so far go on to sign.
+           * @default 86400
+           */
+          overlap_seconds?: number;
+          /**
+           * @description What deliveries are signed with: `whsec_` and base64.
+           * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
+           */
+          secret?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The new secret, and how long those before it go on to sign. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RotatedSecret'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  testWebhook: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "type": "keyword.quick_win"
+         *     }
+         */
+        'application/json': {
+          /** @description The event type. */
+          type?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Accepted: the event and its delivery. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TestSent'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listWebhookDeliveries: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description Where it stands. */
+        status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+        /** @description Only those of this event type, or that asked for it. */
+        event_type?: string;
+        /** @description Only those whose last attempt was answered so; `none`: was not answered. */
+        status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+        /** @description From this time on. */
+        since?: string;
+        /** @description Up to this time; null: until something else changes. */
+        until?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of deliveries. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['Delivery'][];
+            /** @description The parameter `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description Whether there is another page. */
+            has_more: boolean;
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  exportDeliveries: {
+    parameters: {
+      query?: {
+        /** @description From this time on. */
+        since?: string;
+        /** @description Up to this time; null: until something else changes. */
+        until?: string;
+        /** @description The webhook, by its id or `uid`. */
+        webhook_id?: string;
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description JSON texts, each with a line feed after it; the schema is that of a line. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/x-ndjson': components['schemas']['ExportedAttempt'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readDelivery: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The delivery. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DeliveryWithAttempts'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  redeliverDelivery: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The delivery as it is now. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DeliveryWithAttempts'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. `payload_erased`: The payload was erased. `limit_reached`: A limit is reached. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listReplays: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of replays. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['Replay'][];
+            /** @description The parameter `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description Whether there is another page. */
+            has_more: boolean;
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  createReplay: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "since": "2026-01-01T00:00:00Z",
+         *       "mode": "failed",
+         *       "rate": 50
+         *     }
+         */
+        'application/json': {
+          /**
+           * Format: date-time
+           * @description From this time on.
+           */
+          since: string;
+          /**
+           * Format: date-time
+           * @description Up to this time; null: until something else changes.
+           */
+          until?: string;
+          /**
+           * @description Which events: `failed`, those whose delivery failed; `missing`, those that have none; `all`.
+           * @enum {string}
+           */
+          mode: 'failed' | 'missing' | 'all';
+          /**
+           * @description Whether it only counts, and sends nothing.
+           * @default false
+           */
+          dry_run?: boolean;
+          /**
+           * @description How many a second are put onto the queue.
+           * @default 50
+           */
+          rate?: number;
+        };
+      };
+    };
+    responses: {
+      /** @description The replay, which goes on in the background. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Replay'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. `replays_running`: As many replays run as may. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readReplay: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The replay. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Replay'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  cancelReplay: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It is cancelled, or had ended before. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listEvents: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description The event type. */
+        type?: string;
+        /** @description From this time on. */
+        since?: string;
+        /** @description Up to this time; null: until something else changes. */
+        until?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of events. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['ListedEvent'][];
+            /** @description The parameter `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description Whether there is another page. */
+            has_more: boolean;
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  publishEvent: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "type": "keyword.quick_win",
+         *       "data": {
+         *         "keyword": "buy red shoes",
+         *         "position": 11,
+         *         "volume": 2400
+         *       }
+         *     }
+         */
+        'application/json': {
+          /** @description The event type. */
+          type: string;
+          /** @description What there is to tell. */
+          data: unknown;
+          /** @description Its id. */
+          id?: string;
+          /** @description The only webhooks that get the event, by id or `uid`; each that asked for its type unless given. */
+          readonly webhook_ids?: string[];
+        };
+      };
+    };
+    responses: {
+      /** @description It had been accepted before, under the same id. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AcceptedEvent'];
+        };
+      };
+      /** @description Accepted: it is stored and will be delivered. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AcceptedEvent'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. `event_id_conflict`: The id belongs to another event. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  publishBatch: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "events": [
+         *         {
+         *           "type": "keyword.quick_win",
+         *           "data": {
+         *             "keyword": "buy red shoes",
+         *             "position": 11,
+         *             "volume": 2400
+         *           },
+         *           "id": "quick-win-4711"
+         *         },
+         *         {
+         *           "type": "brief.created",
+         *           "data": {
+         *             "brief_id": "brf_82h1",
+         *             "title": "How to choose running shoes",
+         *             "keyword": "running shoes",
+         *             "url": "https://app.example.com/briefs/brf_82h1"
+         *           }
+         *         },
+         *         {
+         *           "type": "import.completed",
+         *           "data": {
+         *             "import_id": "imp_4k9x",
+         *             "source": "csv",
+         *             "total_rows": 1200,
+         *             "failed_rows": 3
+         *           }
+         *         },
+         *         {
+         *           "type": "webhook.disabled",
+         *           "data": {
+         *             "webhook_id": "wh_01m7z10j4pcztef8hye093",
+         *             "url": "https://receiver.example.com/hooks",
+         *             "reason": "failing",
+         *             "disabled_at": "2026-11-21T12:24:02.454Z"
+         *           }
+         *         },
+         *         {
+         *           "type": "webhook.failing",
+         *           "data": {
+         *             "webhook_id": "wh_01m7z10j4pcztef8hye093",
+         *             "url": "https://receiver.example.com/hooks",
+         *             "event_id": "evt_01m7z10j5c4fq3r52bewgh",
+         *             "delivery_id": "evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093",
+         *             "type": "keyword.quick_win",
+         *             "attempt_count": 4,
+         *             "last_outcome": "http_5xx",
+         *             "last_response_status": 503
+         *           }
+         *         },
+         *         {
+         *           "type": "webhook.recovered",
+         *           "data": {
+         *             "webhook_id": "wh_01m7z10j4pcztef8hye093",
+         *             "url": "https://receiver.example.com/hooks",
+         *             "failing_since": "2026-11-21T12:24:02.454Z",
+         *             "recovered_at": "2026-11-21T15:02:43.120Z"
+         *           }
+         *         },
+         *         {
+         *           "type": "delivery.exhausted",
+         *           "data": {
+         *             "delivery_id": "evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093",
+         *             "event_id": "evt_01m7z10j5c4fq3r52bewgh",
+         *             "webhook_id": "wh_01m7z10j4pcztef8hye093",
+         *             "type": "keyword.quick_win",
+         *             "attempt_count": 10
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        'application/json': {
+          /** @description Event types: names, prefixes such as `keyword.*`, or `*` for all. */
+          events: unknown[];
+        };
+      };
+    };
+    responses: {
+      /** @description An outcome for each event, in their order. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['BatchOutcome'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readEvent: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The event. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Event'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  erasePayload: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It is erased for good, and what was pending of it is not sent any more. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listEventDeliveries: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description Where it stands. */
+        status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+        /** @description Only those whose last attempt was answered so; `none`: was not answered. */
+        status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of deliveries. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['Delivery'][];
+            /** @description The parameter `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description Whether there is another page. */
+            has_more: boolean;
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listEventTypes: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Every event type. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['EventType'][];
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readEventType: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its name. */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The event type. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EventType'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  putEventType: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its name. */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "description": "An invoice was paid.",
+         *       "schema": {
+         *         "type": "object",
+         *         "properties": {
+         *           "id": {
+         *             "type": "string"
+         *           },
+         *           "amount": {
+         *             "type": "number"
+         *           }
+         *         },
+         *         "required": [
+         *           "id"
+         *         ],
+         *         "additionalProperties": false
+         *       },
+         *       "example": {
+         *         "id": "inv_1",
+         *         "amount": 10
+         *       }
+         *     }
+         */
+        'application/json': {
+          /** @description For people. */
+          description: string;
+          /** @description JSON Schema 2020-12 of `data`. */
+          schema: unknown;
+          /** @description Data as its schema asks. */
+          example: unknown;
+          /**
+           * @description Events of it are still taken, but nobody should begin to use it.
+           * @default false
+           */
+          deprecated?: boolean;
+        };
+      };
+    };
+    responses: {
+      /** @description The event type as it is now. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EventType'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. `limit_reached`: A limit is reached. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listApiKeys: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of API keys. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['ApiKey'][];
+            /** @description The parameter `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description Whether there is another page. */
+            has_more: boolean;
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  createApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "ci",
+         *       "scopes": [
+         *         "events:write",
+         *         "webhooks:read"
+         *       ],
+         *       "expires_at": "2099-01-01T00:00:00Z"
+         *     }
+         */
+        'application/json': {
+          /** @description Its name. */
+          name: string;
+          /** @description What it may be used for. */
+          scopes: (
+            | 'webhooks:read'
+            | 'webhooks:write'
+            | 'events:write'
+            | 'deliveries:read'
+            | 'deliveries:write'
+            | 'admin'
+          )[];
+          /** @description From when on it is not valid any more; null: never. */
+          expires_at?: string | null;
+        };
+      };
+    };
+    responses: {
+      /** @description The key, which no other answer shows. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['IssuedApiKey'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  revokeApiKey: {
+    parameters: {
+      query?: {
+        /** @description Yes, to revoke the last key that can issue others. */
+        last?: 'true' | 'false';
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It no longer counts. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `last_admin_key`: The last key that can issue others. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listAccounts: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of accounts. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['Account'][];
+            /** @description The parameter `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description Whether there is another page. */
+            has_more: boolean;
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  createAccount: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Example Ltd"
+         *     }
+         */
+        'application/json': {
+          /** @description Its id. */
+          id?: string;
+          /** @description Its name. */
+          name?: string;
+          /** @description How large the account’s turn is beside the others’: 1 to 100. */
+          weight?: number;
+          /** @description How many bytes the account may store; null: as many as there is room for. */
+          quota_bytes?: number;
+        };
+      };
+    };
+    responses: {
+      /** @description The account. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Account'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readAccount: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The account. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Account'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  eraseAccount: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Its keys and webhooks are gone; the rest goes in the background. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Account'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  updateAccount: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "weight": 2
+         *     }
+         */
+        'application/merge-patch+json': {
+          /** @description How large the account’s turn is beside the others’: 1 to 100. */
+          weight?: number;
+          /** @description How many bytes the account may store; null: as many as there is room for. */
+          quota_bytes?: number | null;
+        };
+      };
+    };
+    responses: {
+      /** @description The account. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Account'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readAccountUsage: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description How much it stores. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AccountUsage'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listDeadLetters: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description The queue that it was on. */
+        queue?: 'events' | 'deliveries' | 'replays' | 'erasures';
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of dead letters. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': {
+            /** @description What there is to tell. */
+            data: components['schemas']['ListedDeadLetter'][];
+            /** @description The parameter `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description Whether there is another page. */
+            has_more: boolean;
+          };
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readDeadLetter: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The dead letter. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DeadLetter'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  dropDeadLetter: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It is gone; a delivery or a replay whose job it was is cancelled. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  redriveDeadLetter: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It is back on its queue, and no dead letter any more. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  'receive.keyword.quick_win': {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The event's id, the same on every attempt: by it duplicates are known. */
+        'webhook-id': components['parameters']['WebhookId'];
+        /**
+         * @description When this attempt was made, in Unix seconds.
+         * @example 1614265330
+         */
+        'webhook-timestamp': components['parameters']['WebhookTimestamp'];
+        /**
+         * @description Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one for each live secret, newest first, separated by a space.
+         * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+         */
+        'webhook-signature': components['parameters']['WebhookSignature'];
+        /** @description `sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. */
+        'X-Service-Signature': components['parameters']['ServiceSignature'];
+        /**
+         * @description 1, 2, …
+         * @example 1
+         */
+        'X-Service-Attempt': components['parameters']['ServiceAttempt'];
+        /** @description `true` of an event that was made to try the webhook out; else it is not there. */
+        'X-Service-Test'?: components['parameters']['ServiceTest'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "type": "keyword.quick_win",
+         *       "data": {
+         *         "keyword": "buy red shoes",
+         *         "position": 11,
+         *         "volume": 2400
+         *       }
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description The event type.
+           * @constant
+           */
+          type: 'keyword.quick_win';
+          /** @description What there is to tell. */
+          data: {
+            /** @description The search phrase. */
+            keyword: string;
+            /** @description Its present place in the search results; 1 is the top. */
+            position: number;
+            /** @description Searches a month. */
+            volume: number;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description Not delivered, and the webhook is disabled. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Delivered. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Not delivered: tried again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  'receive.brief.created': {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The event's id, the same on every attempt: by it duplicates are known. */
+        'webhook-id': components['parameters']['WebhookId'];
+        /**
+         * @description When this attempt was made, in Unix seconds.
+         * @example 1614265330
+         */
+        'webhook-timestamp': components['parameters']['WebhookTimestamp'];
+        /**
+         * @description Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one for each live secret, newest first, separated by a space.
+         * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+         */
+        'webhook-signature': components['parameters']['WebhookSignature'];
+        /** @description `sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. */
+        'X-Service-Signature': components['parameters']['ServiceSignature'];
+        /**
+         * @description 1, 2, …
+         * @example 1
+         */
+        'X-Service-Attempt': components['parameters']['ServiceAttempt'];
+        /** @description `true` of an event that was made to try the webhook out; else it is not there. */
+        'X-Service-Test'?: components['parameters']['ServiceTest'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "type": "brief.created",
+         *       "data": {
+         *         "brief_id": "brf_82h1",
+         *         "title": "How to choose running shoes",
+         *         "keyword": "running shoes",
+         *         "url": "https://app.example.com/briefs/brf_82h1"
+         *       }
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description The event type.
+           * @constant
+           */
+          type: 'brief.created';
+          /** @description What there is to tell. */
+          data: {
+            /** @description The brief's id. */
+            brief_id: string;
+            /** @description The brief's title. */
+            title: string;
+            /** @description The search phrase that it is written for. */
+            keyword?: string;
+            /**
+             * Format: uri
+             * @description Where it can be read.
+             */
+            url?: string;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description Not delivered, and the webhook is disabled. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Delivered. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Not delivered: tried again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  'receive.import.completed': {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The event's id, the same on every attempt: by it duplicates are known. */
+        'webhook-id': components['parameters']['WebhookId'];
+        /**
+         * @description When this attempt was made, in Unix seconds.
+         * @example 1614265330
+         */
+        'webhook-timestamp': components['parameters']['WebhookTimestamp'];
+        /**
+         * @description Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one for each live secret, newest first, separated by a space.
+         * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+         */
+        'webhook-signature': components['parameters']['WebhookSignature'];
+        /** @description `sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. */
+        'X-Service-Signature': components['parameters']['ServiceSignature'];
+        /**
+         * @description 1, 2, …
+         * @example 1
+         */
+        'X-Service-Attempt': components['parameters']['ServiceAttempt'];
+        /** @description `true` of an event that was made to try the webhook out; else it is not there. */
+        'X-Service-Test'?: components['parameters']['ServiceTest'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "type": "import.completed",
+         *       "data": {
+         *         "import_id": "imp_4k9x",
+         *         "source": "csv",
+         *         "total_rows": 1200,
+         *         "failed_rows": 3
+         *       }
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description The event type.
+           * @constant
+           */
+          type: 'import.completed';
+          /** @description What there is to tell. */
+          data: {
+            /** @description The import's id. */
+            import_id: string;
+            /** @description What was imported, such as `search_console` or `csv`. */
+            source: string;
+            /** @description Rows that were read. */
+            total_rows: number;
+            /** @description Rows among them that could not be taken in. */
+            failed_rows: number;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description Not delivered, and the webhook is disabled. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Delivered. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Not delivered: tried again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  'receive.webhook.disabled': {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The event's id, the same on every attempt: by it duplicates are known. */
+        'webhook-id': components['parameters']['WebhookId'];
+        /**
+         * @description When this attempt was made, in Unix seconds.
+         * @example 1614265330
+         */
+        'webhook-timestamp': components['parameters']['WebhookTimestamp'];
+        /**
+         * @description Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one for each live secret, newest first, separated by a space.
+         * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+         */
+        'webhook-signature': components['parameters']['WebhookSignature'];
+        /** @description `sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. */
+        'X-Service-Signature': components['parameters']['ServiceSignature'];
+        /**
+         * @description 1, 2, …
+         * @example 1
+         */
+        'X-Service-Attempt': components['parameters']['ServiceAttempt'];
+        /** @description `true` of an event that was made to try the webhook out; else it is not there. */
+        'X-Service-Test'?: components['parameters']['ServiceTest'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "type": "webhook.disabled",
+         *       "data": {
+         *         "webhook_id": "wh_01m7z10j4pcztef8hye093",
+         *         "url": "https://receiver.example.com/hooks",
+         *         "reason": "failing",
+         *         "disabled_at": "2026-11-21T12:24:02.454Z"
+         *       }
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description The event type.
+           * @constant
+           */
+          type: 'webhook.disabled';
+          /** @description What there is to tell. */
+          data: {
+            /** @description The webhook's id. */
+            webhook_id: string;
+            /** @description Where it is delivered to. */
+            url: string;
+            /**
+             * @description Why, as in its `disabled_reason`.
+             * @enum {string}
+             */
+            reason: 'client' | 'gone' | 'receiver' | 'failing';
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            disabled_at: string;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description Not delivered, and the webhook is disabled. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Delivered. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Not delivered: tried again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  'receive.webhook.failing': {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The event's id, the same on every attempt: by it duplicates are known. */
+        'webhook-id': components['parameters']['WebhookId'];
+        /**
+         * @description When this attempt was made, in Unix seconds.
+         * @example 1614265330
+         */
+        'webhook-timestamp': components['parameters']['WebhookTimestamp'];
+        /**
+         * @description Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one for each live secret, newest first, separated by a space.
+         * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+         */
+        'webhook-signature': components['parameters']['WebhookSignature'];
+        /** @description `sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. */
+        'X-Service-Signature': components['parameters']['ServiceSignature'];
+        /**
+         * @description 1, 2, …
+         * @example 1
+         */
+        'X-Service-Attempt': components['parameters']['ServiceAttempt'];
+        /** @description `true` of an event that was made to try the webhook out; else it is not there. */
+        'X-Service-Test'?: components['parameters']['ServiceTest'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "type": "webhook.failing",
+         *       "data": {
+         *         "webhook_id": "wh_01m7z10j4pcztef8hye093",
+         *         "url": "https://receiver.example.com/hooks",
+         *         "event_id": "evt_01m7z10j5c4fq3r52bewgh",
+         *         "delivery_id": "evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093",
+         *         "type": "keyword.quick_win",
+         *         "attempt_count": 4,
+         *         "last_outcome": "http_5xx",
+         *         "last_response_status": 503
+         *       }
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description The event type.
+           * @constant
+           */
+          type: 'webhook.failing';
+          /** @description What there is to tell. */
+          data: {
+            /** @description The webhook's id. */
+            webhook_id: string;
+            /** @description Where it is delivered to. */
+            url: string;
+            /** @description The event that was to be delivered. */
+            event_id: string;
+            /** @description The delivery that failed. */
+            delivery_id: string;
+            /** @description The event's type. */
+            type: string;
+            /** @description Attempts so far. */
+            attempt_count: number;
+            /**
+             * @description The last attempt's outcome.
+             * @enum {string}
+             */
+            last_outcome:
+              | 'delivered'
+              | 'http_1xx'
+              | 'http_3xx'
+              | 'http_4xx'
+              | 'http_5xx'
+              | 'blocked_address'
+              | 'dns_error'
+              | 'connect_refused'
+              | 'connect_timeout'
+              | 'connection_reset'
+              | 'tls_error'
+              | 'response_timeout'
+              | 'protocol_error'
+              | 'network_error';
+            /** @description What the receiver answered; null: nothing. */
+            last_response_status: number | null;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description Not delivered, and the webhook is disabled. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Delivered. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Not delivered: tried again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  'receive.webhook.recovered': {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The event's id, the same on every attempt: by it duplicates are known. */
+        'webhook-id': components['parameters']['WebhookId'];
+        /**
+         * @description When this attempt was made, in Unix seconds.
+         * @example 1614265330
+         */
+        'webhook-timestamp': components['parameters']['WebhookTimestamp'];
+        /**
+         * @description Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one for each live secret, newest first, separated by a space.
+         * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+         */
+        'webhook-signature': components['parameters']['WebhookSignature'];
+        /** @description `sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. */
+        'X-Service-Signature': components['parameters']['ServiceSignature'];
+        /**
+         * @description 1, 2, …
+         * @example 1
+         */
+        'X-Service-Attempt': components['parameters']['ServiceAttempt'];
+        /** @description `true` of an event that was made to try the webhook out; else it is not there. */
+        'X-Service-Test'?: components['parameters']['ServiceTest'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "type": "webhook.recovered",
+         *       "data": {
+         *         "webhook_id": "wh_01m7z10j4pcztef8hye093",
+         *         "url": "https://receiver.example.com/hooks",
+         *         "failing_since": "2026-11-21T12:24:02.454Z",
+         *         "recovered_at": "2026-11-21T15:02:43.120Z"
+         *       }
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description The event type.
+           * @constant
+           */
+          type: 'webhook.recovered';
+          /** @description What there is to tell. */
+          data: {
+            /** @description The webhook's id. */
+            webhook_id: string;
+            /** @description Where it is delivered to. */
+            url: string;
+            /**
+             * Format: date-time
+             * @description When the first attempt failed after its last success.
+             */
+            failing_since: string;
+            /**
+             * Format: date-time
+             * @description When it accepted a delivery again.
+             */
+            recovered_at: string;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description Not delivered, and the webhook is disabled. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Delivered. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Not delivered: tried again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  'receive.delivery.exhausted': {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description The event's id, the same on every attempt: by it duplicates are known. */
+        'webhook-id': components['parameters']['WebhookId'];
+        /**
+         * @description When this attempt was made, in Unix seconds.
+         * @example 1614265330
+         */
+        'webhook-timestamp': components['parameters']['WebhookTimestamp'];
+        /**
+         * @description Standard Webhooks 1.0: `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. During a rotation one for each live secret, newest first, separated by a space.
+         * @example v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=
+         */
+        'webhook-signature': components['parameters']['WebhookSignature'];
+        /** @description `sha256=` and the hex of HMAC-SHA256 over the body, with the newest secret as it was issued. */
+        'X-Service-Signature': components['parameters']['ServiceSignature'];
+        /**
+         * @description 1, 2, …
+         * @example 1
+         */
+        'X-Service-Attempt': components['parameters']['ServiceAttempt'];
+        /** @description `true` of an event that was made to try the webhook out; else it is not there. */
+        'X-Service-Test'?: components['parameters']['ServiceTest'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "type": "delivery.exhausted",
+         *       "data": {
+         *         "delivery_id": "evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093",
+         *         "event_id": "evt_01m7z10j5c4fq3r52bewgh",
+         *         "webhook_id": "wh_01m7z10j4pcztef8hye093",
+         *         "type": "keyword.quick_win",
+         *         "attempt_count": 10
+         *       }
+         *     }
+         */
+        'application/json': {
+          /**
+           * @description The event type.
+           * @constant
+           */
+          type: 'delivery.exhausted';
+          /** @description What there is to tell. */
+          data: {
+            /** @description The delivery's id. */
+            delivery_id: string;
+            /** @description The event that was to be delivered. */
+            event_id: string;
+            /** @description The webhook that it was to be delivered to. */
+            webhook_id: string;
+            /** @description The event's type. */
+            type: string;
+            /** @description Attempts that were made. */
+            attempt_count: number;
+          };
+        };
+      };
+    };
+    responses: {
+      /** @description Not delivered, and the webhook is disabled. */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Delivered. */
+      '2XX': {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description Not delivered: tried again later. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+}
+
+/** Routes that take an `Idempotency-Key`. */
+export const routesWithIdempotencyKey: ReadonlySet<string> = new Set([
+  'POST /v1/webhooks',
+  'POST /v1/webhooks/{id}/rotate-secret',
+  'POST /v1/webhooks/{id}/test',
+  'POST /v1/deliveries/{id}/redeliver',
+  'POST /v1/webhooks/{id}/replays',
+  'POST /v1/events',
+  'POST /v1/events/batch',
+  'POST /v1/api-keys',
+  'POST /v1/accounts',
+]);
