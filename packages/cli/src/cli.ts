@@ -1,4 +1,4 @@
-import { createClient } from '@hookferry/client';
+import { type Client, type ClientOptions, createClient } from '@hookferry/client';
 import type { Prompt } from './input/prompt';
 import type { Interrupts } from './interrupts';
 import type { Output } from './output/output';
@@ -6,8 +6,6 @@ import { chooseConnection } from './profiles/choose-connection';
 import type { ProfileFile } from './profiles/profile-file';
 import type { Profile } from './profiles/profiles';
 import { PACKAGE_VERSION } from './version';
-
-export type Client = ReturnType<typeof createClient>;
 
 /** Flags that every command takes. */
 export interface GlobalFlags {
@@ -30,19 +28,23 @@ export interface Cli {
   readonly flags: () => GlobalFlags;
 }
 
+/** What a command may want to have otherwise. */
+export type ClientExtras = Pick<ClientOptions, 'fetch' | 'retries'>;
+
 /** A client of the API that the command is to talk to. @throws UsageError if it is not known which. */
-export async function connect(cli: Cli): Promise<Client> {
-  return clientOf(await readConnection(cli), cli);
+export async function connect(cli: Cli, more: ClientExtras = {}): Promise<Client> {
+  return clientOf(await readConnection(cli), cli, more);
 }
 
-export function clientOf({ url, key }: Profile, cli: Cli): Client {
+export function clientOf({ url, key }: Profile, cli: Cli, more: ClientExtras = {}): Client {
   const { account } = cli.flags();
   return createClient({
+    ...more,
     baseUrl: url,
     apiKey: key,
     userAgent: `hookferry-cli/${PACKAGE_VERSION}`,
     ...(account === undefined ? {} : { account }),
-    onRetry: () => cli.output.note('No good answer; trying again…'),
+    onRetry: ({ delayMs }) => cli.output.note(`No good answer; trying again in ${(delayMs / 1_000).toFixed(1)} s…`),
   });
 }
 

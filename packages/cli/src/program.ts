@@ -19,6 +19,7 @@ import { addTypes } from './commands/types';
 import { addUsage } from './commands/usage';
 import { addVerify } from './commands/verify';
 import { EXIT_CODES_HELP } from './failures/exit-codes';
+import { parseId } from './input/parse-flags';
 import { PACKAGE_VERSION } from './version';
 
 const ENVIRONMENT_HELP = `Environment:
@@ -39,7 +40,7 @@ export function createProgram(cli: Cli): Command {
     .description('A webhook delivery service, over HTTP.')
     .version(PACKAGE_VERSION)
     .option('--profile <name>', 'whose URL and key to use (default: the one of the last login)')
-    .option('--account <id>', "act for this account; for operators' keys")
+    .option('--account <id>', "act for this account; for operators' keys", parseId)
     .option('--json', 'print JSON: one document, or a line for each item of a list')
     .option('--no-input', 'never ask; fail with the flag to pass instead')
     .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`)

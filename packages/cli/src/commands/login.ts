@@ -1,10 +1,10 @@
-import { WebhooksApiError } from '@hookferry/client';
+import { type Client, WebhooksApiError } from '@hookferry/client';
 import type { Command } from 'commander';
 import { type Cli, clientOf } from '../cli';
 import { UsageError } from '../failures/usage-error';
 import { chosenName } from '../profiles/choose-connection';
 import { isOpenToOthers, parseUrl } from '../profiles/parse-url';
-import { isProfileName, withProfile } from '../profiles/profiles';
+import { isKey, isProfileName, withProfile } from '../profiles/profiles';
 import { addExample } from './example';
 
 interface LoginFlags {
@@ -14,7 +14,6 @@ interface LoginFlags {
 
 // What an answer is that did not come from the API, or from another path of it.
 const STRANGE = new Set<string>(['route_not_found', 'unexpected_answer']);
-const KEY = /^[\x21-\x7e]+$/;
 
 export function addLogin(program: Command, cli: Cli): void {
   const login = program
@@ -52,12 +51,12 @@ async function readKey(isPiped: boolean, { prompt }: Cli): Promise<string> {
   const key = isPiped
     ? (await prompt.readInput('--key-stdin')).trim()
     : await prompt.askHidden('API key (not shown):', 'Pass the key by stdin: --key-stdin < FILE');
-  if (KEY.test(key)) return key;
+  if (isKey(key)) return key;
   throw new UsageError('What was given is no key.', 'A key is one word, such as whk_…; issue one with keys create.');
 }
 
 // Any key may ask for this.
-async function checkKey(client: ReturnType<typeof clientOf>, url: string): Promise<void> {
+async function checkKey(client: Client, url: string): Promise<void> {
   try {
     await client.GET('/v1/account/usage');
   } catch (error) {

@@ -1,4 +1,9 @@
-/** A check came to a bad result, which has been printed already. */
+/** Something was looked at and is not as it should be. */
 export class CheckFailed extends Error {
   override readonly name = 'CheckFailed';
+
+  /** @param message empty if it was said already. */
+  constructor(message = '') {
+    super(message);
+  }
 }

@@ -39,3 +39,9 @@ function addPair(text: string, separator: string, before: Pairs): Pairs {
   if (at < 0 || name === '') throw new InvalidArgumentError(`It must be a name, "${separator}" and a value.`);
   return { ...before, [name]: text.slice(at + 1).trim() };
 }
+
+/** An id as the API has them, or a name in its place. @throws InvalidArgumentError. */
+export function parseId(text: string): string {
+  if (/^[\x21-\x7e]+$/.test(text) && text !== '.' && text !== '..') return text;
+  throw new InvalidArgumentError('It must be an id, without spaces.');
+}

@@ -37,6 +37,10 @@ export class Output {
     return this.#options.error;
   }
 
+  get outStream(): NodeJS.WriteStream {
+    return this.#options.out;
+  }
+
   write(text: string): void {
     this.#options.out.write(text);
   }

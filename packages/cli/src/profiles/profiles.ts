@@ -20,6 +20,11 @@ export function isProfileName(name: string): boolean {
   return NAME.test(name) && name !== '__proto__';
 }
 
+/** Whether it can be a key: one word, good for a header. */
+export function isKey(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
 export function withProfile({ byName }: Profiles, name: string, profile: Profile): Profiles {
   return { current: name, byName: { ...byName, [name]: profile } };
 }
@@ -54,7 +59,7 @@ function parseJson(text: string): unknown {
 }
 
 function isProfile(value: unknown): value is Profile {
-  return isRecord(value) && typeof value.url === 'string' && typeof value.key === 'string';
+  return isRecord(value) && typeof value.url === 'string' && typeof value.key === 'string' && isKey(value.key);
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
 import { addYes, type ConfirmFlags, requireYes } from '../confirm';
+import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 
 export function addDeleteEndpoint(endpoints: Command, cli: Cli): void {
   const remove = endpoints
     .command('delete')
     .description('Remove an endpoint. What waits for it is cancelled.')
-    .argument('<id>', 'its id or uid')
+    .argument('<id>', 'its id or uid', parseId)
     .action((id: string, flags: ConfirmFlags) => deleteEndpoint(id, flags, cli));
   addExample(addYes(remove), 'hookferry endpoints delete crm --yes');
 }

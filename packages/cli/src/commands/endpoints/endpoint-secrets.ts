@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
 import { parseDuration } from '../../input/parse-time';
 import { addYes, type ConfirmFlags, requireYes } from '../confirm';
+import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 
 interface RotateFlags extends ConfirmFlags {
@@ -13,13 +14,13 @@ export function addEndpointSecrets(endpoints: Command, cli: Cli): void {
   const secret = endpoints
     .command('secret')
     .description('Print the secret that signs now, and nothing else.')
-    .argument('<id>', 'its id or uid')
+    .argument('<id>', 'its id or uid', parseId)
     .action((id: string) => printSecret(id, cli));
   addExample(secret, 'hookferry endpoints secret crm > secret.txt');
   const rotate = endpoints
     .command('rotate-secret')
     .description('Make a new secret. The old one goes on signing for a while.')
-    .argument('<id>', 'its id or uid')
+    .argument('<id>', 'its id or uid', parseId)
     .option('--overlap <duration>', 'for how long the old one signs, 0s to 7d (default: 1d)', parseDuration)
     .action((id: string, flags: RotateFlags) => rotateSecret(id, flags, cli));
   addExample(addYes(rotate), 'hookferry endpoints rotate-secret crm --overlap 2h');

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
+import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 import { HEALTH_COLUMNS } from './endpoint-columns';
 
@@ -7,7 +8,7 @@ export function addShowEndpoint(endpoints: Command, cli: Cli): void {
   const show = endpoints
     .command('show')
     .description('Show an endpoint, and how well it does.')
-    .argument('<id>', 'its id or uid')
+    .argument('<id>', 'its id or uid', parseId)
     .action((id: string) => showEndpoint(id, cli));
   addExample(show, 'hookferry endpoints show crm');
 }

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
 import type { Webhook } from '../../resources';
+import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 
 export function addSwitchEndpoint(endpoints: Command, cli: Cli): void {
   const disable = endpoints
     .command('disable')
     .description('Hold its deliveries from now on. None is lost.')
-    .argument('<id>', 'its id or uid')
+    .argument('<id>', 'its id or uid', parseId)
     .action(async (id: string) => {
       const client = await connect(cli);
       printSwitched(await client.POST('/v1/webhooks/{id}/disable', { params: { path: { id } } }), cli);
@@ -16,7 +17,7 @@ export function addSwitchEndpoint(endpoints: Command, cli: Cli): void {
   const enable = endpoints
     .command('enable')
     .description('Deliver again, and what was held as well.')
-    .argument('<id>', 'its id or uid')
+    .argument('<id>', 'its id or uid', parseId)
     .action(async (id: string) => {
       const client = await connect(cli);
       printSwitched(await client.POST('/v1/webhooks/{id}/enable', { params: { path: { id } } }), cli);

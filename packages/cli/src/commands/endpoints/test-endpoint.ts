@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
+import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 
 interface TestFlags {
@@ -10,7 +11,7 @@ export function addTestEndpoint(endpoints: Command, cli: Cli): void {
   const test = endpoints
     .command('test')
     .description('Send an example event to this endpoint alone.')
-    .argument('<id>', 'its id or uid')
+    .argument('<id>', 'its id or uid', parseId)
     .option('--type <type>', 'the event type (default: the first that it asked for)')
     .action((id: string, flags: TestFlags) => testEndpoint(id, flags, cli));
   addExample(test, 'hookferry endpoints test crm --type keyword.quick_win');

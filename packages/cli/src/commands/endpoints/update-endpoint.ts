@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
 import { UsageError } from '../../failures/usage-error';
+import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 import { ENDPOINT_COLUMNS } from './endpoint-columns';
 import { addEndpointFlags, type EndpointFlags, membersOf } from './endpoint-flags';
@@ -13,7 +14,7 @@ export function addUpdateEndpoint(endpoints: Command, cli: Cli): void {
   const update = endpoints
     .command('update')
     .description('Change an endpoint. What is not said stays; null in --data removes.')
-    .argument('<id>', 'its id or uid')
+    .argument('<id>', 'its id or uid', parseId)
     .option('--url <url>', 'where to deliver to')
     .action((id: string, flags: UpdateFlags) => updateEndpoint(id, flags, cli));
   addExample(
