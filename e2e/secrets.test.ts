@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { signBody } from '@hookferry/core/attempt/sign';
 import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
 import { clientCertificate, clientKey } from '@hookferry/core/testing/certificates';
 import { createClosables } from '@hookferry/core/testing/closables';
-import { verifyBody } from '@hookferry/signature';
 import { Queue } from 'bullmq';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { Webhook } from './support/api-client';
@@ -83,7 +83,7 @@ it('signs with the secret before as well while a rotation lasts, and then with t
   await publish(stack);
   const [during] = (await receiver.waitFor(1)).slice(-1);
   expect([fresh, former].map((secret) => verifies(secret, during))).toEqual([true, true]);
-  expect(verifyBody(fresh, during?.body ?? '', String(during?.headers['x-service-signature']))).toBe(true);
+  expect(during?.headers['x-service-signature']).toBe(signBody(fresh, String(during?.body)));
 
   const last = await rotate(0);
   await publish(stack);

@@ -88,7 +88,7 @@ describe.each(TARGETS)('the %s image', (target) => {
 
   it('holds no source, test or other app, only what is compiled', () => {
     const own = built[target].files.filter(({ path }) => !path.includes('node_modules/'));
-    const folders = ['packages/core', 'packages/signature', ...APPS[target]].join('|');
+    const folders = ['packages/core', ...APPS[target]].join('|');
     const expected = new RegExp(`^app/(${folders})/(package\\.json|dist/.+\\.js)$`);
     expect(
       own

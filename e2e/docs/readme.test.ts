@@ -1,4 +1,4 @@
-import { signBody } from '@hookferry/signature';
+import { signBody } from '@hookferry/core/attempt/sign';
 import { until } from '../support/until';
 import { blocksOf, readPage } from './read-page';
 import { Reader } from './reader';

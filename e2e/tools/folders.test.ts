@@ -78,8 +78,8 @@ describe('npm run folders', () => {
       ],
       [
         'apps/admin/src/main.ts',
-        "import '@hookferry/signature/dist/verify';",
-        'main.ts: reaches into @hookferry/signature/dist/verify',
+        "import '@hookferry/receiver/dist/verify';",
+        'main.ts: reaches into @hookferry/receiver/dist/verify',
       ],
       [
         'apps/admin/src/main.ts',

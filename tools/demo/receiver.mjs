@@ -31,10 +31,10 @@ try {
 
 /**
  * @param {ReceivedWebhook} webhook
- * @param {(webhook: ReceivedWebhook) => { isGenuine: boolean, verdict: string }} judge
+ * @param {(webhook: ReceivedWebhook) => Promise<{ isGenuine: boolean, verdict: string }>} judge
  */
-function show(webhook, judge) {
-  const { isGenuine, verdict } = judge(webhook);
+async function show(webhook, judge) {
+  const { isGenuine, verdict } = await judge(webhook);
   say('receiver', `${webhook.type}, attempt ${webhook.attempt}: ${verdict}`);
   say('receiver', `  ${webhook.body}`);
   return isGenuine ? 200 : 401;
@@ -47,6 +47,6 @@ async function createJudge(secret) {
   return (webhook) => check(secret, webhook);
 }
 
-function trustAnyone() {
+async function trustAnyone() {
   return { isGenuine: true, verdict: 'signature not checked (no --secret)' };
 }

@@ -45,8 +45,8 @@ export async function runDemo({ stack, signal }) {
 async function createAnswer(secret, delivered) {
   const check = await createSignatureChecker();
   /** @param {import('./webhook-receiver.mjs').ReceivedWebhook} webhook */
-  return (webhook) => {
-    const { isGenuine, verdict } = check(secret(), webhook);
+  return async (webhook) => {
+    const { isGenuine, verdict } = await check(secret(), webhook);
     const status = isGenuine ? chooseStatus(webhook) : 401;
     say('receiver', `${webhook.type}, attempt ${webhook.attempt}: ${verdict}, answering ${status}`);
     if (status === 200) delivered.tick(webhook.type);

@@ -9,11 +9,11 @@ import { say } from '../say.mjs';
 import { runInForeground } from './run-command.mjs';
 import { StepStamp } from './step-stamp.mjs';
 
-const PROGRAMS = ['apps/api', 'apps/admin', 'apps/worker'];
+const PROGRAMS = ['apps/api', 'apps/admin', 'apps/worker', 'packages/receiver'];
 const WATCH_GRACE_MS = 2_000;
 
 /**
- * Compiles the API, the worker, the command line and what they use; does nothing if neither sources nor output changed since.
+ * Compiles the API, the worker, the command line, what they use and what receivers use; does nothing if neither sources nor output changed since.
  * The check of our own costs milliseconds, where the compiler needs a second to find that nothing is to do.
  * @param {{ signal?: AbortSignal }} [options]
  */

@@ -1,1 +1,17 @@
-export {};
+export { type Answer, answers } from './answers';
+export type { RawBody } from './body';
+export type { DedupeStore } from './dedupe-store';
+export type { EventOf, SignedHeaders, WebhookEvent } from './event';
+export type { RequestHeaders } from './headers';
+export { type MemoryStoreOptions, memoryStore } from './memory-store';
+export type { Secrets } from './secrets';
+export { type VerificationErrorCode, WebhookVerificationError } from './verification-error';
+export {
+  type CheckOptions,
+  type RequestToVerify,
+  type ServiceHeader,
+  type VerifyInput,
+  type VerifyOptions,
+  verify,
+  verifySignature,
+} from './verify';

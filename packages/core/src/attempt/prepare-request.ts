@@ -1,7 +1,7 @@
-import { signBody, signMessage } from '@hookferry/signature';
 import type { Endpoint } from '../model/endpoint';
 import { liveSecrets, newestSecret } from '../model/endpoint-secrets';
 import type { AcceptedEvent } from '../model/event';
+import { signBody, signMessage } from './sign';
 import type { DeliveryRequest } from './transport';
 
 export interface SignatureHeader {

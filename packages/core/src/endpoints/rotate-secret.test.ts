@@ -1,6 +1,6 @@
-import { signBody } from '@hookferry/signature';
 import { Webhook } from 'standardwebhooks';
 import { prepareRequest } from '../attempt/prepare-request';
+import { signBody } from '../attempt/sign';
 import type { Endpoint } from '../model/endpoint';
 import { liveSecrets, newestSecret } from '../model/endpoint-secrets';
 import { buildEndpoint } from '../testing/build-endpoint';

@@ -1,0 +1,158 @@
+import { answers, memoryStore, WebhookVerificationError } from './index';
+import type { ReceiverOptions } from './receiver-options';
+import { type Posted, type PostInput, postWebhook } from './testing/post-webhook';
+import { type ServedAdapter, servedAdapters } from './testing/serve-adapters';
+import { OTHER_SECRET, SECRET, serviceDigits, signStandard } from './testing/sign-webhook';
+
+describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
+  let served: ServedAdapter | undefined;
+  let handled: unknown[];
+  let errors: unknown[];
+
+  beforeEach(() => {
+    handled = [];
+    errors = [];
+  });
+  afterEach(async () => {
+    await served?.close();
+    served = undefined;
+  });
+
+  async function start(
+    options: Partial<ReceiverOptions> = {},
+  ): Promise<(input?: PostInput) => Promise<Posted>> {
+    const { port } = (served = await serve({
+      secret: SECRET,
+      on: { 'brief.created': async (event) => handled.push(event) },
+      onError: (error) => errors.push(error),
+      ...options,
+    } as ReceiverOptions));
+    return (input) => postWebhook(port, input);
+  }
+
+  it('hands a genuine event to the handler of its type, and answers 204', async () => {
+    const post = await start();
+    expect(await post()).toMatchObject({ status: 204, text: '' });
+    expect(handled).toEqual([
+      {
+        id: 'evt_1',
+        timestamp: expect.any(Number),
+        type: 'brief.created',
+        data: { title: 'Über uns 🚀' },
+      },
+    ]);
+    expect(errors).toEqual([]);
+  });
+
+  it('verifies the bytes as they came, whatever they are and say they are', async () => {
+    const post = await start();
+    const body = ' {"type" : "brief.created",\n"data":{"big":9007199254740993,"a":"\\u2028"}}\n';
+    for (const type of [
+      'application/json',
+      'text/plain; charset=latin1',
+      'application/x-www-form-urlencoded',
+    ]) {
+      const headers = { ...signStandard({ body }), 'content-type': type };
+      expect(await post({ body, headers })).toMatchObject({ status: 204 });
+    }
+    expect(handled).toHaveLength(3);
+    const noText = Buffer.from([0xff, 0x00, 0xfe, 0x0a, 0x80]);
+    expect(await post({ body: noText })).toMatchObject({
+      status: 401,
+      text: expect.stringMatching(/^invalid_payload: The signature is good/),
+    });
+  });
+
+  it('takes the signature of the service where there is no other', async () => {
+    const post = await start({ serviceHeader: { name: 'X-Acme', prefix: 'hex:' } });
+    expect(await post({ headers: { 'X-ACME': `hex:${serviceDigits()}` } })).toMatchObject({ status: 204 });
+    expect(handled).toHaveLength(1);
+  });
+
+  const good = signStandard();
+  it.each<[string, Record<string, string | string[]>]>([
+    ['no_match', signStandard({ secret: OTHER_SECRET })],
+    ['timestamp_skew', signStandard({ timestamp: 1_790_000_000 })],
+    ['missing_header', {}],
+    ['missing_header', { ...good, 'webhook-id': ['evt_1', 'evt_2'] }],
+    ['missing_header', { ...good, 'webhook-signature': [good['webhook-signature'], 'v1,AAAA'] }],
+  ])('refuses with 401 and says %s', async (code, headers) => {
+    const post = await start();
+    const answer = await post({ headers });
+    expect(answer).toMatchObject({ status: 401, text: expect.stringMatching(new RegExp(`^${code}: `)) });
+    expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+    expect(handled).toEqual([]);
+    expect(errors).toMatchObject([{ code }]);
+    expect(errors[0]).toBeInstanceOf(WebhookVerificationError);
+  });
+
+  it('answers 500 and what to do where the mistake is its own', async () => {
+    const post = await start({ secret: '' });
+    expect(await post()).toMatchObject({
+      status: 500,
+      text: expect.stringMatching(/^missing_secret: .*whsec_/),
+    });
+  });
+
+  it('answers 500 when a handler throws, and does not tell what', async () => {
+    const failure = new Error('password is 1234');
+    const post = await start({ on: { 'brief.created': () => Promise.reject(failure) } });
+    const { status, text } = await post();
+    expect(status).toBe(500);
+    expect(text).not.toContain('1234');
+    expect(errors).toEqual([failure]);
+  });
+
+  it('answers 204 to a type that nobody handles, unless somebody takes the rest', async () => {
+    const body = '{"type":"constructor","data":{}}';
+    const post = await start();
+    expect(await post({ body })).toMatchObject({ status: 204 });
+    await served?.close();
+    const postAgain = await start({ otherwise: ({ type }) => handled.push(type) });
+    expect(await postAgain({ body })).toMatchObject({ status: 204 });
+    expect(handled).toEqual(['constructor']);
+  });
+
+  it.each([
+    ['abort', answers.abort(), 422, { 'webhook-delivery': 'abort' }],
+    ['disable', answers.disable(), 503, { 'webhook-delivery': 'disable' }],
+    ['retryAfter', answers.retryAfter(120), 503, { 'retry-after': '120' }],
+  ])('passes on a wish to %s', async (_wish, answer, status, headers) => {
+    const post = await start({ on: { 'brief.created': async () => answer } });
+    expect(await post()).toMatchObject({ status, headers });
+    expect(errors).toEqual([]);
+  });
+
+  it('refuses with 413 what is too long, and takes what is just not', async () => {
+    const body = JSON.stringify({ type: 'brief.created', data: 'x'.repeat(5_000) });
+    const post = await start({ maxBytes: Buffer.byteLength(body) });
+    expect(await post({ body })).toMatchObject({ status: 204 });
+    expect(await post({ body: `${body} ` })).toMatchObject({ status: 413 });
+  });
+
+  it('takes an event of 1 MiB, which is the longest there is', async () => {
+    const body = JSON.stringify({ type: 'brief.created', data: 'x'.repeat(1_048_576) });
+    const post = await start();
+    expect(await post({ body })).toMatchObject({ status: 204 });
+  });
+
+  it('handles an event once, and tells a second delivery meanwhile to come back', async () => {
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const begun = new Promise<void>((hasBegun) => {
+      handled.push = ((...items: unknown[]) => {
+        hasBegun();
+        return Array.prototype.push.apply(handled, items);
+      }) as typeof handled.push;
+    });
+    const on = { 'brief.created': (event: unknown) => [handled.push(event), finished][1] };
+    const post = await start({ dedupe: memoryStore(), on });
+    const first = post();
+    await begun;
+    expect(await post()).toMatchObject({ status: 409, headers: { 'retry-after': '10' } });
+    finish();
+    expect(await first).toMatchObject({ status: 204 });
+    expect(await post()).toMatchObject({ status: 204 });
+    expect(handled).toHaveLength(1);
+  });
+});

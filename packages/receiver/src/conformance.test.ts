@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type VerifyInput, verify, verifySignature } from './index';
+
+interface Case {
+  readonly name: string;
+  readonly expect: string;
+  readonly secrets: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body_base64: string;
+  readonly now: number;
+  readonly tolerance?: number;
+  readonly skew?: number;
+  readonly header?: string;
+}
+
+const corpus = join(__dirname, '../../../conformance/signatures.json');
+const { cases } = JSON.parse(readFileSync(corpus, 'utf8')) as { readonly cases: readonly Case[] };
+
+function inputOf({ secrets, headers, body_base64: body, now, tolerance }: Case): VerifyInput {
+  return {
+    secrets,
+    headers,
+    body: Buffer.from(body, 'base64'),
+    now,
+    ...(tolerance === undefined ? {} : { toleranceSeconds: tolerance }),
+  };
+}
+
+const endingOf = (verdict: Promise<unknown>) =>
+  verdict.then(
+    () => ({ code: 'ok' }),
+    (error: unknown) => error,
+  );
+
+describe('the signatures that all languages agree on', () => {
+  it('are there', () => expect(cases.length).toBeGreaterThan(30));
+
+  it.each(cases)('$name: $expect', async (one) => {
+    const { expect: code, skew, header } = one;
+    const expected = {
+      code,
+      ...(skew === undefined ? {} : { skewSeconds: skew }),
+      ...(header === undefined ? {} : { header }),
+    };
+    expect(await endingOf(verifySignature(inputOf(one)))).toMatchObject(expected);
+    // The corpus is about signatures, so some bodies in it are no events.
+    const body = Buffer.from(one.body_base64, 'base64').toString();
+    const isEvent = body.startsWith('{"type":');
+    const whole = code === 'ok' && !isEvent ? { code: 'invalid_payload' } : expected;
+    expect(await endingOf(verify(inputOf(one)))).toMatchObject(whole);
+  });
+});

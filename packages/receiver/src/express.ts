@@ -1,0 +1,34 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readRawBody } from './read-raw-body';
+import { createReceive } from './receive';
+import type { ReceiverOptions } from './receiver-options';
+import { sendAnswer } from './send-answer';
+
+export type { Handler, Handlers, HandlingOptions, ReceiverOptions } from './receiver-options';
+
+/** What Express 4 and 5 give, or `node:http` alone, with a body that other middleware may have taken. */
+export interface ExpressRequest extends IncomingMessage {
+  readonly body?: unknown;
+  readonly rawBody?: unknown;
+}
+
+const REMEDY = 'register this route before app.use(express.json()), or leave its path out there';
+
+/**
+ * A handler for Express that reads the raw body by itself: `app.post('/webhooks', webhooks({ secret, on: { … } }))`,
+ * before `app.use(express.json())`. Takes also what `express.raw()` has read.
+ */
+export function webhooks<Events extends object = Record<string, unknown>>(
+  options: ReceiverOptions<Events>,
+): (request: ExpressRequest, response: ServerResponse) => Promise<void> {
+  const receive = createReceive(options);
+  return async (request, response) => {
+    const { body, rawBody } = request;
+    const answer = await receive({
+      headers: request.headers,
+      readBody: (maxBytes) =>
+        readRawBody({ stream: request, taken: [rawBody, body], remedy: REMEDY }, maxBytes),
+    });
+    sendAnswer(response, answer);
+  };
+}

@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http';
+import type { RawBody } from './body';
+import { BodyTooLong } from './body-too-long';
+import { WebhookVerificationError } from './verification-error';
+
+/** A request of Node, with what middleware before us may have made of its body. */
+export interface NodeRequest {
+  readonly stream: IncomingMessage;
+  /** What took the body before, if anything did: bytes can be used, anything else can't. */
+  readonly taken: readonly unknown[];
+  /** What to do where the body was parsed before. */
+  readonly remedy: string;
+}
+
+/**
+ * The bytes of a request's body.
+ *
+ * @throws WebhookVerificationError `body_already_parsed` where somebody has read it and kept no bytes.
+ * @throws BodyTooLong
+ */
+export async function readRawBody(
+  { stream, taken, remedy }: NodeRequest,
+  maxBytes: number,
+): Promise<RawBody> {
+  if (!stream.readableDidRead) return await readStream(stream, maxBytes);
+  const bytes = taken.find((body) => body instanceof Uint8Array);
+  if (bytes === undefined) {
+    throw new WebhookVerificationError(
+      'body_already_parsed',
+      `The body was read and parsed before its signature could be checked: ${remedy}.`,
+    );
+  }
+  if (bytes.length > maxBytes) throw new BodyTooLong(maxBytes);
+  return bytes;
+}
+
+// Not by `for await`: to leave that loop early would cut the connection before the answer.
+function readStream(stream: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const hungUp = () => reject(new Error('The sender hung up before its body was complete.'));
+    if (stream.destroyed) hungUp();
+    const chunks: Buffer[] = [];
+    let length = 0;
+    stream.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      stream.pause();
+      reject(new BodyTooLong(maxBytes));
+    });
+    stream.on('end', () => resolve(Buffer.concat(chunks)));
+    stream.on('error', reject);
+    stream.on('close', hungUp);
+  });
+}

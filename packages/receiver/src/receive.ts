@@ -1,0 +1,61 @@
+import { Answer } from './answers';
+import type { RawBody } from './body';
+import { BodyTooLong } from './body-too-long';
+import type { WebhookEvent } from './event';
+import { handleOnce } from './handle-once';
+import type { RequestHeaders } from './headers';
+import type { ReceiverOptions } from './receiver-options';
+import { WebhookVerificationError } from './verification-error';
+import { verify } from './verify';
+
+// The longest event of the service is 1 MiB if its operator allows that, and `{"type":…}` comes around it.
+export const DEFAULT_MAX_BYTES = 1_310_720;
+
+/** A request as an adapter sees it. */
+export interface IncomingWebhook {
+  readonly headers: RequestHeaders;
+  /** @throws BodyTooLong for one of more than `maxBytes`. */
+  readBody(maxBytes: number): RawBody | Promise<RawBody>;
+}
+
+/** Gives what answers a request: verifies it, has its handler called, and never throws. */
+export function createReceive<Events extends object>(
+  options: ReceiverOptions<Events>,
+): (webhook: IncomingWebhook) => Promise<Answer> {
+  const { maxBytes = DEFAULT_MAX_BYTES, onError = writeToConsole } = options;
+  return async ({ headers, readBody }) => {
+    try {
+      const event = await verify({ ...options, headers, body: await readBody(maxBytes) });
+      return await handleOnce(event, () => callHandler(event, options), { ...options, onError });
+    } catch (error) {
+      onError(error);
+      return answerTo(error);
+    }
+  };
+}
+
+async function callHandler<Events extends object>(
+  event: WebhookEvent,
+  { on, otherwise }: ReceiverOptions<Events>,
+): Promise<Answer> {
+  const handlers: Readonly<Record<string, unknown>> = on;
+  // Its own ones: a type may be called "constructor".
+  const handler = Object.hasOwn(handlers, event.type) ? handlers[event.type] : otherwise;
+  const result: unknown = typeof handler === 'function' ? await handler(event) : undefined;
+  return result instanceof Answer ? result : new Answer(204);
+}
+
+function answerTo(error: unknown): Answer {
+  if (error instanceof WebhookVerificationError) {
+    return new Answer(error.isConfigurationError ? 500 : 401, {}, `${error.code}: ${error.message}\n`);
+  }
+  // The rest of a body that is too long is not read, so nothing else can come over this connection.
+  if (error instanceof BodyTooLong) return new Answer(413, { connection: 'close' }, `${error.message}\n`);
+  return new Answer(500, {}, 'The webhook could not be handled: the log of the receiver says why.\n');
+}
+
+function writeToConsole(error: unknown): void {
+  // Anybody can send what can't be verified: a line will do.
+  const isRefused = error instanceof WebhookVerificationError;
+  console.error('Webhook not handled:', isRefused ? `${error.code}: ${error.message}` : error);
+}

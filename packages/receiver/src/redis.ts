@@ -1,0 +1,44 @@
+import type { DedupeStore } from './dedupe-store';
+
+/** A client such as that of ioredis. For node-redis: `{ call: (...command) => client.sendCommand(command) }`. */
+export interface RedisClient {
+  call(command: string, ...parameters: string[]): Promise<unknown>;
+}
+
+export interface RedisStoreOptions {
+  /** Stands before the id in each key. Default `webhook:`. */
+  readonly prefix?: string;
+  /** How long a handled event is remembered, in milliseconds. Default 14 days, which is how long the service keeps events. */
+  readonly ttlMs?: number;
+}
+
+const CLAIMED = 'claimed';
+const DONE = 'done';
+// In one step, so that a commit in between is not lost.
+const RELEASE =
+  "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
+
+/**
+ * Remembers in Redis, for any number of processes: one key for each event, which ends by itself. A process that dies
+ * between claim and commit leaves a claim that is free again when its lease ends.
+ */
+export function redisStore(
+  client: RedisClient,
+  { prefix = 'webhook:', ttlMs = 1_209_600_000 }: RedisStoreOptions = {},
+): DedupeStore {
+  return {
+    async claim(id, leaseMs) {
+      const key = prefix + id;
+      const claimed = await client.call('SET', key, CLAIMED, 'PX', String(leaseMs), 'NX');
+      if (claimed !== null) return 'claimed';
+      // Gone by now if its lease has just ended: the next delivery will get it.
+      return String(await client.call('GET', key)) === DONE ? 'done' : 'busy';
+    },
+    async commit(id) {
+      await client.call('SET', prefix + id, DONE, 'PX', String(ttlMs));
+    },
+    async release(id) {
+      await client.call('EVAL', RELEASE, '1', prefix + id, CLAIMED);
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { WebhookVerificationError } from './verification-error';
+
+/** The webhook's secret as issued (`whsec_…`), or several while they change: one that fits is enough. */
+export type Secrets =
+  | { readonly secret: string | undefined; readonly secrets?: undefined }
+  | { readonly secrets: readonly (string | undefined)[]; readonly secret?: undefined };
+
+/** The two keys that a secret is. */
+export interface SecretKeys {
+  /** Of `X-Service-Signature`: the secret as it was issued, in UTF-8. */
+  readonly issued: Uint8Array;
+  /** Of Standard Webhooks: what follows `whsec_`, decoded from base64. */
+  readonly decoded: Uint8Array;
+}
+
+/**
+ * White space around a secret is ignored: files often end with a line break.
+ *
+ * @throws WebhookVerificationError `missing_secret` or `not_a_secret`.
+ */
+export function keysOf({ secret, secrets = [secret] }: Secrets): readonly SecretKeys[] {
+  if (!Array.isArray(secrets) || secrets.length === 0)
+    throw missingSecret('"secrets" must be a list of one or more');
+  return secrets.map(keysOfOne);
+}
+
+function keysOfOne(secret: unknown): SecretKeys {
+  // An HMAC can be made with an empty key, and then anybody can make it.
+  if (secret === undefined || secret === null) throw missingSecret('the secret is not set');
+  if (typeof secret !== 'string') throw notASecret(`it is of type ${typeof secret}`);
+  const issued = secret.trim();
+  const encoded = issued.replace(/^whsec_/, '');
+  if (encoded === '') throw missingSecret('the secret is empty');
+  if (issued.startsWith('whk_')) throw notASecret('it is an API key');
+  return { issued: new TextEncoder().encode(issued), decoded: decodeBase64(encoded) };
+}
+
+function decodeBase64(text: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    throw notASecret('it is not base64');
+  }
+}
+
+function missingSecret(what: string): WebhookVerificationError {
+  return new WebhookVerificationError(
+    'missing_secret',
+    `No secret to verify with: ${what}. Is its variable set, such as WEBHOOK_SECRET=whsec_…?`,
+  );
+}
+
+function notASecret(why: string): WebhookVerificationError {
+  return new WebhookVerificationError(
+    'not_a_secret',
+    `This is no signing secret: ${why}. Pass the webhook's "secret" as it was issued (whsec_…).`,
+  );
+}
