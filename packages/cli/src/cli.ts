@@ -44,7 +44,8 @@ export function clientOf({ url, key }: Profile, cli: Cli, more: ClientExtras = {
     apiKey: key,
     userAgent: `hookferry-cli/${PACKAGE_VERSION}`,
     ...(account === undefined ? {} : { account }),
-    onRetry: ({ delayMs }) => cli.output.note(`No good answer; trying again in ${(delayMs / 1_000).toFixed(1)} s…`),
+    onRetry: ({ delayMs }) =>
+      cli.output.note(`No good answer; trying again in ${(delayMs / 1_000).toFixed(1)} s…`),
   });
 }
 

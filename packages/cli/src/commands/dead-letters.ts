@@ -27,7 +27,12 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
 const MAX_PAGE = 200;
 
 const queueOption = () =>
-  new Option('--queue <name>', 'only those of this queue').choices(['events', 'deliveries', 'replays', 'erasures']);
+  new Option('--queue <name>', 'only those of this queue').choices([
+    'events',
+    'deliveries',
+    'replays',
+    'erasures',
+  ]);
 
 export function addDeadLetters(program: Command, cli: Cli): void {
   const deadLetters = program
@@ -99,7 +104,7 @@ async function listDeadLetters(flags: QueueFlags & PagingFlags, cli: Cli): Promi
 }
 
 async function actOnEach(ids: readonly string[], flags: ActFlags, act: Act, cli: Cli): Promise<void> {
-  if ((ids.length > 0) === (flags.all === true)) {
+  if (ids.length > 0 === (flags.all === true)) {
     throw new UsageError('Name some, or say --all; not both.', 'See: hookferry dead-letters list');
   }
   if (flags.queue !== undefined && !flags.all) {

@@ -54,7 +54,8 @@ function addPublish(events: Command, cli: Cli): void {
 }
 
 async function dataOf(type: string, data: string | undefined, example = false, cli: Cli): Promise<Data> {
-  if (data !== undefined && example) throw new UsageError('--data and --example: only one.', 'Leave one of them out.');
+  if (data !== undefined && example)
+    throw new UsageError('--data and --example: only one.', 'Leave one of them out.');
   if (data !== undefined) return await readData(data, cli.prompt);
   if (example) return await readExample(type, await connect(cli));
   throw new UsageError('The event has no data.', `Pass --data '{…}', --data @FILE, --data -, or --example.`);
@@ -76,7 +77,12 @@ const parseEachTime = (text: string) => parseTime(text);
 async function listEvents(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
   const { type, since, until } = flags;
-  const query = { limit: pageSize(flags), ...(type && { type }), ...(since && { since }), ...(until && { until }) };
+  const query = {
+    limit: pageSize(flags),
+    ...(type && { type }),
+    ...(since && { since }),
+    ...(until && { until }),
+  };
   await printPages(cli, flags, {
     items: client.paginate('/v1/events', { params: { query } }),
     columns: [

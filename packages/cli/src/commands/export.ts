@@ -24,7 +24,9 @@ export function addExport(program: Command, cli: Cli): void {
   const command = program
     .command('export')
     .description('Every attempt on record, a line of JSON each. Goes on where a connection breaks.')
-    .option('--since <time>', 'of events accepted from then on: a time, or how long ago (2h)', (text) => parseTime(text))
+    .option('--since <time>', 'of events accepted from then on: a time, or how long ago (2h)', (text) =>
+      parseTime(text),
+    )
     .option('--until <time>', 'of events accepted before then', (text) => parseTime(text))
     .option('--endpoint <id>', 'only those to this endpoint: its id or uid', parseId)
     .option('--limit <n>', 'at most so many', parsePositive)
@@ -56,7 +58,11 @@ function queryOf({ since, until, endpoint, limit, cursor }: ExportFlags): Export
   };
 }
 
-async function writeFile(path: string, attempts: AsyncIterable<ExportedAttempt>, signal: AbortSignal): Promise<number> {
+async function writeFile(
+  path: string,
+  attempts: AsyncIterable<ExportedAttempt>,
+  signal: AbortSignal,
+): Promise<number> {
   const file = await openNew(path);
   try {
     return await writeLines(attempts, async (line) => void (await file.write(line)), signal);

@@ -52,7 +52,10 @@ async function readKey(isPiped: boolean, { prompt }: Cli): Promise<string> {
     ? (await prompt.readInput('--key-stdin')).trim()
     : await prompt.askHidden('API key (not shown):', 'Pass the key by stdin: --key-stdin < FILE');
   if (isKey(key)) return key;
-  throw new UsageError('What was given is no key.', 'A key is one word, such as whk_…; issue one with keys create.');
+  throw new UsageError(
+    'What was given is no key.',
+    'A key is one word, such as whk_…; issue one with keys create.',
+  );
 }
 
 // Any key may ask for this.

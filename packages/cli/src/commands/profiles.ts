@@ -15,7 +15,11 @@ export function addProfiles(program: Command, cli: Cli): void {
 async function listProfiles({ output, profileFile, environment, flags }: Cli): Promise<void> {
   const profiles = await profileFile.read();
   const chosen = chosenName({ flag: flags().profile, environment, profiles });
-  const rows = Object.entries(profiles.byName).map(([name, { url }]) => ({ name, url, is_used: name === chosen }));
+  const rows = Object.entries(profiles.byName).map(([name, { url }]) => ({
+    name,
+    url,
+    is_used: name === chosen,
+  }));
   output.list(
     rows,
     [

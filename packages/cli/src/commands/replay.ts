@@ -25,7 +25,9 @@ export function addReplay(program: Command, cli: Cli): void {
     .command('replay')
     .description('Send the events of a time range to an endpoint again. Counts them first, and asks.')
     .argument('<endpoint>', 'its id or uid', parseId)
-    .requiredOption('--since <time>', 'accepted from then on: a time, or how long ago (2h)', (text) => parseTime(text))
+    .requiredOption('--since <time>', 'accepted from then on: a time, or how long ago (2h)', (text) =>
+      parseTime(text),
+    )
     .option('--until <time>', 'accepted up to then (default: now)', (text) => parseTime(text))
     .addOption(
       new Option('--mode <mode>', 'which: what failed, what it never got, or everything')

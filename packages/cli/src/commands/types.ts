@@ -36,7 +36,10 @@ export function addTypes(program: Command, cli: Cli): void {
     .argument('<name>', 'its name', parseId)
     .action(async (name: string) => {
       const client = await connect(cli);
-      cli.output.document(await client.GET('/v1/event-types/{name}', { params: { path: { name } } }), DETAILS);
+      cli.output.document(
+        await client.GET('/v1/event-types/{name}', { params: { path: { name } } }),
+        DETAILS,
+      );
     });
   addExample(show, 'hookferry types show brief.created --json');
   addPut(types, cli);

@@ -20,13 +20,18 @@ interface VerifyFlags {
 export function addVerify(program: Command, cli: Cli): void {
   const verify = program
     .command('verify')
-    .description('Check the signature of a request that was saved: header lines, an empty line, the raw body.')
+    .description(
+      'Check the signature of a request that was saved: header lines, an empty line, the raw body.',
+    )
     .requiredOption('--delivery <file>', 'the request as it came')
     .option('--secret-stdin', "read the endpoint's secret from stdin instead of asking for it")
     .option('--tolerance <seconds>', 'how old it may be', parsePositive, DEFAULT_TOLERANCE_SECONDS)
     .option('--any-age', 'it may be as old as it likes')
     .action((flags: VerifyFlags) => verifyDelivery(flags, cli));
-  addExample(verify, 'hookferry endpoints secret crm | hookferry verify --delivery request.http --secret-stdin');
+  addExample(
+    verify,
+    'hookferry endpoints secret crm | hookferry verify --delivery request.http --secret-stdin',
+  );
 }
 
 async function verifyDelivery(flags: VerifyFlags, { output, prompt }: Cli): Promise<void> {
@@ -50,6 +55,9 @@ async function read(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (error) {
-    throw new UsageError(`${path} can't be read: ${(error as Error).message}`, 'Name the saved request: --delivery FILE');
+    throw new UsageError(
+      `${path} can't be read: ${(error as Error).message}`,
+      'Name the saved request: --delivery FILE',
+    );
   }
 }

@@ -4,7 +4,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   unauthenticated: 'Log in with a key that is valid: hookferry login',
   insufficient_scope: 'Use a key that has this scope. What yours may do: hookferry doctor',
   operator_only: 'Use a key of the account "default" with the scope "admin".',
-  not_found: 'Check the id, and that the profile is of the right account. The list commands show what there is.',
+  not_found:
+    'Check the id, and that the profile is of the right account. The list commands show what there is.',
   route_not_found: 'Check that the URL of the profile is that of the API: hookferry doctor',
   invalid_request: 'Correct what is named above.',
   malformed_json: 'Check that the data are JSON in UTF-8.',

@@ -14,7 +14,10 @@ export interface Failure {
 /** What to say about an error, and how the program ends. A fault of this program itself is thrown on. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof CheckFailed) {
-    return { exitCode: EXIT_CODES.checkFailed, lines: error.message === '' ? [] : [`Error: ${error.message}`] };
+    return {
+      exitCode: EXIT_CODES.checkFailed,
+      lines: error.message === '' ? [] : [`Error: ${error.message}`],
+    };
   }
   if (error instanceof Interrupted) return { exitCode: EXIT_CODES.interrupted, lines: [] };
   if (error instanceof UsageError) {

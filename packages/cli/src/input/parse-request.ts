@@ -18,7 +18,8 @@ export function parseRequest(bytes: Buffer): SavedRequest {
   const headers: Record<string, readonly string[]> = {};
   for (const line of lines) {
     const [, name, value] = HEADER.exec(line) ?? [];
-    if (name === undefined || value === undefined) throw notARequest(`"${line.slice(0, 60)}" is no header line.`);
+    if (name === undefined || value === undefined)
+      throw notARequest(`"${line.slice(0, 60)}" is no header line.`);
     const key = name.toLowerCase();
     headers[key] = [...(headers[key] ?? []), value];
   }
@@ -33,5 +34,8 @@ function endOfHead(bytes: Buffer): readonly [end: number, bodyAt: number] {
 }
 
 function notARequest(message: string): UsageError {
-  return new UsageError(message, 'Save it as: header lines ("webhook-id: …"), an empty line, then the raw body.');
+  return new UsageError(
+    message,
+    'Save it as: header lines ("webhook-id: …"), an empty line, then the raw body.',
+  );
 }

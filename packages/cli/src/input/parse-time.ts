@@ -19,7 +19,9 @@ export function parseTime(text: string, now = Date.now()): string {
   if (DURATION.test(text)) return new Date(now - parseDuration(text)).toISOString();
   const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(time)) return new Date(time).toISOString();
-  throw new InvalidArgumentError('It must be a time such as 2026-11-21T16:00:00Z, or how long ago, such as 2h.');
+  throw new InvalidArgumentError(
+    'It must be a time such as 2026-11-21T16:00:00Z, or how long ago, such as 2h.',
+  );
 }
 
 function isUnit(text: string | undefined): text is keyof typeof UNIT_MS {

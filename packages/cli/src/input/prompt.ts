@@ -40,7 +40,10 @@ export class Prompt {
   /** All of stdin. @throws UsageError at a terminal, where nothing would come. */
   async readInput(flag: string): Promise<string> {
     if (this.options.input.isTTY) {
-      throw new UsageError(`${flag} reads stdin, which is the terminal.`, `Pipe it in: … | hookferry … ${flag}`);
+      throw new UsageError(
+        `${flag} reads stdin, which is the terminal.`,
+        `Pipe it in: … | hookferry … ${flag}`,
+      );
     }
     return await readStream(this.options.input);
   }

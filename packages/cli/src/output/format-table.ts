@@ -20,7 +20,10 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
 /** Names and their values below each other. */
 export function formatPairs(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
-  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${value}`.trimEnd()).join('\n').concat('\n');
+  return pairs
+    .map(([name, value]) => `${name.padEnd(width)}  ${value}`.trimEnd())
+    .join('\n')
+    .concat('\n');
 }
 
 function withoutTail(text: string): string {

@@ -16,7 +16,10 @@ export interface ConnectionSources {
 export function chooseConnection(sources: ConnectionSources): Profile {
   const { WEBHOOKS_URL: url = '', WEBHOOKS_API_KEY: key = '' } = sources.environment;
   if (key !== '' && !isKey(key)) {
-    throw new UsageError('WEBHOOKS_API_KEY is no key.', 'It must be one word, without spaces or line breaks.');
+    throw new UsageError(
+      'WEBHOOKS_API_KEY is no key.',
+      'It must be one word, without spaces or line breaks.',
+    );
   }
   if (url !== '' && key !== '') return { url: parseUrl(url), key };
   // A profile's key is for the profile's URL: sent to another one, it would be given away.

@@ -59,7 +59,9 @@ function parseJson(text: string): unknown {
 }
 
 function isProfile(value: unknown): value is Profile {
-  return isRecord(value) && typeof value.url === 'string' && typeof value.key === 'string' && isKey(value.key);
+  return (
+    isRecord(value) && typeof value.url === 'string' && typeof value.key === 'string' && isKey(value.key)
+  );
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

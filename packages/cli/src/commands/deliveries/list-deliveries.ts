@@ -29,7 +29,9 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
     .option('--event <id>', 'those of this event', parseId)
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
     .option('--type <type>', 'only those of this type; of an endpoint')
-    .option('--since <time>', 'from then on: a time, or how long ago (2h); of an endpoint', (text) => parseTime(text))
+    .option('--since <time>', 'from then on: a time, or how long ago (2h); of an endpoint', (text) =>
+      parseTime(text),
+    )
     .option('--until <time>', 'before then; of an endpoint', (text) => parseTime(text))
     .action((flags: ListFlags) => listDeliveries(flags, cli));
   addExample(addPaging(list), 'hookferry deliveries list --endpoint crm --status exhausted --since 1d');

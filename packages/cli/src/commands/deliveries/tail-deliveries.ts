@@ -23,14 +23,16 @@ interface TailFlags {
 export function addTailDeliveries(deliveries: Command, cli: Cli): void {
   const tail = deliveries
     .command('tail')
-    .description(`Show attempts as they are made, of the newest ${WATCHED_DELIVERIES} deliveries to each endpoint.`)
+    .description(
+      `Show attempts as they are made, of the newest ${WATCHED_DELIVERIES} deliveries to each endpoint.`,
+    )
     .option('--endpoint <id>', 'only those to this endpoint: its id or uid', parseId)
     .option('--max <n>', 'end after so many attempts (default: until Ctrl-C)', parsePositive)
     .action((flags: TailFlags) => cli.interrupts.during((signal) => tailDeliveries(flags, signal, cli)));
   addExample(
     tail,
     'hookferry deliveries tail --endpoint crm',
-    "hookferry deliveries tail --json | jq 'select(.attempt.outcome != \"delivered\")'",
+    'hookferry deliveries tail --json | jq \'select(.attempt.outcome != "delivered")\'',
   );
 }
 
@@ -45,7 +47,8 @@ async function tailDeliveries({ endpoint, max }: TailFlags, signal: AbortSignal,
       const found = await watch.look(id);
       for (const attempt of found.slice(0, left)) printAttempt(attempt, output);
       left -= Math.min(found.length, left);
-      if (watch.isOverrun(id, found)) output.note(`More came to ${id} than a look can see: some are not shown.`);
+      if (watch.isOverrun(id, found))
+        output.note(`More came to ${id} than a look can see: some are not shown.`);
     }
     if (isFirst) output.note('Watching for attempts; Ctrl-C ends it.');
     isFirst = false;

@@ -7,8 +7,14 @@ const NOBODY = 'hookferry-doctor';
 /** A request for each scope that changes nothing, with whatever key. */
 const PROBES: readonly (readonly [scope: string, ask: (client: Client) => Promise<unknown>])[] = [
   ['webhooks:read', (client) => client.GET('/v1/webhooks', { params: { query: { limit: 1 } } })],
-  ['webhooks:write', (client) => client.GET('/v1/webhooks/{id}/secret', { params: { path: { id: NOBODY } } })],
-  ['events:write', (client) => client.DELETE('/v1/events/{id}/payload', { params: { path: { id: NOBODY } } })],
+  [
+    'webhooks:write',
+    (client) => client.GET('/v1/webhooks/{id}/secret', { params: { path: { id: NOBODY } } }),
+  ],
+  [
+    'events:write',
+    (client) => client.DELETE('/v1/events/{id}/payload', { params: { path: { id: NOBODY } } }),
+  ],
   ['deliveries:read', (client) => client.GET('/v1/events', { params: { query: { limit: 1 } } })],
   ['deliveries:write', (client) => client.DELETE('/v1/replays/{id}', { params: { path: { id: NOBODY } } })],
   ['admin', (client) => client.GET('/v1/api-keys', { params: { query: { limit: 1 } } })],

@@ -27,17 +27,26 @@ function reachabilityOf(url: string, error: Error): Finding {
   const { code = '', message } = (error.cause ?? error) as { code?: string; message: string };
   const isTls = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|EPROTO)/.test(code);
   if (isTls) {
-    const advice = 'Its certificate must be valid for this name. One of your own authority: NODE_EXTRA_CA_CERTS=FILE';
+    const advice =
+      'Its certificate must be valid for this name. One of your own authority: NODE_EXTRA_CA_CERTS=FILE';
     return bad('TLS', `${message} (${code})`, advice);
   }
   const detail = code === '' ? message : `${message} (${code})`;
-  return bad('reachable', `${url}: ${detail}`, 'Check the URL, that the API runs, and the network in between.');
+  return bad(
+    'reachable',
+    `${url}: ${detail}`,
+    'Check the URL, that the API runs, and the network in between.',
+  );
 }
 
 function transportOf(url: string): Finding {
   if (url.startsWith('https:')) return good('TLS', 'encrypted, with a certificate that is valid');
   if (!isOpenToOthers(url)) return good('TLS', 'none, on this machine');
-  return doubtful('TLS', 'none: the key can be read on its way', 'Put TLS in front of the API, and use https:');
+  return doubtful(
+    'TLS',
+    'none: the key can be read on its way',
+    'Put TLS in front of the API, and use https:',
+  );
 }
 
 async function readinessOf(url: string): Promise<Finding> {
@@ -50,19 +59,27 @@ async function readinessOf(url: string): Promise<Finding> {
 /** @param date the header `Date` of the answer. @param now in milliseconds since the Unix epoch. */
 export function clockOf(date: string | null, now: number): Finding {
   const theirs = Date.parse(date ?? '');
-  if (Number.isNaN(theirs)) return doubtful('clock', 'the API gave no time', 'A proxy may take away the header Date.');
+  if (Number.isNaN(theirs))
+    return doubtful('clock', 'the API gave no time', 'A proxy may take away the header Date.');
   const skew = Math.round((now - theirs) / 1_000);
   const detail = `${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the API`;
   if (Math.abs(skew) <= MAX_SKEW_SECONDS) return good('clock', detail);
-  return bad('clock', detail, 'Keep the clocks right (NTP): signatures are refused when they are 300 s apart.');
+  return bad(
+    'clock',
+    detail,
+    'Keep the clocks right (NTP): signatures are refused when they are 300 s apart.',
+  );
 }
 
 async function versionOf(url: string): Promise<Finding> {
   const advice = 'Check that the URL leads to the API and not to something else.';
   const answer = await ask(`${url}/openapi.json`);
-  if (answer instanceof Error || !answer.ok) return doubtful('version', 'the API does not describe itself', advice);
+  if (answer instanceof Error || !answer.ok)
+    return doubtful('version', 'the API does not describe itself', advice);
   try {
-    const { info } = (await answer.json()) as { readonly info: { readonly title: string; readonly version: string } };
+    const { info } = (await answer.json()) as {
+      readonly info: { readonly title: string; readonly version: string };
+    };
     return good('version', `${info.title}, API version ${info.version}`);
   } catch {
     return doubtful('version', 'what describes the API is no OpenAPI document', advice);

@@ -31,7 +31,8 @@ async function examine(cli: Cli): Promise<void> {
   const isServing = service.every(({ state }) => state !== 'bad');
   const findings = isServing ? [...service, ...(await checkKey(clientOf(connection, cli)))] : service;
   const isGood = findings.every(({ state }) => state !== 'bad');
-  if (output.isJson) output.result({ is_good: isGood, url: connection.url, cli_version: PACKAGE_VERSION, findings }, '');
+  if (output.isJson)
+    output.result({ is_good: isGood, url: connection.url, cli_version: PACKAGE_VERSION, findings }, '');
   else for (const finding of findings) print(finding, output);
   if (!isServing && !output.isJson) output.note('The key was not tried.');
   if (!isGood) throw new CheckFailed();

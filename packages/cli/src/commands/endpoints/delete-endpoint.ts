@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
-import { addYes, type ConfirmFlags, requireYes } from '../confirm';
 import { parseId } from '../../input/parse-flags';
+import { addYes, type ConfirmFlags, requireYes } from '../confirm';
 import { addExample } from '../example';
 
 export function addDeleteEndpoint(endpoints: Command, cli: Cli): void {

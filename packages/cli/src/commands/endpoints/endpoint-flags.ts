@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../failures/usage-error';
-import type { Prompt } from '../../input/prompt';
 import { type Pairs, parseHeader, parseList, parseMember, parsePositive } from '../../input/parse-flags';
+import type { Prompt } from '../../input/prompt';
 import { readData } from '../../input/read-data';
 
 /** What can be said of an endpoint, whether it is new or not. */
@@ -20,7 +20,11 @@ export interface EndpointFlags {
 
 export function addEndpointFlags(command: Command): Command {
   return command
-    .option('--events <types>', 'which it gets: types, prefixes such as "order.*", or "*"; comma between', parseList)
+    .option(
+      '--events <types>',
+      'which it gets: types, prefixes such as "order.*", or "*"; comma between',
+      parseList,
+    )
     .option('--description <text>', 'for people')
     .option('--uid <name>', 'a name of your own, good in place of the id')
     .option('--header <"name: value">', 'sent with each delivery; may be repeated', parseHeader)
@@ -33,7 +37,10 @@ export function addEndpointFlags(command: Command): Command {
 }
 
 /** The members that the flags say, over those of `--data`. @throws UsageError. */
-export async function membersOf(flags: EndpointFlags, prompt: Prompt): Promise<Readonly<Record<string, unknown>>> {
+export async function membersOf(
+  flags: EndpointFlags,
+  prompt: Prompt,
+): Promise<Readonly<Record<string, unknown>>> {
   const members = {
     events: flags.events,
     description: flags.description,
@@ -53,5 +60,8 @@ async function membersOfData(given: string | undefined, prompt: Prompt): Promise
   if (given === undefined) return {};
   const { value } = await readData(given, prompt);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw new UsageError('--data is no JSON object.', 'Give members of an endpoint, such as \'{"rate_limit":20}\'.');
+  throw new UsageError(
+    '--data is no JSON object.',
+    'Give members of an endpoint, such as \'{"rate_limit":20}\'.',
+  );
 }

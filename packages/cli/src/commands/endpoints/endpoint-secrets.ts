@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
+import { parseId } from '../../input/parse-flags';
 import { parseDuration } from '../../input/parse-time';
 import { addYes, type ConfirmFlags, requireYes } from '../confirm';
-import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 
 interface RotateFlags extends ConfirmFlags {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
-import type { Webhook } from '../../resources';
 import { parseId } from '../../input/parse-flags';
+import type { Webhook } from '../../resources';
 import { addExample } from '../example';
 
 export function addSwitchEndpoint(endpoints: Command, cli: Cli): void {
