@@ -9,9 +9,9 @@ import type { VerifyOptions } from './verify';
 export type Handler<Event> = (event: Event) => unknown;
 
 /** A handler for each type of event that is of interest. */
-export type Handlers<Events extends object> = {
-  readonly [Type in keyof Events & string]?: Handler<EventOf<Events, Type>>;
-};
+export type Handlers<Events extends object> = string extends keyof Events
+  ? Readonly<Record<string, Handler<WebhookEvent>>>
+  : { readonly [Type in keyof Events & string]?: Handler<EventOf<Events, Type>> };
 
 /** What all adapters take. */
 export type ReceiverOptions<Events extends object = Record<string, unknown>> = VerifyOptions &

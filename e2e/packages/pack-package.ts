@@ -1,0 +1,41 @@
+import { cp, mkdtemp, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runWell } from './run-program';
+
+export const PROJECT = join(__dirname, '../..');
+
+/** A program of this project's development dependencies, such as `tsc`. */
+export const programOf = (name: string) => join(PROJECT, 'node_modules/.bin', name);
+
+/** Where what was packed lies. Whoever packs removes the folder. */
+export interface PackedPackage {
+  readonly folder: string;
+  /** The path of the tarball. */
+  readonly tarball: string;
+  /** The paths in it, below `package/`, in order. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Builds one of `packages/*` and packs it as it would be published. From a copy, so that nothing of the packing is left
+ * in the project, and several can be packed at the same time.
+ */
+export async function packPackage(name: string): Promise<PackedPackage> {
+  await runWell(programOf('tsc'), ['-b', `packages/${name}`], PROJECT);
+  const folder = await mkdtemp(join(tmpdir(), `packed-${name}-`));
+  const copy = join(folder, 'source');
+  const source = join(PROJECT, 'packages', name);
+  await cp(source, copy, {
+    recursive: true,
+    filter: (path) => !path.includes('node_modules', source.length),
+  });
+  await cp(join(PROJECT, 'LICENSE'), join(copy, 'LICENSE'));
+  await runWell('npm', ['pack', '--pack-destination', folder], copy);
+  const archive = (await readdir(folder)).find((file) => file.endsWith('.tgz'));
+  if (archive === undefined) throw new Error(`npm pack left no tarball in ${folder}.`);
+  const tarball = join(folder, archive);
+  const listed = await runWell('tar', ['-tzf', tarball], folder);
+  const files = listed.trim().split('\n');
+  return { folder, tarball, files: files.map((file) => file.replace(/^package\//, '')).sort() };
+}

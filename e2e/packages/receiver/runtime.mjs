@@ -1,0 +1,27 @@
+// Verifies on whatever runtime this is; SIGNED has what was signed, as JSON.
+import { verify, WebhookVerificationError } from '@hookferry/receiver';
+import { webhooks } from '@hookferry/receiver/fetch';
+
+/** @throws Error if anything is not as it must be. */
+export async function check({ secret, headers, body }) {
+  const event = await verify({ secret, headers: new Headers(headers), body: new TextEncoder().encode(body) });
+  if (event.data.title !== 'Über uns 🚀') throw new Error(`Another event: ${JSON.stringify(event)}`);
+  const fault = await verify({ secret, headers, body: `${body} ` }).catch((error) => error);
+  if (!(fault instanceof WebhookVerificationError) || fault.code !== 'no_match') throw fault;
+
+  const titles = [];
+  const receive = webhooks({
+    secret,
+    on: { 'brief.created': ({ data }) => titles.push(data.title) },
+    onError: () => {},
+  });
+  const post = (text) => receive(new Request('http://receiver/', { method: 'POST', headers, body: text }));
+  const statuses = [(await post(body)).status, (await post(`${body} `)).status];
+  if (statuses.join() !== '204,401' || titles.length !== 1) throw new Error(`Answered with ${statuses}.`);
+}
+
+const signed = globalThis.process?.env?.SIGNED;
+if (signed) {
+  await check(JSON.parse(signed));
+  console.log('verified here');
+}

@@ -1,0 +1,34 @@
+/**
+ * Receives webhooks at /webhooks:
+ *
+ *   WEBHOOK_SECRET=whsec_… PORT=4000 npm start
+ */
+import { answers, memoryStore } from '@hookferry/receiver';
+import { webhooks } from '@hookferry/receiver/express';
+import express from 'express';
+
+const app = express();
+
+// Before express.json(): the signature is over the bytes as they came.
+app.post(
+  '/webhooks',
+  webhooks({
+    secret: process.env.WEBHOOK_SECRET,
+    dedupe: memoryStore(),
+    on: {
+      'keyword.quick_win': ({ data }) => console.log(`${data.keyword} is at position ${data.position}`),
+      'brief.created': ({ data }) => {
+        if (data.title === '') return answers.abort(); // Trying again would not help.
+        console.log(`a brief: ${data.title}`);
+      },
+    },
+    otherwise: ({ type }) => console.log(`nothing to do for ${type}`),
+  }),
+);
+
+app.use(express.json());
+app.post('/echo', (request, response) => response.json(request.body));
+
+const server = app.listen(Number(process.env.PORT ?? 4000), '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${server.address().port}/webhooks`);
+});
