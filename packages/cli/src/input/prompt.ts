@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Interrupted } from '../failures/interrupted';
 import { UsageError } from '../failures/usage-error';
@@ -24,17 +24,26 @@ export class Prompt {
   /** Yes or no; no unless it says yes. @throws UsageError if nobody can be asked. */
   async confirm(question: string, instead: string): Promise<boolean> {
     this.#requirePerson(question, instead);
-    const answer = await this.#ask(`${question} [y/N] `, this.options.output);
-    return /^y(es)?$/i.test(answer.trim());
+    const reader = createInterface({
+      input: this.options.input,
+      output: this.options.output,
+      terminal: true,
+    });
+    return /^y(es)?$/i.test(await answerTo(reader, `${question} [y/N] `));
   }
 
   /** A text that is not shown while it is typed. @throws UsageError if nobody can be asked. */
   async askHidden(question: string, instead: string): Promise<string> {
     this.#requirePerson(question, instead);
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+    // From here on the terminal itself echoes nothing: only now may it look as if one could type.
+    const reader = createInterface({ input: this.options.input, output: nowhere, terminal: true });
     this.options.output.write(`${question} `);
-    const answer = await this.#ask('', new Writable({ write: (_chunk, _encoding, done) => done() }));
-    this.options.output.write('\n');
-    return answer.trim();
+    try {
+      return await answerTo(reader, '');
+    } finally {
+      this.options.output.write('\n');
+    }
   }
 
   /** All of stdin. @throws UsageError at a terminal, where nothing would come. */
@@ -51,14 +60,17 @@ export class Prompt {
   #requirePerson(question: string, instead: string): void {
     if (!this.canAsk) throw new UsageError(`Nobody can be asked: ${question}`, instead);
   }
+}
 
-  #ask(question: string, output: NodeJS.WritableStream): Promise<string> {
-    const reader = createInterface({ input: this.options.input, output, terminal: true });
-    return new Promise<string>((resolve, reject) => {
-      // The reader takes Ctrl-C as a key, so no signal comes.
+/** @throws Interrupted at Ctrl-C, which the reader takes as a key, so that no signal comes, and at the end of input. */
+async function answerTo(reader: Interface, question: string): Promise<string> {
+  try {
+    return await new Promise<string>((resolve, reject) => {
       reader.once('SIGINT', () => reject(new Interrupted()));
       reader.once('close', () => reject(new Interrupted()));
-      reader.question(question, resolve);
-    }).finally(() => reader.close());
+      reader.question(question, (answer) => resolve(answer.trim()));
+    });
+  } finally {
+    reader.close();
   }
 }
