@@ -1,4 +1,4 @@
-import type { components } from './schema.js';
+import type { components } from './schema';
 
 /** A fault of the request. `pointer`: a JSON Pointer into the body, `?/name` for a query parameter, or a header's name. */
 export type Fault = components['schemas']['Fault'];

@@ -1,4 +1,4 @@
-import type { paths } from './schema.js';
+import type { paths } from './schema';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 

@@ -1,10 +1,10 @@
 import createFetchClient from 'openapi-fetch';
-import type { CallOptions, Method } from './call-types.js';
-import type { CheckedOptions } from './options.js';
-import { checkPathParams, type Params } from './path-params.js';
-import { readData } from './read-answer.js';
-import { routesWithIdempotencyKey } from './schema.js';
-import { send } from './send.js';
+import type { CallOptions, Method } from './call-types';
+import type { CheckedOptions } from './options';
+import { checkPathParams, type Params } from './path-params';
+import { readData } from './read-answer';
+import { routesWithIdempotencyKey } from './schema';
+import { send } from './send';
 
 /** What a call may have, whatever its path. */
 export interface AnyInit extends CallOptions {

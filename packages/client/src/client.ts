@@ -1,14 +1,14 @@
-import { type AnyInit, createSendCall, readBody } from './call.js';
-import type { Call, CallOptions, Init, InitArguments, Item, ListPath, Method } from './call-types.js';
+import { type AnyInit, createSendCall, readBody } from './call';
+import type { Call, CallOptions, Init, InitArguments, Item, ListPath, Method } from './call-types';
 import {
   EXPORT_PATH,
   type ExportedAttempt,
   type ExportQuery,
   readExport,
   silenceMsFor,
-} from './export-deliveries.js';
-import { type ClientOptions, checkOptions } from './options.js';
-import { paginate } from './paginate.js';
+} from './export-deliveries';
+import { type ClientOptions, checkOptions } from './options';
+import { paginate } from './paginate';
 
 /**
  * Every call resolves with the answer's data.

@@ -1,4 +1,4 @@
-import { describeCause, WebhooksConnectionError } from './connection-error.js';
+import { describeCause, WebhooksConnectionError } from './connection-error';
 
 export interface Deadline {
   /** Method and path, for the message. */

@@ -1,11 +1,11 @@
-import type { AnyInit } from './call.js';
-import { WebhooksConnectionError } from './connection-error.js';
-import { type Deadline, waitFor, withDeadline } from './deadline.js';
-import type { CheckedOptions } from './options.js';
-import { parseJson, unexpectedAnswer } from './read-answer.js';
-import { readLines } from './read-lines.js';
-import { isWorthRetrying, retryDelayMs } from './retry-policy.js';
-import type { components, paths } from './schema.js';
+import type { AnyInit } from './call';
+import { WebhooksConnectionError } from './connection-error';
+import { type Deadline, waitFor, withDeadline } from './deadline';
+import type { CheckedOptions } from './options';
+import { parseJson, unexpectedAnswer } from './read-answer';
+import { readLines } from './read-lines';
+import { isWorthRetrying, retryDelayMs } from './retry-policy';
+import type { components, paths } from './schema';
 
 export type ExportedAttempt = components['schemas']['ExportedAttempt'];
 export type ExportQuery = NonNullable<paths['/v1/deliveries/export']['get']['parameters']['query']>;

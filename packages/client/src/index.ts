@@ -1,4 +1,4 @@
-export { type ApiErrorCode, type Fault, WebhooksApiError } from './api-error.js';
+export { type ApiErrorCode, type Fault, WebhooksApiError } from './api-error';
 export type {
   Call,
   CallOptions,
@@ -9,9 +9,9 @@ export type {
   ListPath,
   Method,
   PathWith,
-} from './call-types.js';
-export { type Client, createClient } from './client.js';
-export { type ConnectionErrorCode, WebhooksConnectionError } from './connection-error.js';
-export type { ExportedAttempt, ExportQuery } from './export-deliveries.js';
-export { CLIENT_VERSION, type ClientOptions, type Retry } from './options.js';
-export type { components, operations, paths } from './schema.js';
+} from './call-types';
+export { type Client, createClient } from './client';
+export { type ConnectionErrorCode, WebhooksConnectionError } from './connection-error';
+export type { ExportedAttempt, ExportQuery } from './export-deliveries';
+export { CLIENT_VERSION, type ClientOptions, type Retry } from './options';
+export type { components, operations, paths } from './schema';

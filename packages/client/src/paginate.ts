@@ -1,5 +1,5 @@
-import type { AnyInit } from './call.js';
-import type { Page } from './call-types.js';
+import type { AnyInit } from './call';
+import type { Page } from './call-types';
 
 /** The items of all pages. @param askFor gives a page */
 export async function* paginate<I>(

@@ -1,6 +1,6 @@
-import { WebhooksApiError } from './api-error.js';
-import { readRetryAfter } from './retry-after.js';
-import type { components } from './schema.js';
+import { WebhooksApiError } from './api-error';
+import { readRetryAfter } from './retry-after';
+import type { components } from './schema';
 
 /** An answer that was read to its end. */
 export interface Answer {

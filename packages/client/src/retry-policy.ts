@@ -1,5 +1,5 @@
-import { WebhooksApiError } from './api-error.js';
-import { isCertainlyUnsent, WebhooksConnectionError } from './connection-error.js';
+import { WebhooksApiError } from './api-error';
+import { isCertainlyUnsent, WebhooksConnectionError } from './connection-error';
 
 /** Longer than that nobody waits unasked: the error comes at once, with its `retryAfterSeconds`. */
 export const MAX_RETRY_DELAY_MS = 60_000;

@@ -1,7 +1,7 @@
-import { waitFor, withDeadline } from './deadline.js';
-import type { CheckedOptions } from './options.js';
-import { readProblem, unexpectedAnswer } from './read-answer.js';
-import { isWorthRetrying, retryDelayMs } from './retry-policy.js';
+import { waitFor, withDeadline } from './deadline';
+import type { CheckedOptions } from './options';
+import { readProblem, unexpectedAnswer } from './read-answer';
+import { isWorthRetrying, retryDelayMs } from './retry-policy';
 
 export interface Sending {
   /** Whether it does no harm to send it again when nobody knows what became of it. */
