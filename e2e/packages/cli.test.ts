@@ -53,7 +53,17 @@ async function createEndpoint(url = receiver.url): Promise<Endpoint> {
 }
 
 async function publish(count: number, to: string): Promise<void> {
-  for (let made = 0; made < count; made += 1) await succeed(['trigger', TYPE, '--to', to]);
+  const event = { type: TYPE, data: JSON.parse(EXACT) as object, webhook_ids: [to] };
+  const events = Array.from({ length: count }, () => event);
+  await stack.client.expect(200, 'POST', '/v1/events/batch', { events });
+}
+
+/** Resolves once so many deliveries of the endpoint have been delivered. */
+async function delivered(count: number, to: string): Promise<void> {
+  await until(async () => {
+    const deliveries = await stack.client.listDeliveries(to);
+    return deliveries.filter(({ status }) => status === 'delivered').length === count ? true : undefined;
+  });
 }
 
 describe('as a script runs it', () => {
@@ -120,11 +130,7 @@ describe('as a script runs it', () => {
   it('exports to a file of its own, and overwrites none', async () => {
     const { id } = await createEndpoint();
     await publish(2, id);
-    await until(async () =>
-      (await stack.client.listDeliveries(id)).every(({ status }) => status === 'delivered')
-        ? true
-        : undefined,
-    );
+    await delivered(2, id);
     const file = join(cli.folder, 'attempts.ndjson');
     await succeed(['export', '--endpoint', id, '-o', file]);
     const written = await readFile(file, 'utf8');
@@ -136,8 +142,8 @@ describe('as a script runs it', () => {
   it('replays, counting first', async () => {
     const { id } = await createEndpoint();
     await publish(2, id);
+    await delivered(2, id);
     const range = ['replay', id, '--since', '1h', '--mode', 'all'];
-    await until(async () => ((await stack.client.listDeliveries(id)).length === 2 ? true : undefined));
     // Those of other tests are for other endpoints alone.
     expect(await json([...range, '--dry-run'])).toMatchObject({ dry_run: true, status: 'done' });
     const replay = await json<{ id: string }>([...range, '--yes']);
@@ -337,17 +343,8 @@ if (!canType)
 
   it('shows how far a replay is, and asks at Ctrl-C whether to cancel it', async () => {
     const { id } = await createEndpoint();
-    const events = Array.from({ length: 60 }, () => ({
-      type: TYPE,
-      data: JSON.parse(EXACT) as object,
-      webhook_ids: [id],
-    }));
-    await stack.client.expect(200, 'POST', '/v1/events/batch', { events });
-    await until(async () =>
-      (await stack.client.listDeliveries(id)).filter(({ status }) => status === 'delivered').length === 60
-        ? true
-        : undefined,
-    );
+    await publish(60, id);
+    await delivered(60, id);
     const command = ['replay', id, '--since', '1h', '--mode', 'all'];
     const whole = cli.open([...command, '--rate', '1000'], environment);
     await whole.waitFor(/Send \d+ events/);

@@ -17,5 +17,5 @@ export const EXIT_CODES_HELP = `Exit codes:
   2    wrong usage, or a wrong setting on this machine
   3    not reachable, or a fault of the service (5xx)
   4    not authenticated, or not authorised (401, 403)
-  5    a check failed (doctor, verify)
+  5    a check failed (doctor, verify), or a replay did
   130  interrupted`;
