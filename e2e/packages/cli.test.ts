@@ -1,0 +1,371 @@
+import { once } from 'node:events';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Receiver } from '../support/receiver';
+import { Stack } from '../support/stack';
+import { until } from '../support/until';
+import { type CliResult, InstalledCli } from './cli/installed-cli';
+import { CTRL_C, hasTerminals, type Terminal } from './cli/terminal';
+
+const TYPE = 'keyword.quick_win';
+const EXACT = '{"keyword":"red \\u0073hoes", "position":3.0,"volume":10}';
+
+let stack: Stack;
+let cli: InstalledCli;
+let receiver: Receiver;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  [stack, cli, receiver] = await Promise.all([Stack.start(), InstalledCli.install(), Receiver.start()]);
+  environment = { WEBHOOKS_URL: stack.client.baseUrl, WEBHOOKS_API_KEY: stack.bootstrapKey };
+});
+afterAll(async () => {
+  await Promise.all([stack?.stop(), cli?.remove(), receiver?.stop()]);
+});
+
+/** @throws Error with what it said, unless it ends well. */
+async function succeed(args: readonly string[], input?: string): Promise<CliResult> {
+  const result = await cli.run(args, environment, input);
+  if (result.exitCode === 0) return result;
+  throw new Error(`${args.join(' ')} ended with ${result.exitCode}:\n${result.stdout}${result.stderr}`);
+}
+
+async function json<T>(args: readonly string[], input?: string): Promise<T> {
+  return JSON.parse((await succeed([...args, '--json'], input)).stdout) as T;
+}
+
+async function lines<T>(args: readonly string[]): Promise<readonly T[]> {
+  const { stdout } = await succeed([...args, '--json']);
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+}
+
+interface Endpoint {
+  readonly id: string;
+  readonly status: string;
+  readonly secret: string;
+}
+
+async function createEndpoint(url = receiver.url): Promise<Endpoint> {
+  return await json<Endpoint>(['endpoints', 'create', url, '--events', TYPE]);
+}
+
+async function publish(count: number, to: string): Promise<void> {
+  const event = { type: TYPE, data: JSON.parse(EXACT) as object, webhook_ids: [to] };
+  const events = Array.from({ length: count }, () => event);
+  await stack.client.expect(200, 'POST', '/v1/events/batch', { events });
+}
+
+/** Resolves once so many deliveries of the endpoint have been delivered. */
+async function delivered(count: number, to: string): Promise<void> {
+  await until(async () => {
+    const deliveries = await stack.client.listDeliveries(to);
+    return deliveries.filter(({ status }) => status === 'delivered').length === count ? true : undefined;
+  });
+}
+
+describe('as a script runs it', () => {
+  it('takes an endpoint through its life', async () => {
+    const { id, secret } = await createEndpoint();
+    expect(await json(['endpoints', 'secret', id])).toEqual({ secret });
+    const updated = await json([
+      'endpoints',
+      'update',
+      id,
+      '--uid',
+      'crm',
+      '--rate-limit',
+      '20',
+      '--header',
+      'X-A: b',
+    ]);
+    expect(updated).toMatchObject({ id, uid: 'crm', rate_limit: 20 });
+    expect(await json(['endpoints', 'update', id, '--data', '{"rate_limit":null}'])).not.toHaveProperty(
+      'rate_limit',
+    );
+    expect(await json(['endpoints', 'disable', 'crm'])).toMatchObject({ id, status: 'disabled' });
+    expect(await lines(['endpoints', 'list', '--status', 'disabled'])).toMatchObject([{ id }]);
+    expect(await json(['endpoints', 'enable', 'crm'])).toMatchObject({ id, status: 'enabled' });
+    const rotated = await json<{ secret: string }>([
+      'endpoints',
+      'rotate-secret',
+      id,
+      '--overlap',
+      '1h',
+      '--yes',
+    ]);
+    expect(rotated.secret).not.toBe(secret);
+    expect(await json(['endpoints', 'delete', id, '--yes'])).toEqual({ id, deleted: true });
+    expect(await cli.run(['endpoints', 'show', id], environment)).toMatchObject({ exitCode: 1, stdout: '' });
+  });
+
+  it('publishes the bytes that were written, and shows what became of them', async () => {
+    const { id } = await createEndpoint();
+    const before = receiver.requests.length;
+    const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', '-', '--to', id], EXACT);
+    await receiver.waitFor(before + 1);
+    expect(receiver.requests[before]?.body.toString()).toBe(`{"type":"${TYPE}","data":${EXACT}}`);
+
+    const delivery = `${event.id}.${id}`;
+    await stack.client.waitForStatus(id, event.id, 'delivered');
+    expect(await lines(['deliveries', 'list', '--event', event.id])).toMatchObject([
+      { id: delivery, status: 'delivered' },
+    ]);
+    expect(await lines(['deliveries', 'list', '--endpoint', id, '--since', '1h'])).toHaveLength(1);
+    expect(await json(['deliveries', 'resend', delivery])).toMatchObject({ id: delivery });
+    await receiver.waitFor(before + 2);
+    await until(async () => {
+      const { attempts } = await json<{ attempts: readonly object[] }>(['deliveries', 'show', delivery]);
+      return attempts.length === 2 ? true : undefined;
+    });
+    expect(await json(['events', 'show', event.id])).toMatchObject({
+      id: event.id,
+      deliveries: { delivered: 1 },
+    });
+    expect(await json(['endpoints', 'test', id])).toMatchObject({ event_id: expect.any(String) });
+  });
+
+  it('exports to a file of its own, and overwrites none', async () => {
+    const { id } = await createEndpoint();
+    await publish(2, id);
+    await delivered(2, id);
+    const file = join(cli.folder, 'attempts.ndjson');
+    await succeed(['export', '--endpoint', id, '-o', file]);
+    const written = await readFile(file, 'utf8');
+    expect(written.trim().split('\n')).toHaveLength(2);
+    expect((await succeed(['export', '--endpoint', id])).stdout).toBe(written);
+    expect(await cli.run(['export', '-o', file], environment)).toMatchObject({ exitCode: 2 });
+  });
+
+  it('replays, counting first', async () => {
+    const { id } = await createEndpoint();
+    await publish(2, id);
+    await delivered(2, id);
+    const range = ['replay', id, '--since', '1h', '--mode', 'all'];
+    // Those of other tests are for other endpoints alone.
+    expect(await json([...range, '--dry-run'])).toMatchObject({ dry_run: true, status: 'done' });
+    const replay = await json<{ id: string }>([...range, '--yes']);
+    expect(replay).toMatchObject({ dry_run: false, status: 'done' });
+    expect(await json(['replays', 'show', replay.id])).toMatchObject({ status: 'done' });
+    expect(await lines(['replays', 'list', id])).toHaveLength(2);
+  });
+
+  it('handles keys, accounts, event types and usage', async () => {
+    const { id } = await json<{ id: string }>(['accounts', 'create', 'acme', '--name', 'Acme']);
+    expect(await json(['accounts', 'update', id, '--weight', '4'])).toMatchObject({ weight: 4 });
+    const key = await json<{ id: string; key: string }>([
+      'keys',
+      'create',
+      '--name',
+      'ci',
+      '--scopes',
+      'events:write',
+      '--expires',
+      '1d',
+      '--account',
+      'acme',
+    ]);
+    expect(await lines(['keys', 'list', '--account', 'acme'])).toMatchObject([{ id: key.id }]);
+    const theirs = { ...environment, WEBHOOKS_API_KEY: key.key };
+    expect(await cli.run(['endpoints', 'list'], theirs)).toMatchObject({ exitCode: 4 });
+    expect(JSON.parse((await cli.run(['usage', '--json'], theirs)).stdout)).toMatchObject({ webhooks: 0 });
+    expect(await json(['keys', 'revoke', key.id, '--account', 'acme', '--yes'])).toEqual({
+      id: key.id,
+      revoked: true,
+    });
+    expect(await cli.run(['usage'], theirs)).toMatchObject({ exitCode: 4 });
+    const type = '{"description":"Paid.","schema":{"type":"object"},"example":{"id":1.0}}';
+    expect(await json(['types', 'put', 'invoice.paid', '--data', '-'], type)).toMatchObject({ version: 1 });
+    expect(await lines(['types', 'list'])).toContainEqual(expect.objectContaining({ name: 'invoice.paid' }));
+    expect(await lines(['dead-letters', 'list'])).toEqual([]);
+    expect(await json(['dead-letters', 'redrive', '--all', '--yes'])).toEqual({ redriven: 0 });
+    expect(await json(['accounts', 'delete', id, '--yes'])).toMatchObject({ id, status: 'erasing' });
+  });
+
+  it('verifies a request that was saved, and names what is wrong', async () => {
+    const { id, secret } = await createEndpoint();
+    const before = receiver.requests.length;
+    await publish(1, id);
+    const request = (await receiver.waitFor(before + 1))[before];
+    const head = Object.entries(request?.headers ?? {}).map(([name, value]) => `${name}: ${String(value)}`);
+    const file = join(cli.folder, 'request.http');
+    await writeFile(file, `${head.join('\r\n')}\r\n\r\n${String(request?.body)}`);
+    const verify = ['verify', '--delivery', file, '--secret-stdin'];
+    expect(await json(verify, `${secret}\n`)).toEqual({ is_genuine: true });
+    await writeFile(file, `${head.join('\r\n')}\r\n\r\n${String(request?.body)} `);
+    const changed = await cli.run(verify, environment, secret);
+    expect(changed).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('no_match') });
+  });
+
+  it('examines what is between here and the API', async () => {
+    const { findings } = await json<{
+      findings: readonly { check: string; state: string; detail: string }[];
+    }>(['doctor']);
+    expect(findings.map(({ check }) => check)).toEqual([
+      'reachable',
+      'TLS',
+      'healthy',
+      'ready',
+      'clock',
+      'version',
+      'key',
+      'scopes',
+    ]);
+    expect(findings.every(({ state }) => state === 'good')).toBe(true);
+    expect(findings.at(-1)?.detail).toContain('deliveries:write, admin');
+  });
+});
+
+describe('exit codes', () => {
+  it('1: refused by the API, with what to do and the id of the request', async () => {
+    const { exitCode, stderr, stdout } = await cli.run(
+      ['endpoints', 'create', 'nowhere', '--events', '*'],
+      environment,
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/invalid_request[^]*\/url: [^]*Correct[^]*Request id: req_/);
+  });
+
+  it.each([
+    ['an unknown flag', ['endpoints', 'list', '--nonsense']],
+    ['a number that is none', ['endpoints', 'list', '--limit', 'many']],
+    ['data that are no JSON', ['events', 'publish', TYPE, '--data', '{']],
+    ['nobody to ask', ['dead-letters', 'drop', '--all', '--no-input']],
+    ['an id that is none', ['endpoints', 'show', '']],
+  ])('2: %s', async (_what, args) => {
+    expect(await cli.run(args, environment)).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+
+  it('2: nobody is logged in', async () => {
+    const { exitCode, stderr } = await cli.run(['endpoints', 'list'], {
+      XDG_CONFIG_HOME: join(cli.folder, 'empty'),
+    });
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('hookferry login'),
+    });
+  });
+
+  it('3 and 5: nothing listens there', async () => {
+    const gone = await Receiver.start();
+    const nowhere = { ...environment, WEBHOOKS_URL: new URL(gone.url).origin };
+    await gone.stop();
+    expect(await cli.run(['usage'], nowhere)).toMatchObject({ exitCode: 3, stdout: '' });
+    const doctor = await cli.run(['doctor'], nowhere);
+    expect(doctor).toMatchObject({ exitCode: 5, stdout: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  it('4: the key is not valid', async () => {
+    const wrong = { ...environment, WEBHOOKS_API_KEY: 'whk_0000000000000000_wrong' };
+    expect(await cli.run(['usage'], wrong)).toMatchObject({
+      exitCode: 4,
+      stderr: expect.stringContaining('login'),
+    });
+  });
+
+  it('130: a signal', async () => {
+    const { id } = await createEndpoint();
+    const tail = cli.start(['deliveries', 'tail', '--endpoint', id, '--json'], environment);
+    let said = '';
+    tail.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    await until(async () => (said.includes('Watching') ? true : undefined));
+    tail.kill('SIGINT');
+    expect((await once(tail, 'close'))[0]).toBe(130);
+  });
+});
+
+it('reads a key from stdin, and refuses a file of keys that others can read', async () => {
+  const home = { XDG_CONFIG_HOME: join(cli.folder, 'of-script') };
+  const login = ['login', '--profile', 'ci', '--url', stack.client.baseUrl, '--key-stdin'];
+  expect(await cli.run(login, home, `${stack.bootstrapKey}\n`)).toMatchObject({ exitCode: 0 });
+  const file = join(home.XDG_CONFIG_HOME, 'hookferry/config.json');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(dirname(file))).mode & 0o777).toBe(0o700);
+  const listed = await cli.run(['profiles', 'list'], home);
+  expect(listed.stdout).toContain('ci');
+  expect(listed.stdout + listed.stderr).not.toContain(stack.bootstrapKey);
+  await chmod(file, 0o644);
+  expect(await cli.run(['usage'], home)).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('chmod 600'),
+  });
+  await chmod(file, 0o600);
+  expect(await cli.run(['logout'], home)).toMatchObject({ exitCode: 0 });
+  expect(await readFile(file, 'utf8')).not.toContain(stack.bootstrapKey);
+});
+
+const canType = hasTerminals();
+if (!canType)
+  process.stderr.write('SKIPPED: the command line in a terminal. There is no python3 with pty here.\n');
+
+(canType ? describe : describe.skip)('as a person runs it', () => {
+  async function ends(terminal: Terminal, exitCode: number): Promise<string> {
+    const code = await terminal.end();
+    if (code !== exitCode) throw new Error(`It ended with ${code}, not ${exitCode}:\n${terminal.shown}`);
+    return terminal.shown;
+  }
+
+  it('goes from the login to a delivery, and tidies up', async () => {
+    const login = cli.open(['login', '--url', stack.client.baseUrl]);
+    await login.waitFor('not shown');
+    login.type(`${stack.bootstrapKey}\r`);
+    const said = await ends(login, 0);
+    expect(said).toContain('Logged in');
+    expect(said).not.toContain(stack.bootstrapKey);
+
+    const id = /wh_\w+/.exec(
+      await ends(cli.open(['endpoints', 'create', receiver.url, '--events', TYPE]), 0),
+    )?.[0];
+    if (id === undefined) throw new Error('No id was shown.');
+    const tail = cli.open(['deliveries', 'tail', '--endpoint', id]);
+    await tail.waitFor('Watching');
+    const triggered = await ends(cli.open(['trigger', TYPE, '--to', id]), 0);
+    await tail.waitFor(/delivered.* 204 in/);
+    const event = /evt_\w+/.exec(triggered)?.[0];
+    await ends(cli.open(['deliveries', 'resend', `${event}.${id}`]), 0);
+    await tail.waitFor('attempt 2 of');
+    tail.type(CTRL_C);
+    await ends(tail, 130);
+
+    const kept = cli.open(['endpoints', 'delete', id]);
+    await kept.waitFor('[y/N]');
+    kept.type('n\r');
+    expect(await ends(kept, 2)).toContain('Nothing was done');
+    const removal = cli.open(['endpoints', 'delete', id]);
+    await removal.waitFor('[y/N]');
+    removal.type('y\r');
+    expect(await ends(removal, 0)).toContain(`Deleted the endpoint ${id}`);
+  });
+
+  it('shows how far a replay is, and asks at Ctrl-C whether to cancel it', async () => {
+    const { id } = await createEndpoint();
+    await publish(60, id);
+    await delivered(60, id);
+    const command = ['replay', id, '--since', '1h', '--mode', 'all'];
+    const whole = cli.open([...command, '--rate', '1000'], environment);
+    await whole.waitFor(/Send \d+ events/);
+    whole.type('y\r');
+    expect(await ends(whole, 0)).toMatch(/░|█/);
+
+    const broken = cli.open([...command, '--rate', '1', '--yes'], environment);
+    await broken.waitFor(/[1-9]\d* of \d+ events/);
+    broken.type(CTRL_C);
+    await broken.waitFor('[y/N]');
+    broken.type('y\r');
+    expect(await ends(broken, 130)).toContain('Cancelled');
+    expect((await lines<{ status: string }>(['replays', 'list', id]))[0]).toMatchObject({
+      status: 'cancelled',
+    });
+  });
+
+  it('types nothing that it is asked for in secret, also when it is interrupted', async () => {
+    const login = cli.open(['login', '--url', stack.client.baseUrl]);
+    await login.waitFor('not shown');
+    login.type(`secret${CTRL_C}`);
+    expect(await ends(login, 130)).not.toContain('secret');
+  });
+});

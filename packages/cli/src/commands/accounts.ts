@@ -1,0 +1,120 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Cli, connect } from '../cli';
+import { UsageError } from '../failures/usage-error';
+import { parseCount, parseId, parsePositive } from '../input/parse-flags';
+import { paintStatus } from '../output/colours';
+import type { Column } from '../output/output';
+import type { Account } from '../resources';
+import { addYes, type ConfirmFlags, requireYes } from './confirm';
+import { addExample } from './example';
+import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
+
+interface AccountFlags {
+  readonly name?: string;
+  readonly weight?: number;
+  /** `null`: as much as any account. */
+  readonly quotaBytes?: number | null;
+}
+
+const COLUMNS: readonly Column<Account>[] = [
+  ['id', ({ id }) => id],
+  ['name', ({ name }) => name],
+  ['weight', ({ weight }) => weight],
+  ['quota bytes', ({ quota_bytes }) => quota_bytes],
+  ['status', ({ status }) => status, paintStatus],
+  ['created', ({ created_at }) => created_at],
+];
+
+export function addAccounts(program: Command, cli: Cli): void {
+  const accounts = program.command('accounts').description("Accounts of the service. For operators' keys.");
+  const list = accounts
+    .command('list')
+    .description('List accounts, the newest first.')
+    .action((flags: PagingFlags) => listAccounts(flags, cli));
+  addExample(addPaging(list), 'hookferry accounts list --all');
+  const show = accounts
+    .command('show')
+    .description('Show an account; of one that is being erased also what is left.')
+    .argument('<id>', 'its id', parseId)
+    .action(async (id: string) => {
+      const account = await (await connect(cli)).GET('/v1/accounts/{id}', { params: { path: { id } } });
+      cli.output.document(account, [...COLUMNS, ['erasure', ({ erasure }) => erasure]]);
+    });
+  addExample(show, 'hookferry accounts show acme');
+  addChanges(accounts, cli);
+}
+
+function addChanges(accounts: Command, cli: Cli): void {
+  const create = accounts
+    .command('create')
+    .description('Create an account.')
+    .argument('[id]', 'the id that it will have (default: one is made)', parseId)
+    .option('--name <name>', 'what people call it')
+    .action((id: string | undefined, flags: AccountFlags) => createAccount(id, flags, cli));
+  addExample(addLimits(create), 'hookferry accounts create acme --name "Acme Ltd"');
+  const update = accounts
+    .command('update')
+    .description("Change an account's share and quota.")
+    .argument('<id>', 'its id', parseId)
+    .action((id: string, flags: AccountFlags) => updateAccount(id, flags, cli));
+  addExample(addLimits(update), 'hookferry accounts update acme --weight 4');
+  const remove = accounts
+    .command('delete')
+    .description('Erase an account with all that it owns, for good. The workers do it.')
+    .argument('<id>', 'its id', parseId)
+    .action((id: string, flags: ConfirmFlags) => deleteAccount(id, flags, cli));
+  addExample(addYes(remove), 'hookferry accounts delete acme --yes');
+}
+
+function addLimits(command: Command): Command {
+  return command
+    .option('--weight <n>', 'its share where accounts take turns, 1 to 100', parsePositive)
+    .option('--quota-bytes <n>', 'how much it may store; 0: no limit; none: as much as any', parseQuota);
+}
+
+function parseQuota(text: string): number | null {
+  if (text === 'none') return null;
+  if (/^\d+$/.test(text)) return parseCount(text);
+  throw new InvalidArgumentError('It must be a number of bytes, or "none".');
+}
+
+async function listAccounts(flags: PagingFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  await printPages(cli, flags, {
+    items: client.paginate('/v1/accounts', { params: { query: { limit: pageSize(flags) } } }),
+    columns: COLUMNS,
+    ifNone: 'There are none.',
+  });
+}
+
+async function createAccount(id: string | undefined, { name, weight, quotaBytes }: AccountFlags, cli: Cli) {
+  const client = await connect(cli);
+  const body = {
+    ...(id === undefined ? {} : { id }),
+    ...(name === undefined ? {} : { name }),
+    ...(weight === undefined ? {} : { weight }),
+    ...(quotaBytes === undefined || quotaBytes === null ? {} : { quota_bytes: quotaBytes }),
+  };
+  cli.output.document(await client.POST('/v1/accounts', { body }), COLUMNS);
+}
+
+async function updateAccount(id: string, { weight, quotaBytes }: AccountFlags, cli: Cli): Promise<void> {
+  if (weight === undefined && quotaBytes === undefined) {
+    throw new UsageError('It is not said what to change.', 'Pass --weight or --quota-bytes.');
+  }
+  const client = await connect(cli);
+  const body = {
+    ...(weight === undefined ? {} : { weight }),
+    ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes }),
+  };
+  const account = await client.PATCH('/v1/accounts/{id}', { params: { path: { id } }, body });
+  cli.output.document(account, COLUMNS);
+}
+
+async function deleteAccount(id: string, flags: ConfirmFlags, cli: Cli): Promise<void> {
+  await requireYes(cli, flags, `Erase the account ${id} with all that it owns? Nothing brings it back.`);
+  const client = await connect(cli);
+  const account = await client.DELETE('/v1/accounts/{id}', { params: { path: { id } } });
+  cli.output.result(account, `The account ${id} is being erased.`);
+  cli.output.note(`How far it is: hookferry accounts show ${id}`);
+}

@@ -1,0 +1,53 @@
+import type { Words } from './completion';
+
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+/** A script for each shell. It knows the words by heart: completing starts no program. */
+export const completionScripts: Readonly<Record<Shell, (words: Words) => string>> = {
+  bash: (words) => `# bash completion of hookferry
+_hookferry() {
+  local path="" word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$word" in -*) ;; *) path="\${path:+$path }$word" ;; esac
+  done
+  local words=""
+  case "$path" in
+${casesOf(words, (path, list) => `    ${path}) words="${list}" ;;`)}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _hookferry hookferry
+`,
+  zsh: (words) => `#compdef hookferry
+_hookferry() {
+  local joined="" word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    [[ "$word" == -* ]] || joined="\${joined:+$joined }$word"
+  done
+  case "$joined" in
+${casesOf(words, (path, list) => `    ${path}) compadd -- ${list} ;;`)}
+    *) _files ;;
+  esac
+}
+compdef _hookferry hookferry
+`,
+  fish: (words) => `# fish completion of hookferry
+function __hookferry_path
+  string join ' ' -- (commandline -opc)[2..] | string replace -ra -- ' ?--?[a-z-]+' '' | string trim
+end
+complete -c hookferry -f
+${[...words].map(([path, list]) => fishLine(path, list)).join('\n')}
+`,
+};
+
+function casesOf(words: Words, line: (path: string, list: string) => string): string {
+  // With arguments behind it, a command still has its flags: the longest first, so that each is met.
+  return [...words]
+    .sort(([a], [b]) => b.length - a.length)
+    .map(([path, list]) => line(path === '' ? '""' : `"${path}"|"${path} "*`, list.join(' ')))
+    .join('\n');
+}
+
+function fishLine(path: string, list: readonly string[]): string {
+  return `complete -c hookferry -n 'test "$(__hookferry_path)" = "${path}"' -a '${list.join(' ')}'`;
+}

@@ -1,0 +1,145 @@
+import { type Client, WebhooksApiError } from '@hookferry/client';
+import { type Command, Option } from 'commander';
+import { type Cli, connect } from '../cli';
+import { UsageError } from '../failures/usage-error';
+import type { Column } from '../output/output';
+import type { DeadLetter } from '../resources';
+import { addYes, type ConfirmFlags, requireYes } from './confirm';
+import { addExample } from './example';
+import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
+
+interface QueueFlags {
+  readonly queue?: DeadLetter['queue'];
+}
+interface ActFlags extends QueueFlags, ConfirmFlags {
+  readonly all?: boolean;
+}
+
+const COLUMNS: readonly Column<DeadLetter>[] = [
+  ['id', ({ id }) => id],
+  ['queue', ({ queue }) => queue],
+  ['name', ({ name }) => name],
+  ['account', ({ account_id }) => account_id],
+  ['failed', ({ failed_at }) => failed_at],
+  ['reason', ({ reason }) => reason],
+];
+
+const MAX_PAGE = 200;
+
+const queueOption = () =>
+  new Option('--queue <name>', 'only those of this queue').choices([
+    'events',
+    'deliveries',
+    'replays',
+    'erasures',
+  ]);
+
+export function addDeadLetters(program: Command, cli: Cli): void {
+  const deadLetters = program
+    .command('dead-letters')
+    .description("Jobs that no worker will take any more. For operators' keys.");
+  const list = deadLetters
+    .command('list')
+    .description('List them, the newest first.')
+    .addOption(queueOption())
+    .action((flags: QueueFlags & PagingFlags) => listDeadLetters(flags, cli));
+  addExample(addPaging(list), 'hookferry dead-letters list --queue events');
+  const show = deadLetters
+    .command('show')
+    .description('Show one with its data.')
+    .argument('<id>', 'as it stands in the list')
+    .action(async (id: string) => {
+      const client = await connect(cli);
+      const letter = await client.GET('/v1/dead-letters/{id}', { params: { path: { id } } });
+      cli.output.document(letter, [...COLUMNS, ['data', ({ data }) => data]]);
+    });
+  addExample(show, 'hookferry dead-letters show events-dead-letters.1767225600000-17');
+  for (const act of [REDRIVE, DROP]) addAct(deadLetters, act, cli);
+}
+
+interface Act {
+  readonly name: string;
+  readonly description: string;
+  readonly question: string;
+  /** What was done: as a sentence begins with it, and as a member of JSON. */
+  readonly done: readonly [sentence: string, member: string];
+  run(client: Client, id: string): Promise<unknown>;
+}
+
+const REDRIVE: Act = {
+  name: 'redrive',
+  description: 'Put them back onto their queues. What fails again is a dead letter again.',
+  question: 'Put every dead letter back onto its queue?',
+  done: ['Put back', 'redriven'],
+  run: (client, id) => client.POST('/v1/dead-letters/{id}/redrive', { params: { path: { id } } }),
+};
+
+const DROP: Act = {
+  name: 'drop',
+  description: 'Drop them for good. A delivery whose job it was is cancelled.',
+  question: 'Drop these dead letters for good?',
+  done: ['Dropped', 'dropped'],
+  run: (client, id) => client.DELETE('/v1/dead-letters/{id}', { params: { path: { id } } }),
+};
+
+function addAct(parent: Command, act: Act, cli: Cli): void {
+  const command = parent
+    .command(act.name)
+    .description(act.description)
+    .argument('[ids...]', 'as they stand in the list')
+    .option('--all', 'every one that there is now')
+    .addOption(queueOption())
+    .action((ids: readonly string[], flags: ActFlags) => actOnEach(ids, flags, act, cli));
+  addExample(addYes(command), `hookferry dead-letters ${act.name} --all --queue events --yes`);
+}
+
+async function listDeadLetters(flags: QueueFlags & PagingFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const query = { limit: pageSize(flags), ...(flags.queue && { queue: flags.queue }) };
+  await printPages(cli, flags, {
+    items: client.paginate('/v1/dead-letters', { params: { query } }),
+    columns: COLUMNS,
+    ifNone: 'There are none.',
+  });
+}
+
+async function actOnEach(ids: readonly string[], flags: ActFlags, act: Act, cli: Cli): Promise<void> {
+  if (ids.length > 0 === (flags.all === true)) {
+    throw new UsageError('Name some, or say --all; not both.', 'See: hookferry dead-letters list');
+  }
+  if (flags.queue !== undefined && !flags.all) {
+    throw new UsageError('--queue goes with --all only.', 'Leave one of them out.');
+  }
+  // One that is named and put back can do no harm: it is what was asked for.
+  if (flags.all || act === DROP) await requireYes(cli, flags, act.question);
+  const client = await connect(cli);
+  const count = flags.all ? await actOnAll(client, flags, act) : await actOnNamed(client, ids, act);
+  const [sentence, member] = act.done;
+  cli.output.result({ [member]: count }, `${sentence} ${count} dead ${count === 1 ? 'letter' : 'letters'}.`);
+}
+
+async function actOnNamed(client: Client, ids: readonly string[], { run }: Act): Promise<number> {
+  for (const id of ids) await run(client, id);
+  return ids.length;
+}
+
+// From the newest to the oldest: what becomes a dead letter again meanwhile is newer, and is not met a second time.
+async function actOnAll(client: Client, { queue }: QueueFlags, { run }: Act): Promise<number> {
+  const query = { limit: MAX_PAGE, ...(queue && { queue }) };
+  let count = 0;
+  for await (const { id } of client.paginate('/v1/dead-letters', { params: { query } })) {
+    count += await oneIfThere(run(client, id));
+  }
+  return count;
+}
+
+// Somebody else may be at it too, and want the other.
+async function oneIfThere(action: Promise<unknown>): Promise<0 | 1> {
+  try {
+    await action;
+    return 1;
+  } catch (error) {
+    if (error instanceof WebhooksApiError && (error.status === 404 || error.status === 409)) return 0;
+    throw error;
+  }
+}

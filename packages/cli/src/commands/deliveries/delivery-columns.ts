@@ -1,0 +1,23 @@
+import { paintStatus } from '../../output/colours';
+import type { Column } from '../../output/output';
+import type { Attempt, Delivery } from '../../resources';
+
+export const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
+  ['id', ({ id }) => id],
+  ['type', ({ type }) => type],
+  ['status', ({ status }) => status, paintStatus],
+  ['attempts', ({ attempt_count }) => attempt_count],
+  ['last outcome', ({ last_outcome }) => last_outcome],
+  ['next attempt', ({ next_attempt_at }) => next_attempt_at],
+  ['created', ({ created_at }) => created_at],
+];
+
+export const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
+  ['#', ({ number }) => number],
+  ['started', ({ started_at }) => started_at],
+  ['outcome', ({ outcome }) => outcome, paintStatus],
+  ['answer', ({ response_status }) => response_status],
+  ['ms', ({ duration_ms }) => Math.round(duration_ms)],
+  ['trigger', ({ trigger }) => trigger],
+  ['error', ({ error }) => error],
+];

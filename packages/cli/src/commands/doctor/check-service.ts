@@ -1,0 +1,95 @@
+import { isOpenToOthers } from '../../profiles/parse-url';
+import { bad, doubtful, type Finding, good } from './finding';
+
+const TIMEOUT_MS = 10_000;
+// What verifies signatures lets a request be 300 s off; half a minute says that some clock is not kept.
+const MAX_SKEW_SECONDS = 30;
+
+/** Whether the service can be reached at the URL, and how it says it is. Needs no key. */
+export async function checkService(url: string): Promise<readonly Finding[]> {
+  const health = await ask(`${url}/healthz`);
+  if (health instanceof Error) return [reachabilityOf(url, health)];
+  const found = [good('reachable', url), transportOf(url)];
+  if (!health.ok) {
+    const advice = 'Check that the URL of the profile is that of the API: hookferry login --url URL';
+    return [...found, bad('healthy', `/healthz answers with ${health.status}`, advice)];
+  }
+  return [
+    ...found,
+    good('healthy', 'the API serves requests'),
+    await readinessOf(url),
+    clockOf(health.headers.get('date'), Date.now()),
+    await versionOf(url),
+  ];
+}
+
+function reachabilityOf(url: string, error: Error): Finding {
+  const { code = '', message } = (error.cause ?? error) as { code?: string; message: string };
+  const isTls = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|EPROTO)/.test(code);
+  if (isTls) {
+    const advice =
+      'Its certificate must be valid for this name. One of your own authority: NODE_EXTRA_CA_CERTS=FILE';
+    return bad('TLS', `${message} (${code})`, advice);
+  }
+  const detail = code === '' ? message : `${message} (${code})`;
+  return bad(
+    'reachable',
+    `${url}: ${detail}`,
+    'Check the URL, that the API runs, and the network in between.',
+  );
+}
+
+function transportOf(url: string): Finding {
+  if (url.startsWith('https:')) return good('TLS', 'encrypted, with a certificate that is valid');
+  if (!isOpenToOthers(url)) return good('TLS', 'none, on this machine');
+  return doubtful(
+    'TLS',
+    'none: the key can be read on its way',
+    'Put TLS in front of the API, and use https:',
+  );
+}
+
+async function readinessOf(url: string): Promise<Finding> {
+  const answer = await ask(`${url}/readyz`);
+  if (!(answer instanceof Error) && answer.ok) return good('ready', 'the API has its store');
+  const detail = answer instanceof Error ? answer.message : `/readyz answers with ${answer.status}`;
+  return bad('ready', detail, 'The operator should look at Redis and at the log of the API.');
+}
+
+/** @param date the header `Date` of the answer. @param now in milliseconds since the Unix epoch. */
+export function clockOf(date: string | null, now: number): Finding {
+  const theirs = Date.parse(date ?? '');
+  if (Number.isNaN(theirs))
+    return doubtful('clock', 'the API gave no time', 'A proxy may take away the header Date.');
+  const skew = Math.round((now - theirs) / 1_000);
+  const detail = `${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the API`;
+  if (Math.abs(skew) <= MAX_SKEW_SECONDS) return good('clock', detail);
+  return bad(
+    'clock',
+    detail,
+    'Keep the clocks right (NTP): signatures are refused when they are 300 s apart.',
+  );
+}
+
+async function versionOf(url: string): Promise<Finding> {
+  const advice = 'Check that the URL leads to the API and not to something else.';
+  const answer = await ask(`${url}/openapi.json`);
+  if (answer instanceof Error || !answer.ok)
+    return doubtful('version', 'the API does not describe itself', advice);
+  try {
+    const { info } = (await answer.json()) as {
+      readonly info: { readonly title: string; readonly version: string };
+    };
+    return good('version', `${info.title}, API version ${info.version}`);
+  } catch {
+    return doubtful('version', 'what describes the API is no OpenAPI document', advice);
+  }
+}
+
+async function ask(url: string): Promise<Response | Error> {
+  try {
+    return await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+  } catch (error) {
+    return error as Error;
+  }
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../../cli';
+import { UsageError } from '../../failures/usage-error';
+import { addExample } from '../example';
+import { ENDPOINT_COLUMNS } from './endpoint-columns';
+import { addEndpointFlags, type EndpointFlags, membersOf } from './endpoint-flags';
+
+interface CreateFlags extends EndpointFlags {
+  readonly disabled?: boolean;
+  readonly secretStdin?: boolean;
+}
+
+export function addCreateEndpoint(endpoints: Command, cli: Cli): void {
+  const create = endpoints
+    .command('create')
+    .description('Register an endpoint. Its secret is printed with it.')
+    .argument('<url>', 'where to deliver to')
+    .option('--disabled', 'to begin with, its deliveries are held')
+    .option('--secret-stdin', 'read a secret of your own from stdin, instead of having one made')
+    .action((url: string, flags: CreateFlags) => createEndpoint(url, flags, cli));
+  addExample(
+    addEndpointFlags(create),
+    'hookferry endpoints create https://example.com/hook --events "keyword.*"',
+  );
+}
+
+async function createEndpoint(url: string, flags: CreateFlags, cli: Cli): Promise<void> {
+  const { output, prompt } = cli;
+  const { events, ...members } = await membersOf(flags, prompt);
+  if (!isListOfTexts(events)) {
+    throw new UsageError(
+      'It is not said which events it gets.',
+      'Pass --events TYPES, or --events "*" for all.',
+    );
+  }
+  const secret = flags.secretStdin ? { secret: (await prompt.readInput('--secret-stdin')).trim() } : {};
+  const status = flags.disabled ? { status: 'disabled' as const } : {};
+  const client = await connect(cli);
+  const created = await client.POST('/v1/webhooks', {
+    body: { ...members, ...status, ...secret, url, events },
+  });
+  output.document(created, [...ENDPOINT_COLUMNS, ['secret', (endpoint) => endpoint.secret]]);
+  output.note(`Try it out: hookferry endpoints test ${created.id}`);
+}
+
+function isListOfTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../../cli';
+import { parseId } from '../../input/parse-flags';
+import { addYes, type ConfirmFlags, requireYes } from '../confirm';
+import { addExample } from '../example';
+
+export function addDeleteEndpoint(endpoints: Command, cli: Cli): void {
+  const remove = endpoints
+    .command('delete')
+    .description('Remove an endpoint. What waits for it is cancelled.')
+    .argument('<id>', 'its id or uid', parseId)
+    .action((id: string, flags: ConfirmFlags) => deleteEndpoint(id, flags, cli));
+  addExample(addYes(remove), 'hookferry endpoints delete crm --yes');
+}
+
+async function deleteEndpoint(id: string, flags: ConfirmFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const path = { params: { path: { id } } };
+  if (!flags.yes) {
+    const { url } = await client.GET('/v1/webhooks/{id}', path);
+    await requireYes(cli, flags, `Delete the endpoint ${id}, which delivers to ${url}?`);
+  }
+  await client.DELETE('/v1/webhooks/{id}', path);
+  cli.output.result({ id, deleted: true }, `Deleted the endpoint ${id}.`);
+}

@@ -1,0 +1,39 @@
+import { paintStatus } from '../../output/colours';
+import type { Column } from '../../output/output';
+import type { Webhook, WebhookWithHealth } from '../../resources';
+
+export const LIST_COLUMNS: readonly Column<Webhook>[] = [
+  ['id', ({ id }) => id],
+  ['uid', ({ uid }) => uid],
+  ['url', ({ url }) => url],
+  ['events', ({ events }) => events],
+  ['status', ({ status }) => status, paintStatus],
+];
+
+export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
+  ...LIST_COLUMNS,
+  ['disabled because', ({ disabled_reason }) => disabled_reason],
+  ['description', ({ description }) => description],
+  ['ordering', ({ ordering }) => ordering],
+  ['rate limit', ({ rate_limit }) => rate_limit],
+  ['timeout ms', ({ timeout_ms }) => timeout_ms],
+  ['retry schedule', ({ retry_schedule }) => retry_schedule],
+  ['headers', ({ headers }) => headers],
+  ['metadata', ({ metadata }) => metadata],
+  ['created', ({ created_at }) => created_at],
+  ['updated', ({ updated_at }) => updated_at],
+];
+
+export const HEALTH_COLUMNS: readonly Column<WebhookWithHealth>[] = [
+  ...ENDPOINT_COLUMNS,
+  ['attempts in 24 h', ({ health }) => health.attempts_24h],
+  ['success rate', ({ health }) => formatRate(health.success_rate)],
+  ['last success', ({ health }) => health.last_success_at],
+  ['last failure', ({ health }) => health.last_failure_at],
+  ['breaker', ({ health }) => health.breaker],
+  ['held', ({ health }) => health.held],
+];
+
+function formatRate(rate: number | null): string | null {
+  return rate === null ? null : `${(rate * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../../cli';
+import { parseId } from '../../input/parse-flags';
+import { parseDuration } from '../../input/parse-time';
+import { addYes, type ConfirmFlags, requireYes } from '../confirm';
+import { addExample } from '../example';
+
+interface RotateFlags extends ConfirmFlags {
+  /** In milliseconds. */
+  readonly overlap?: number;
+}
+
+export function addEndpointSecrets(endpoints: Command, cli: Cli): void {
+  const secret = endpoints
+    .command('secret')
+    .description('Print the secret that signs now, and nothing else.')
+    .argument('<id>', 'its id or uid', parseId)
+    .action((id: string) => printSecret(id, cli));
+  addExample(secret, 'hookferry endpoints secret crm > secret.txt');
+  const rotate = endpoints
+    .command('rotate-secret')
+    .description('Make a new secret. The old one goes on signing for a while.')
+    .argument('<id>', 'its id or uid', parseId)
+    .option('--overlap <duration>', 'for how long the old one signs, 0s to 7d (default: 1d)', parseDuration)
+    .action((id: string, flags: RotateFlags) => rotateSecret(id, flags, cli));
+  addExample(addYes(rotate), 'hookferry endpoints rotate-secret crm --overlap 2h');
+}
+
+async function printSecret(id: string, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const answer = await client.GET('/v1/webhooks/{id}/secret', { params: { path: { id } } });
+  cli.output.result(answer, answer.secret);
+}
+
+async function rotateSecret(id: string, flags: RotateFlags, cli: Cli): Promise<void> {
+  await requireYes(cli, flags, `Make a new secret for ${id}? Its receiver has to get it.`);
+  const client = await connect(cli);
+  const answer = await client.POST('/v1/webhooks/{id}/rotate-secret', {
+    params: { path: { id } },
+    body: flags.overlap === undefined ? {} : { overlap_seconds: Math.round(flags.overlap / 1_000) },
+  });
+  cli.output.result(answer, answer.secret);
+  cli.output.note(`The secret before it signs as well until ${answer.previous_secret_expires_at}.`);
+}

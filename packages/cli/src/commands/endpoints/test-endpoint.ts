@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../../cli';
+import { parseId } from '../../input/parse-flags';
+import { addExample } from '../example';
+
+interface TestFlags {
+  readonly type?: string;
+}
+
+export function addTestEndpoint(endpoints: Command, cli: Cli): void {
+  const test = endpoints
+    .command('test')
+    .description('Send an example event to this endpoint alone.')
+    .argument('<id>', 'its id or uid', parseId)
+    .option('--type <type>', 'the event type (default: the first that it asked for)')
+    .action((id: string, flags: TestFlags) => testEndpoint(id, flags, cli));
+  addExample(test, 'hookferry endpoints test crm --type keyword.quick_win');
+}
+
+async function testEndpoint(id: string, { type }: TestFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const sent = await client.POST('/v1/webhooks/{id}/test', {
+    params: { path: { id } },
+    body: type === undefined ? {} : { type },
+  });
+  cli.output.result(sent, `Sent the event ${sent.event_id}.`);
+  cli.output.note(`What became of it: hookferry deliveries show ${sent.delivery_id}`);
+}

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../../cli';
+import { UsageError } from '../../failures/usage-error';
+import { parseId } from '../../input/parse-flags';
+import { addExample } from '../example';
+import { ENDPOINT_COLUMNS } from './endpoint-columns';
+import { addEndpointFlags, type EndpointFlags, membersOf } from './endpoint-flags';
+
+interface UpdateFlags extends EndpointFlags {
+  readonly url?: string;
+}
+
+export function addUpdateEndpoint(endpoints: Command, cli: Cli): void {
+  const update = endpoints
+    .command('update')
+    .description('Change an endpoint. What is not said stays; null in --data removes.')
+    .argument('<id>', 'its id or uid', parseId)
+    .option('--url <url>', 'where to deliver to')
+    .action((id: string, flags: UpdateFlags) => updateEndpoint(id, flags, cli));
+  addExample(
+    addEndpointFlags(update),
+    'hookferry endpoints update crm --events "keyword.*,brief.created"',
+    `hookferry endpoints update crm --data '{"rate_limit":null}'`,
+  );
+}
+
+async function updateEndpoint(id: string, flags: UpdateFlags, cli: Cli): Promise<void> {
+  const members = await membersOf(flags, cli.prompt);
+  const body = flags.url === undefined ? members : { ...members, url: flags.url };
+  if (Object.keys(body).length === 0) {
+    throw new UsageError('It is not said what to change.', 'Pass a flag such as --events, or --data.');
+  }
+  const client = await connect(cli);
+  const updated = await client.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body });
+  cli.output.document(updated, ENDPOINT_COLUMNS);
+}

@@ -1,0 +1,108 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../cli';
+import { UsageError } from '../failures/usage-error';
+import { parseId, parseList } from '../input/parse-flags';
+import { parseTime } from '../input/parse-time';
+import { type Data, readData } from '../input/read-data';
+import { addExample } from './example';
+import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
+import { publishEvent } from './publish-event';
+import { readExample } from './read-example';
+
+interface PublishFlags {
+  readonly data?: string;
+  readonly example?: boolean;
+  readonly id?: string;
+  readonly to?: readonly string[];
+}
+
+interface ListFlags extends PagingFlags {
+  readonly type?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+export function addEvents(program: Command, cli: Cli): void {
+  const events = program.command('events').description('What happened, and is to be delivered.');
+  addPublish(events, cli);
+  addList(events, cli);
+  const show = events
+    .command('show')
+    .description('Show an event with its data, and how many deliveries have which status.')
+    .argument('<id>', "the event's id", parseId)
+    .action((id: string) => showEvent(id, cli));
+  addExample(show, 'hookferry events show quick-win-4711');
+}
+
+function addPublish(events: Command, cli: Cli): void {
+  const publish = events
+    .command('publish')
+    .description('Publish an event. Its data are sent as they are written.')
+    .argument('<type>', 'the event type', parseId)
+    .option('--data <json>', "its data: JSON, @FILE, or '-' for stdin")
+    .option('--example', "the data of the type's example")
+    .option('--id <id>', 'an id of your own: published again, it is the same event')
+    .option('--to <endpoints>', 'these alone get it: ids or uids, comma between', parseList)
+    .action(async (type: string, { data, example, ...rest }: PublishFlags) => {
+      await publishEvent({ type, data: await dataOf(type, data, example, cli), ...rest }, cli);
+    });
+  addExample(
+    publish,
+    `hookferry events publish brief.created --data '{"brief_id":"b1","title":"Shoes"}'`,
+    'hookferry events publish brief.created --data @brief.json --id brief-1',
+  );
+}
+
+async function dataOf(type: string, data: string | undefined, example = false, cli: Cli): Promise<Data> {
+  if (data !== undefined && example)
+    throw new UsageError('--data and --example: only one.', 'Leave one of them out.');
+  if (data !== undefined) return await readData(data, cli.prompt);
+  if (example) return await readExample(type, await connect(cli));
+  throw new UsageError('The event has no data.', `Pass --data '{…}', --data @FILE, --data -, or --example.`);
+}
+
+function addList(events: Command, cli: Cli): void {
+  const list = events
+    .command('list')
+    .description('List events, without their data, the newest first.')
+    .option('--type <type>', 'only those of this type')
+    .option('--since <time>', 'accepted from then on: a time, or how long ago (2h)', parseEachTime)
+    .option('--until <time>', 'accepted before then', parseEachTime)
+    .action((flags: ListFlags) => listEvents(flags, cli));
+  addExample(addPaging(list), 'hookferry events list --type brief.created --since 2h');
+}
+
+const parseEachTime = (text: string) => parseTime(text);
+
+async function listEvents(flags: ListFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const { type, since, until } = flags;
+  const query = {
+    limit: pageSize(flags),
+    ...(type && { type }),
+    ...(since && { since }),
+    ...(until && { until }),
+  };
+  await printPages(cli, flags, {
+    items: client.paginate('/v1/events', { params: { query } }),
+    columns: [
+      ['id', ({ id }) => id],
+      ['type', (event) => event.type],
+      ['created', ({ created_at }) => created_at],
+    ],
+    ifNone: 'There are none.',
+  });
+}
+
+async function showEvent(id: string, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const event = await client.GET('/v1/events/{id}', { params: { path: { id } } });
+  cli.output.document(event, [
+    ['id', (each) => each.id],
+    ['type', ({ type }) => type],
+    ['created', ({ created_at }) => created_at],
+    ['data', ({ data }) => data],
+    ['erased', ({ payload_erased_at }) => payload_erased_at],
+    ['deliveries', ({ deliveries }) => deliveries],
+  ]);
+}

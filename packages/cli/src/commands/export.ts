@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import type { ExportedAttempt, ExportQuery } from '@hookferry/client';
+import type { Command } from 'commander';
+import { type Cli, connect } from '../cli';
+import { Interrupted } from '../failures/interrupted';
+import { UsageError } from '../failures/usage-error';
+import { parseId, parsePositive } from '../input/parse-flags';
+import { parseTime } from '../input/parse-time';
+import { addExample } from './example';
+
+interface ExportFlags {
+  readonly since?: string;
+  readonly until?: string;
+  readonly endpoint?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly output?: string;
+}
+
+type WriteLine = (line: string) => Promise<void>;
+
+export function addExport(program: Command, cli: Cli): void {
+  const command = program
+    .command('export')
+    .description('Every attempt on record, a line of JSON each. Goes on where a connection breaks.')
+    .option('--since <time>', 'of events accepted from then on: a time, or how long ago (2h)', (text) =>
+      parseTime(text),
+    )
+    .option('--until <time>', 'of events accepted before then', (text) => parseTime(text))
+    .option('--endpoint <id>', 'only those to this endpoint: its id or uid', parseId)
+    .option('--limit <n>', 'at most so many', parsePositive)
+    .option('--cursor <cursor>', 'of a line: goes on after it')
+    .option('-o, --output <file>', 'a new file for it, instead of stdout')
+    .action((flags: ExportFlags) => exportAttempts(flags, cli));
+  addExample(command, 'hookferry export --since 1d -o attempts.ndjson');
+}
+
+async function exportAttempts(flags: ExportFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  await cli.interrupts.during(async (signal) => {
+    const attempts = client.exportDeliveries(queryOf(flags), { signal });
+    const count =
+      flags.output === undefined
+        ? await writeLines(attempts, writerTo(cli.output.outStream), signal)
+        : await writeFile(flags.output, attempts, signal);
+    cli.output.note(`${count} attempts.`);
+  });
+}
+
+function queryOf({ since, until, endpoint, limit, cursor }: ExportFlags): ExportQuery {
+  return {
+    ...(since && { since }),
+    ...(until && { until }),
+    ...(endpoint && { webhook_id: endpoint }),
+    ...(limit && { limit }),
+    ...(cursor && { cursor }),
+  };
+}
+
+async function writeFile(
+  path: string,
+  attempts: AsyncIterable<ExportedAttempt>,
+  signal: AbortSignal,
+): Promise<number> {
+  const file = await openNew(path);
+  try {
+    return await writeLines(attempts, async (line) => void (await file.write(line)), signal);
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeLines(
+  attempts: AsyncIterable<ExportedAttempt>,
+  write: WriteLine,
+  signal: AbortSignal,
+): Promise<number> {
+  let count = 0;
+  try {
+    for await (const attempt of attempts) {
+      await write(`${JSON.stringify(attempt)}\n`);
+      count += 1;
+    }
+  } catch (error) {
+    throw signal.aborted ? new Interrupted() : error;
+  }
+  return count;
+}
+
+// No faster than it is read: what waits to be written would be in memory.
+function writerTo(stream: NodeJS.WriteStream): WriteLine {
+  return async (line) => {
+    if (!stream.write(line)) await once(stream, 'drain');
+  };
+}
+
+/** What is exported is for its owner's eyes: answers of receivers are in it. @throws UsageError. */
+async function openNew(path: string) {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    throw new UsageError(`${path} can't be made: ${(error as Error).message}`, 'Name a new file: -o FILE');
+  }
+}

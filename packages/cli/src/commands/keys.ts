@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../cli';
+import { parseId, parseList } from '../input/parse-flags';
+import { parseDuration } from '../input/parse-time';
+import type { ApiKey } from '../resources';
+import { addYes, type ConfirmFlags, requireYes } from './confirm';
+import { addExample } from './example';
+import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
+
+const SCOPES = 'webhooks:read, webhooks:write, events:write, deliveries:read, deliveries:write, admin';
+
+interface CreateFlags {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** In milliseconds. */
+  readonly expires?: number;
+}
+
+interface RevokeFlags extends ConfirmFlags {
+  readonly last?: boolean;
+}
+
+export function addKeys(program: Command, cli: Cli): void {
+  const keys = program.command('keys').description('API keys of the account.');
+  const list = keys
+    .command('list')
+    .description('List them. What they are is not shown again.')
+    .action((flags: PagingFlags) => listKeys(flags, cli));
+  addExample(addPaging(list), 'hookferry keys list');
+  addCreate(keys, cli);
+  const revoke = keys
+    .command('revoke')
+    .description('End a key, at once.')
+    .argument('<id>', 'the 16 characters after whk_', parseId)
+    .option('--last', 'also if no other key can issue keys')
+    .action((id: string, flags: RevokeFlags) => revokeKey(id, flags, cli));
+  addExample(addYes(revoke), 'hookferry keys revoke 51wne3srxh2b4xcn --yes');
+}
+
+function addCreate(keys: Command, cli: Cli): void {
+  const create = keys
+    .command('create')
+    .description('Issue a key. It goes to stdout, this once.')
+    .requiredOption('--name <name>', 'what it is for')
+    .requiredOption('--scopes <list>', `what it may do, comma between: ${SCOPES}`, parseList)
+    .option('--expires <duration>', 'how long it is good for, such as 90d (default: for ever)', parseDuration)
+    .action((flags: CreateFlags) => createKey(flags, cli));
+  addExample(create, 'hookferry keys create --name ci --scopes events:write --expires 90d > key.txt');
+}
+
+async function listKeys(flags: PagingFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  await printPages(cli, flags, {
+    items: client.paginate('/v1/api-keys', { params: { query: { limit: pageSize(flags) } } }),
+    columns: [
+      ['id', ({ id }) => id],
+      ['name', ({ name }) => name],
+      ['scopes', ({ scopes }) => scopes],
+      ['created', ({ created_at }) => created_at],
+      ['expires', ({ expires_at }) => expires_at],
+      ['last used', ({ last_used_at }) => last_used_at],
+    ],
+    ifNone: 'There are none.',
+  });
+}
+
+async function createKey({ name, scopes, expires }: CreateFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const expiry = expires === undefined ? {} : { expires_at: new Date(Date.now() + expires).toISOString() };
+  // Which scopes there are is for the API to say.
+  const body = { name, scopes: [...scopes] as ApiKey['scopes'][number][], ...expiry };
+  const issued = await client.POST('/v1/api-keys', { body });
+  cli.output.result(issued, issued.key);
+  cli.output.note(`The key ${issued.id}. This is the only time that it is shown.`);
+}
+
+async function revokeKey(id: string, flags: RevokeFlags, cli: Cli): Promise<void> {
+  await requireYes(cli, flags, `Revoke the key ${id}? Whoever uses it is refused from then on.`);
+  const client = await connect(cli);
+  const query = flags.last ? { last: 'true' as const } : {};
+  await client.DELETE('/v1/api-keys/{id}', { params: { path: { id }, query } });
+  cli.output.result({ id, revoked: true }, `Revoked the key ${id}.`);
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import type { Cli } from '../cli';
+import { parsePositive } from '../input/parse-flags';
+import type { Column } from '../output/output';
+
+const DEFAULT_LIMIT = 50;
+const MAX_PAGE = 200;
+
+export interface PagingFlags {
+  readonly limit: number;
+  readonly all?: boolean;
+}
+
+/** How many items of a list to show. */
+export function addPaging(command: Command): Command {
+  return command
+    .option('--limit <n>', 'how many, the newest first', parsePositive, DEFAULT_LIMIT)
+    .option('--all', 'every one that there is');
+}
+
+/** As many as one page may hold of what is wanted. */
+export function pageSize({ limit, all }: PagingFlags): number {
+  return all ? MAX_PAGE : Math.min(limit, MAX_PAGE);
+}
+
+export interface Listing<Item> {
+  readonly items: AsyncIterable<Item>;
+  readonly columns: readonly Column<Item>[];
+  readonly ifNone: string;
+}
+
+/** Prints as many as are wanted, and says if there are more. */
+export async function printPages<Item>(
+  { output }: Cli,
+  { limit, all }: PagingFlags,
+  { items, columns, ifNone }: Listing<Item>,
+): Promise<void> {
+  const shown: Item[] = [];
+  const most = all ? Number.POSITIVE_INFINITY : limit;
+  let hasMore = false;
+  for await (const item of items) {
+    hasMore = shown.length >= most;
+    if (hasMore) break;
+    shown.push(item);
+  }
+  output.list(shown, columns, ifNone);
+  if (hasMore) output.note(`There are more than these ${shown.length}: --limit N, or --all.`);
+}

@@ -1,0 +1,17 @@
+import { paintStatus } from '../output/colours';
+import type { Column } from '../output/output';
+import type { Replay } from '../resources';
+
+export const REPLAY_COLUMNS: readonly Column<Replay>[] = [
+  ['id', ({ id }) => id],
+  ['endpoint', ({ webhook_id }) => webhook_id],
+  ['status', ({ status }) => status, paintStatus],
+  ['mode', ({ mode }) => mode],
+  ['since', ({ since }) => since],
+  ['until', ({ until }) => until],
+  ['dry run', ({ dry_run }) => (dry_run ? 'yes' : 'no')],
+  ['found', ({ found }) => found],
+  ['enqueued', ({ enqueued }) => enqueued],
+  ['erased', ({ erased }) => erased],
+  ['error', ({ error }) => error],
+];

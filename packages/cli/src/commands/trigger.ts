@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../cli';
+import { parseId, parseList } from '../input/parse-flags';
+import { addExample } from './example';
+import { publishEvent } from './publish-event';
+import { readExample } from './read-example';
+
+interface TriggerFlags {
+  readonly to?: readonly string[];
+}
+
+export function addTrigger(program: Command, cli: Cli): void {
+  const trigger = program
+    .command('trigger')
+    .description('Publish the example of an event type, to try out what follows.')
+    .argument('<type>', 'the event type', parseId)
+    .option('--to <endpoints>', 'these alone get it: ids or uids, comma between', parseList)
+    .action(async (type: string, flags: TriggerFlags) => {
+      const data = await readExample(type, await connect(cli));
+      await publishEvent({ type, data, ...flags }, cli);
+    });
+  addExample(trigger, 'hookferry trigger keyword.quick_win');
+}

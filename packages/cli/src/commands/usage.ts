@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { type Cli, connect } from '../cli';
+import { formatBytes } from '../output/format-bytes';
+import { addExample } from './example';
+
+export function addUsage(program: Command, cli: Cli): void {
+  const usage = program
+    .command('usage')
+    .description('How much the account stores, and how much it may.')
+    .action(() => showUsage(cli));
+  addExample(usage, 'hookferry usage --json');
+}
+
+async function showUsage(cli: Cli): Promise<void> {
+  const usage = await (await connect(cli)).GET('/v1/account/usage');
+  cli.output.document(usage, [
+    ['used', ({ used_bytes }) => formatBytes(used_bytes)],
+    ['quota', ({ quota_bytes }) => (quota_bytes === null ? 'none' : formatBytes(quota_bytes))],
+    ['events', ({ events, bytes }) => `${events}, ${formatBytes(bytes.events)}`],
+    ['deliveries', ({ bytes }) => formatBytes(bytes.deliveries)],
+    ['answers', ({ bytes }) => formatBytes(bytes.answers)],
+    ['replays', ({ bytes }) => formatBytes(bytes.replays)],
+    ['endpoints', ({ webhooks }) => webhooks],
+    ['API keys', ({ api_keys }) => api_keys],
+  ]);
+}

@@ -1,0 +1,42 @@
+import { WebhooksApiError, WebhooksConnectionError } from '@hookferry/client';
+import { CheckFailed } from './check-failed';
+import { describeFailure } from './describe-failure';
+import { Interrupted } from './interrupted';
+import { UsageError } from './usage-error';
+
+const apiError = (status: number, code: string) =>
+  new WebhooksApiError('GET /', {
+    status,
+    code,
+    detail: 'No.',
+    errors: [{ pointer: '/url', detail: 'is wrong' }],
+    requestId: 'req_1',
+    retryAfterSeconds: undefined,
+  });
+
+it.each([
+  [apiError(404, 'not_found'), 1],
+  [apiError(429, 'rate_limited'), 1],
+  [new UsageError('No.', 'Do.'), 2],
+  [apiError(503, 'storage_unavailable'), 3],
+  [new WebhooksConnectionError('timeout', 'Nothing came.', undefined), 3],
+  [apiError(401, 'unauthenticated'), 4],
+  [apiError(403, 'insufficient_scope'), 4],
+  [new CheckFailed(), 5],
+  [new Interrupted(), 130],
+])('%p ends with %d', (error, exitCode) => {
+  expect(describeFailure(error).exitCode).toBe(exitCode);
+});
+
+it('says what happened, what is wrong where, what to do, and the id of the request', () => {
+  expect(describeFailure(apiError(422, 'invalid_request')).lines).toEqual([
+    'Error: No. (422 invalid_request)',
+    '  /url: is wrong',
+    'Correct what is named above.',
+    'Request id: req_1',
+  ]);
+});
+
+it('hides no fault of the program itself', () => {
+  expect(() => describeFailure(new TypeError('ours'))).toThrow('ours');
+});

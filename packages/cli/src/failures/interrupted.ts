@@ -1,0 +1,4 @@
+/** Somebody pressed Ctrl-C. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}

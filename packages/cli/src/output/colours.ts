@@ -1,0 +1,34 @@
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
+
+export type Colour = keyof typeof CODES;
+export type Paint = (colour: Colour, text: string) => string;
+
+/** Colours are for people at a terminal who have not asked to be spared them: https://no-color.org */
+export function choosePaint(
+  stream: { readonly isTTY?: boolean },
+  { NO_COLOR = '', TERM }: Readonly<Record<string, string | undefined>>,
+): Paint {
+  const isColoured = stream.isTTY === true && NO_COLOR === '' && TERM !== 'dumb';
+  return isColoured ? (colour, text) => `\u001b[${CODES[colour]}m${text}\u001b[0m` : (_, text) => text;
+}
+
+const BY_WORD: Readonly<Record<string, Colour>> = {
+  active: 'green',
+  delivered: 'green',
+  done: 'green',
+  enabled: 'green',
+  cancelled: 'dim',
+  held: 'yellow',
+  pending: 'yellow',
+  disabled: 'yellow',
+  erasing: 'yellow',
+  aborted: 'red',
+  exhausted: 'red',
+  failed: 'red',
+};
+
+/** A status or an outcome in its colour. */
+export function paintStatus(paint: Paint, word: string): string {
+  const colour = BY_WORD[word];
+  return colour === undefined ? word : paint(colour, word);
+}

@@ -1,0 +1,56 @@
+import { Command } from 'commander';
+import type { Cli } from './cli';
+import { addAccounts } from './commands/accounts';
+import { addCompletion } from './commands/completion';
+import { addDeadLetters } from './commands/dead-letters';
+import { addDeliveries } from './commands/deliveries/deliveries';
+import { addDoctor } from './commands/doctor/doctor';
+import { addEndpoints } from './commands/endpoints/endpoints';
+import { addEvents } from './commands/events';
+import { addExport } from './commands/export';
+import { addKeys } from './commands/keys';
+import { addLogin } from './commands/login';
+import { addLogout } from './commands/logout';
+import { addProfiles } from './commands/profiles';
+import { addReplay } from './commands/replay';
+import { addReplays } from './commands/replays';
+import { addTrigger } from './commands/trigger';
+import { addTypes } from './commands/types';
+import { addUsage } from './commands/usage';
+import { addVerify } from './commands/verify';
+import { EXIT_CODES_HELP } from './failures/exit-codes';
+import { parseId } from './input/parse-flags';
+import { PACKAGE_VERSION } from './version';
+
+const ENVIRONMENT_HELP = `Environment:
+  WEBHOOKS_URL, WEBHOOKS_API_KEY  where the API is, and the key: they win over the profile
+  HOOKFERRY_PROFILE               the profile, as --profile
+  NO_COLOR                        no colours`;
+
+const PARTS = [
+  ...[addLogin, addLogout, addProfiles, addDoctor],
+  ...[addEndpoints, addTypes, addEvents, addTrigger],
+  ...[addDeliveries, addReplay, addReplays, addExport, addVerify],
+  ...[addKeys, addAccounts, addDeadLetters, addUsage, addCompletion],
+];
+
+/** The command line as it is declared; an action runs once it is parsed. */
+export function createProgram(cli: Cli): Command {
+  const program = new Command('hookferry')
+    .description('A webhook delivery service, over HTTP.')
+    .version(PACKAGE_VERSION)
+    .option('--profile <name>', 'whose URL and key to use (default: the one of the last login)')
+    .option('--account <id>', "act for this account; for operators' keys", parseId)
+    .option('--json', 'print JSON: one document, or a line for each item of a list')
+    .option('--no-input', 'never ask; fail with the flag to pass instead')
+    .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`)
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('What there is: add --help')
+    .configureOutput({
+      writeOut: (text) => cli.output.write(text),
+      writeErr: (text) => cli.output.note(text.trimEnd()),
+    });
+  for (const addPart of PARTS) addPart(program, cli);
+  return program;
+}

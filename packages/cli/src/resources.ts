@@ -1,0 +1,16 @@
+import type { components } from '@hookferry/client';
+
+/** What the API answers with, as its document describes it. */
+type Schemas = components['schemas'];
+
+export type Account = Schemas['Account'];
+export type ApiKey = Schemas['ApiKey'];
+export type Attempt = Schemas['Attempt'];
+export type DeadLetter = Schemas['ListedDeadLetter'];
+export type Delivery = Schemas['Delivery'];
+export type DeliveryWithAttempts = Schemas['DeliveryWithAttempts'];
+export type EventType = Schemas['EventType'];
+export type ExportedAttempt = Schemas['ExportedAttempt'];
+export type Replay = Schemas['Replay'];
+export type Webhook = Schemas['Webhook'];
+export type WebhookWithHealth = Schemas['WebhookWithHealth'];

@@ -1,0 +1,44 @@
+import { CommanderError } from 'commander';
+import type { Cli, Environment, GlobalFlags } from './cli';
+import { describeFailure } from './failures/describe-failure';
+import { EXIT_CODES, type ExitCode } from './failures/exit-codes';
+import { Prompt } from './input/prompt';
+import type { Interrupts } from './interrupts';
+import { Output } from './output/output';
+import { configPath } from './profiles/config-path';
+import { ProfileFile } from './profiles/profile-file';
+import { createProgram } from './program';
+
+export interface CliProcess {
+  readonly environment: Environment;
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly interrupts: Interrupts;
+}
+
+/** Runs one command line; says what went wrong, and gives how the process is to end. */
+export async function runCli(args: readonly string[], given: CliProcess): Promise<ExitCode> {
+  const { environment, stdin, stdout, stderr, interrupts } = given;
+  const flags = () => program.opts<GlobalFlags>();
+  const output = new Output({ out: stdout, error: stderr, environment, isJson: () => flags().json === true });
+  const cli: Cli = {
+    output,
+    prompt: new Prompt({ input: stdin, output: stderr, isAllowed: () => flags().input }),
+    interrupts,
+    profileFile: new ProfileFile(configPath(environment)),
+    environment,
+    flags,
+  };
+  const program = createProgram(cli);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return EXIT_CODES.ok;
+  } catch (error) {
+    // Help that was asked for ends with 0; what is wrong with the command line was printed.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+    const { exitCode, lines } = describeFailure(error);
+    for (const line of lines) output.note(line);
+    return exitCode;
+  }
+}
