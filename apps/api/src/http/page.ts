@@ -21,9 +21,11 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
   });
 }
 
-/** What `presentPage` gives of such items. */
-export function pageOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
+/** What `presentPage` gives of such items. Its name is that of its schema in the description, and of generated types. */
+export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`) {
+  return z
+    .object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() })
+    .meta({ id: name });
 }
 
 /** The form of every list: `data`, and where the next page starts. */

@@ -13,6 +13,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   attempts_made: 'How often a worker tried to do the job.',
   breaker:
     'Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.',
+  bytes: 'How much of it goes by itself with time.',
   ca: 'Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM.',
   cancelled: 'Those that ended because their webhook, or what was to be sent, was gone.',
   client_certificate: 'What the service shows to the receiver. PEM, with its chain.',
@@ -123,7 +124,7 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Problem: { type: 'The kind of error, as a URI.', status: 'The HTTP status.' },
   Fault: { detail: 'What is wrong there, for people.' },
   Attempt: { error: 'What went wrong on the way, for people; null if there was an answer.' },
-  AccountUsage: { events: 'Bytes of events, or how many the account’s list has.' },
+  StoredBytes: { events: 'Bytes of events.' },
   DeadLetter: { data: 'The job’s data.', name: 'The job’s name.' },
   ListedDeadLetter: { name: 'The job’s name.' },
 };

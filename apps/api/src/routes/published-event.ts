@@ -6,12 +6,14 @@ import { type AcceptedEvent, eventIdSchema } from '@hookferry/core/model/event';
 import { z } from 'zod';
 
 /** An event as clients publish it. What `data` must be is the catalogue's to say. */
-export const publishedEventSchema = z.strictObject({
-  type: z.string(),
-  data: z.unknown(),
-  id: eventIdSchema.optional(),
-  webhook_ids: endpointRefsSchema.optional(),
-});
+export const publishedEventSchema = z
+  .strictObject({
+    type: z.string(),
+    data: z.unknown(),
+    id: eventIdSchema.optional(),
+    webhook_ids: endpointRefsSchema.optional(),
+  })
+  .meta({ id: 'NewEvent' });
 
 /** @param text the JSON that it was parsed from. */
 export function toPublishedEvent(

@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';
 
+const bodySchema = z.strictObject({ type: z.string().optional() }).meta({ id: 'NewTest' });
+
 const testSentSchema = z.object({ event_id: z.string(), delivery_id: z.string() }).meta({ id: 'TestSent' });
 
 /** The catalogue's example of a type, to this webhook alone. */
@@ -16,7 +18,7 @@ export function testWebhook(testEndpoint: TestEndpoint) {
     scope: 'webhooks:write',
     request: {
       params: webhookParams,
-      body: z.strictObject({ type: z.string().optional() }),
+      body: bodySchema,
       mayLackBody: true,
     },
     creates: true,

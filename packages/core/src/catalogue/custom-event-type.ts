@@ -19,24 +19,26 @@ const shallowSchema = z
   .refine((value) => isWithin(value, MAX_DEPTH), `is more than ${MAX_DEPTH} levels deep`);
 
 /** What an operator says of an event type. */
-export const eventTypeInputSchema = z.strictObject({
-  description: z.string().min(1).max(1_000),
-  /** Of `data`. JSON Schema 2020-12. */
-  schema: shallowSchema
-    .pipe(
-      z.union(
-        [z.boolean(), z.record(z.string(), z.json())],
-        'must be a JSON Schema: an object, true or false',
+export const eventTypeInputSchema = z
+  .strictObject({
+    description: z.string().min(1).max(1_000),
+    /** Of `data`. JSON Schema 2020-12. */
+    schema: shallowSchema
+      .pipe(
+        z.union(
+          [z.boolean(), z.record(z.string(), z.json())],
+          'must be a JSON Schema: an object, true or false',
+        ),
+      )
+      .refine(
+        (schema) => JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS,
+        `must have at most ${MAX_SCHEMA_CHARACTERS} characters`,
       ),
-    )
-    .refine(
-      (schema) => JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS,
-      `must have at most ${MAX_SCHEMA_CHARACTERS} characters`,
-    ),
-  example: shallowSchema.pipe(z.json()),
-  /** Still taken, but not to be used for anything new. */
-  deprecated: z.boolean().default(false),
-});
+    example: shallowSchema.pipe(z.json()),
+    /** Still taken, but not to be used for anything new. */
+    deprecated: z.boolean().default(false),
+  })
+  .meta({ id: 'EventTypeInput' });
 export type EventTypeInput = z.infer<typeof eventTypeInputSchema>;
 
 /** An event type that an operator added: JSON in one field of the hash of all of them. */

@@ -52,7 +52,8 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       metadata: metadataSchema.optional(),
       headers: customHeadersSchema.optional(),
     })
-    .transform(renameMembers);
+    .transform(renameMembers)
+    .meta({ id: 'NewWebhook' });
 }
 export type NewEndpoint = z.output<ReturnType<typeof newEndpointSchema>>;
 
@@ -76,7 +77,8 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       status: 'is changed by POST /v1/webhooks/{id}/disable and POST /v1/webhooks/{id}/enable',
       secret: 'is changed by POST /v1/webhooks/{id}/rotate-secret',
     })
-    .transform(renameMembers);
+    .transform(renameMembers)
+    .meta({ id: 'WebhookPatch' });
 }
 export type EndpointPatch = z.output<ReturnType<typeof endpointPatchSchema>>;
 
