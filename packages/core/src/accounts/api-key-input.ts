@@ -6,7 +6,8 @@ import { scopeSchema } from '../model/api-key';
 export const scopeListSchema = z
   .array(scopeSchema)
   .min(1, 'must name at least one scope')
-  .refine((list) => new Set(list).size === list.length, 'must not name a scope twice');
+  .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
+  .meta({ uniqueItems: true });
 
 /** What may be said of a new API key. */
 export function newApiKeySchema(clock: Clock) {
