@@ -12,5 +12,5 @@ export function textSchema(most: number) {
 }
 
 function isWithin(text: string, most: number): boolean {
-  return text.length <= most || (text.length <= 2 * most && [...text].length <= most);
+  return text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most);
 }

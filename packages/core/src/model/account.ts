@@ -36,6 +36,7 @@ export function isThere(account: Account | undefined): account is Account {
 }
 
 // Anything but control characters, which a terminal would obey: in this form as most generators of code know no \p{Cc}.
+// oxlint-disable-next-line no-control-regex -- it is to find them
 const NO_CONTROL_CHARACTERS = /^[^\x00-\x1f\x7f-\x9f]*$/;
 
 /** What people call an account or a key, without the white space around it. */
