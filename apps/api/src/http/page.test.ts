@@ -30,3 +30,11 @@ it('says that there is more exactly when there is a cursor', () => {
     next_cursor: expect.any(String),
   });
 });
+
+it.each(['', '0x10', '1e1', ' 5', '1.5', '0', '-1', '201', 'many'])('takes no %j for a limit', (limit) => {
+  expect(query.safeParse({ limit }).error?.issues).toMatchObject([{ path: ['limit'] }]);
+});
+
+it('takes a whole number for a limit', () => {
+  expect(query.parse({ limit: '200' }).limit).toBe(200);
+});

@@ -3,14 +3,19 @@ import { cursorSchema, encodeCursor } from './cursor';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
+const DIGITS = /^-?[0-9]+$/;
 
 /** How many of something, as a query parameter. */
 export function limitSchema(most: number) {
-  return z.coerce
-    .number()
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(most, `must be at most ${most}`);
+  return z.preprocess(
+    numberIn,
+    z.int('must be a whole number').min(1, 'must be at least 1').max(most, `must be at most ${most}`),
+  );
+}
+
+// `Number` would also read "0x10", "1e2" and "", and the description says that it is a whole number.
+function numberIn(text: unknown): unknown {
+  return typeof text === 'string' && DIGITS.test(text) ? Number(text) : text;
 }
 
 /** The query parameters of every list. */
@@ -21,9 +26,11 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
   });
 }
 
-/** What `presentPage` gives of such items. */
-export function pageOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() });
+/** What `presentPage` gives of such items. Its name is that of its schema in the description, and of generated types. */
+export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`) {
+  return z
+    .object({ data: z.array(item), next_cursor: z.string().nullable(), has_more: z.boolean() })
+    .meta({ id: name });
 }
 
 /** The form of every list: `data`, and where the next page starts. */

@@ -11,6 +11,8 @@ export interface RequestShape {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
+  /** What clients are told of the body, where the route looks closer at it than `body` does. */
+  readonly describedBody?: z.ZodType;
   /**
    * The body has events, whose `data` is the client's own: it may have many values, and is delivered as it was written,
    * whatever its members.

@@ -18,11 +18,18 @@ export class Components {
 
   // Inside of another one, also a schema with a name of its own becomes a reference.
   #convert(schema: z.ZodType, io: 'input' | 'output'): Json {
-    const converted = z.toJSONSchema(z.object({ schema }), { io });
+    const converted = z.toJSONSchema(z.object({ schema }), { io, override: simplify });
     const { $defs = {}, properties } = pointIntoComponents(converted);
     Object.assign(this.schemas, $defs);
     return properties.schema;
   }
+}
+
+// zod's pattern of a time is 200 characters long and says no more than the format; `readOnly` would mean that a client
+// must not send it, and not that nobody changes it.
+function simplify({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+  delete jsonSchema.readOnly;
 }
 
 interface Converted {

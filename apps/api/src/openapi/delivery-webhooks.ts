@@ -11,9 +11,9 @@ export function describeDeliveries(components: Components): Json {
 }
 
 function describeDelivery({ name, description, data, example }: EventType, components: Components): Json {
-  const body = z.object({ type: z.literal(name), data });
+  const body = z.object({ type: z.literal(name), data }).meta({ id: `${inPascalCase(name)}Event` });
   return {
-    operationId: `receive.${name}`,
+    operationId: `receive${inPascalCase(name)}`,
     summary: name,
     description,
     tags: ['deliveries'],
@@ -31,6 +31,11 @@ function describeDelivery({ name, description, data, example }: EventType, compo
       default: { description: 'Not delivered: tried again later.' },
     },
   };
+}
+
+/** `keyword.quick_win` as generated code would name it: `KeywordQuickWin`. */
+function inPascalCase(name: string): string {
+  return name.replace(/(?:^|[._])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }
 
 /** What each delivery carries. `X-Service-Signature` is the default of a name that operators can change. */

@@ -13,6 +13,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   attempts_made: 'How often a worker tried to do the job.',
   breaker:
     'Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.',
+  bytes: 'How much of it goes by itself with time.',
   ca: 'Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM.',
   cancelled: 'Those that ended because their webhook, or what was to be sent, was gone.',
   client_certificate: 'What the service shows to the receiver. PEM, with its chain.',
@@ -106,7 +107,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   trigger: 'Why it was made: by schedule, by hand, by a replay, or as a test.',
   type: 'The event type.',
   uid: 'A name of your own, which works wherever its id does.',
-  until: 'Up to this time; null: until something else changes.',
+  until: 'Up to this time.',
   updated_at: 'When it was changed last.',
   url: 'Where deliveries are sent to.',
   webhook_id: 'The webhook, by its id or `uid`.',
@@ -123,7 +124,18 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Problem: { type: 'The kind of error, as a URI.', status: 'The HTTP status.' },
   Fault: { detail: 'What is wrong there, for people.' },
   Attempt: { error: 'What went wrong on the way, for people; null if there was an answer.' },
-  AccountUsage: { events: 'Bytes of events, or how many the account’s list has.' },
+  StoredBytes: { events: 'Bytes of events.' },
+  EventBatch: { events: 'The events. Each has an outcome of its own.' },
+  Hold: { until: 'Until when; null: until something else changes.' },
+  NewEvent: {
+    data: 'What there is to tell, as the schema of the event type asks.',
+    id: 'An id of your own: what comes a second time under it is not delivered again. Made up unless given.',
+    type: 'The event type, which must be one of the catalogue.',
+  },
+  NewReplay: {
+    since: 'From this time on, which must be before `until`.',
+    until: 'Up to this time; up to now unless given.',
+  },
   DeadLetter: { data: 'The job’s data.', name: 'The job’s name.' },
   ListedDeadLetter: { name: 'The job’s name.' },
 };

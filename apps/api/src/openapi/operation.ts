@@ -90,7 +90,10 @@ export const headerParameters = {
 
 function bodyOf(schema: z.ZodType, { operationId, method, request }: Route, components: Components): Json {
   const example = requestExamples[operationId];
-  const content = { schema: components.ofRequest(schema), ...(example === undefined ? {} : { example }) };
+  const content = {
+    schema: components.ofRequest(request.describedBody ?? schema),
+    ...(example === undefined ? {} : { example }),
+  };
   const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
   return { required: request.mayLackBody !== true, content: { [type]: content } };
 }

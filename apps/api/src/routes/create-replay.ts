@@ -13,18 +13,20 @@ import { sentTimeSchema } from '../http/time-range';
 import { webhookParams } from './params';
 import { presentReplay, replaySchema } from './present-replay';
 
-const bodySchema = z.strictObject({
-  since: sentTimeSchema,
-  until: sentTimeSchema.optional(),
-  mode: z.enum(replayModes),
-  dry_run: z.boolean().default(false),
-  rate: z
-    .number()
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(MAX_RATE, `must be at most ${MAX_RATE}`)
-    .default(DEFAULT_RATE),
-});
+const bodySchema = z
+  .strictObject({
+    since: sentTimeSchema,
+    until: sentTimeSchema.optional(),
+    mode: z.enum(replayModes),
+    dry_run: z.boolean().default(false),
+    rate: z
+      .number()
+      .int('must be a whole number')
+      .min(1, 'must be at least 1')
+      .max(MAX_RATE, `must be at most ${MAX_RATE}`)
+      .default(DEFAULT_RATE),
+  })
+  .meta({ id: 'NewReplay' });
 
 /** Goes on in the background; how far it is, is read at its `Location`. */
 export function createReplay(replays: ManageReplays) {

@@ -14,7 +14,7 @@ export function listAccounts(accounts: ManageAccounts) {
     operatorOnly: true,
     request: { query: pageQuery(newestFirstCursorSchema) },
     responses: {
-      200: { description: 'A page of accounts.', schema: pageOf(accountViewSchema) },
+      200: { description: 'A page of accounts.', schema: pageOf(accountViewSchema, 'AccountPage') },
     },
     async handle({ query }) {
       const page = await accounts.list(query.limit, query.cursor);

@@ -13,7 +13,7 @@ export function listApiKeys(apiKeys: ManageApiKeys) {
     scope: 'admin',
     request: { query: pageQuery(newestFirstCursorSchema) },
     responses: {
-      200: { description: 'A page of API keys.', schema: pageOf(apiKeyViewSchema) },
+      200: { description: 'A page of API keys.', schema: pageOf(apiKeyViewSchema, 'ApiKeyPage') },
     },
     async handle({ apiKey, query }) {
       const page = await apiKeys.list(apiKey.accountId, query.limit, query.cursor);

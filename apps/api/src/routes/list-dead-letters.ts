@@ -22,7 +22,10 @@ export function listDeadLetters(deadLetters: ManageDeadLetters) {
     operatorOnly: true,
     request: { query: querySchema },
     responses: {
-      200: { description: 'A page of dead letters.', schema: pageOf(listedDeadLetterSchema) },
+      200: {
+        description: 'A page of dead letters.',
+        schema: pageOf(listedDeadLetterSchema, 'DeadLetterPage'),
+      },
     },
     async handle({ query: { queue, limit, cursor } }) {
       const page = await deadLetters.list(queue, limit, cursor);

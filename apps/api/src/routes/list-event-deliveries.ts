@@ -22,7 +22,7 @@ export function listEventDeliveries(deliveries: ReadDeliveries) {
     scope: 'deliveries:read',
     request: { params: eventParams, query: querySchema },
     responses: {
-      200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema) },
+      200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
     },
     async handle({ apiKey, params, query }) {
       const filter = { status: query.status, statusClass: query.status_class };

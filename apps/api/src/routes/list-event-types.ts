@@ -2,6 +2,8 @@ import { type EventTypes, eventTypeViewSchema } from '@hookferry/core/catalogue/
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 
+const eventTypesSchema = z.object({ data: z.array(eventTypeViewSchema) }).meta({ id: 'EventTypeList' });
+
 /** All of them at once: there are dozens, not thousands. */
 export function listEventTypes(eventTypes: EventTypes) {
   return defineRoute({
@@ -12,7 +14,7 @@ export function listEventTypes(eventTypes: EventTypes) {
     scope: 'any',
     request: {},
     responses: {
-      200: { description: 'Every event type.', schema: z.object({ data: z.array(eventTypeViewSchema) }) },
+      200: { description: 'Every event type.', schema: eventTypesSchema },
     },
     async handle() {
       return { status: 200, body: { data: await eventTypes.list() } };

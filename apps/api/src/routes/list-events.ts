@@ -22,7 +22,7 @@ export function listEvents(events: ReadEvents) {
     scope: 'deliveries:read',
     request: { query: querySchema },
     responses: {
-      200: { description: 'A page of events.', schema: pageOf(listedEventSchema) },
+      200: { description: 'A page of events.', schema: pageOf(listedEventSchema, 'EventPage') },
     },
     async handle({ apiKey, query: { limit, cursor, ...filter } }) {
       const page = await events.list(apiKey.accountId, filter, limit, cursor);

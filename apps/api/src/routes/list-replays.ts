@@ -14,7 +14,7 @@ export function listReplays(replays: ManageReplays) {
     scope: 'deliveries:read',
     request: { params: webhookParams, query: pageQuery(newestFirstCursorSchema) },
     responses: {
-      200: { description: 'A page of replays.', schema: pageOf(replaySchema) },
+      200: { description: 'A page of replays.', schema: pageOf(replaySchema, 'ReplayPage') },
     },
     async handle({ apiKey, params, query }) {
       const page = await replays.list(apiKey.accountId, params.id, query.limit, query.cursor);

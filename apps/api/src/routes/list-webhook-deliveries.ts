@@ -26,7 +26,7 @@ export function listWebhookDeliveries(deliveries: ReadDeliveries) {
     scope: 'deliveries:read',
     request: { params: webhookParams, query: querySchema },
     responses: {
-      200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema) },
+      200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
     },
     async handle({ apiKey, params, query }) {
       const { limit, cursor, event_type: eventType, status_class: statusClass, ...rest } = query;

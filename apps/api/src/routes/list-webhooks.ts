@@ -22,7 +22,7 @@ export function listWebhooks(endpoints: ManageEndpoints) {
     isHeavy: true,
     request: { query: querySchema },
     responses: {
-      200: { description: 'A page of webhooks.', schema: pageOf(webhookSchema) },
+      200: { description: 'A page of webhooks.', schema: pageOf(webhookSchema, 'WebhookPage') },
     },
     async handle({ apiKey, query }) {
       const filter = { status: query.status, eventType: query.event_type };

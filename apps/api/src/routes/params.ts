@@ -1,4 +1,5 @@
 import { deadLetterIdSchema } from '@hookferry/core/model/dead-letter';
+import { DELIVERY_ID_FORM } from '@hookferry/core/model/delivery';
 import { endpointRefSchema } from '@hookferry/core/model/endpoint';
 import { eventIdSchema } from '@hookferry/core/model/event';
 import { replayIdSchema } from '@hookferry/core/model/replay';
@@ -7,6 +8,8 @@ import { z } from 'zod';
 export const webhookParams = z.object({ id: endpointRefSchema });
 
 export const eventParams = z.object({ id: eventIdSchema });
+
+export const deliveryParams = z.object({ id: z.string().meta(DELIVERY_ID_FORM) });
 
 export const deadLetterParams = z.object({ id: deadLetterIdSchema });
 

@@ -7,13 +7,15 @@ import { triggerSchema } from '@hookferry/core/model/delivery';
 import { holdReasons } from '@hookferry/core/model/hold-reason';
 import { z } from 'zod';
 
+const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' });
+
 export const deliverySchema = z
   .object({
     id: z.string(),
     event_id: z.string(),
     webhook_id: z.string(),
     type: z.string().meta({ example: 'keyword.quick_win' }),
-    status: z.enum(shownStatuses),
+    status: deliveryStatusSchema,
     attempt_count: z.int(),
     last_outcome: attemptOutcomeSchema.nullable(),
     next_attempt_at: timeSchema.nullable(),
@@ -22,6 +24,15 @@ export const deliverySchema = z
   .meta({ id: 'Delivery' });
 
 const phaseSchema = z.number().nullable();
+const timingsSchema = z
+  .object({
+    dns_ms: phaseSchema,
+    connect_ms: phaseSchema,
+    tls_ms: phaseSchema,
+    first_byte_ms: phaseSchema,
+    total_ms: z.number(),
+  })
+  .meta({ id: 'Timings' });
 const headersSchema = z.record(z.string(), z.string());
 
 export const attemptSchema = z
@@ -31,13 +42,7 @@ export const attemptSchema = z
     worker: z.string().nullable(),
     started_at: timeSchema,
     duration_ms: z.number(),
-    timings: z.object({
-      dns_ms: phaseSchema,
-      connect_ms: phaseSchema,
-      tls_ms: phaseSchema,
-      first_byte_ms: phaseSchema,
-      total_ms: z.number(),
-    }),
+    timings: timingsSchema,
     outcome: attemptOutcomeSchema,
     request_headers: headersSchema,
     response_status: z.int().nullable(),
@@ -47,7 +52,9 @@ export const attemptSchema = z
   })
   .meta({ id: 'Attempt' });
 
-const holdSchema = z.object({ reason: z.enum(holdReasons), until: timeSchema.nullable() });
+const holdSchema = z
+  .object({ reason: z.enum(holdReasons), until: timeSchema.nullable() })
+  .meta({ id: 'Hold' });
 
 export const deliveryWithAttemptsSchema = deliverySchema
   .extend({ hold: holdSchema.nullable(), attempts: z.array(attemptSchema) })

@@ -15,15 +15,17 @@ export const listedEventSchema = z
   .meta({ id: 'ListedEvent' });
 
 /** How many of its deliveries there are, and of each status. */
-const deliveryCountsSchema = z.object({
-  total: z.int(),
-  pending: z.int(),
-  held: z.int(),
-  delivered: z.int(),
-  exhausted: z.int(),
-  aborted: z.int(),
-  cancelled: z.int(),
-} satisfies Record<keyof DeliveryCounts, z.ZodType>);
+const deliveryCountsSchema = z
+  .object({
+    total: z.int(),
+    pending: z.int(),
+    held: z.int(),
+    delivered: z.int(),
+    exhausted: z.int(),
+    aborted: z.int(),
+    cancelled: z.int(),
+  } satisfies Record<keyof DeliveryCounts, z.ZodType>)
+  .meta({ id: 'DeliveryCounts' });
 
 export const eventSchema = listedEventSchema
   .extend({

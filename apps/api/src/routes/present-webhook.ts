@@ -16,6 +16,10 @@ const certificateSchema = z
   .object({ subject: z.string(), fingerprint_sha256: z.string(), expires_at: timeSchema })
   .meta({ id: 'Certificate' });
 
+const tlsSchema = z
+  .object({ ca: certificateSchema.optional(), client_certificate: certificateSchema.optional() })
+  .meta({ id: 'WebhookTls' });
+
 export const webhookSchema = z
   .object({
     id: z.string().meta({ example: 'wh_0n5x3gq9k2v7r1m8c4d6ta' }),
@@ -31,9 +35,7 @@ export const webhookSchema = z
     rate_limit: z.int().optional(),
     timeout_ms: z.int().optional(),
     retry_schedule: z.array(z.string().meta({ example: '5m' })).optional(),
-    tls: z
-      .object({ ca: certificateSchema.optional(), client_certificate: certificateSchema.optional() })
-      .optional(),
+    tls: tlsSchema.optional(),
     uid: z.string().optional(),
     metadata: z.record(z.string(), z.string()).optional(),
     headers: z.record(z.string(), z.literal(MASKED_VALUE)).optional(),

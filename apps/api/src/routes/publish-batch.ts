@@ -9,21 +9,26 @@ import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
 import { acceptedSchema, presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
 
-const batchSchema = z
+const acceptedOfBatchSchema = acceptedSchema
+  .extend({ status: z.literal([200, 202]) })
+  .meta({ id: 'AcceptedOfBatch' });
+
+const refusedOfBatchSchema = z
   .object({
-    data: z.array(
-      z.union([
-        acceptedSchema.extend({ status: z.literal([200, 202]) }),
-        z.object({
-          status: z.int(),
-          error: z.object({ code: codeSchema, detail: z.string(), errors: z.array(faultSchema).optional() }),
-        }),
-      ]),
-    ),
+    status: z.int(),
+    error: z
+      .object({ code: codeSchema, detail: z.string(), errors: z.array(faultSchema).optional() })
+      .meta({ id: 'BatchError' }),
   })
+  .meta({ id: 'RefusedOfBatch' });
+
+const outcomeSchema = z
+  .object({ data: z.array(z.union([acceptedOfBatchSchema, refusedOfBatchSchema])) })
   .meta({ id: 'BatchOutcome' });
 
 const MAX_EVENTS = 500;
+
+const bodySchema = batchOf(z.unknown());
 // As many as the deliveries of a request that the API makes itself.
 const MAX_AIMED_AT = 1_000;
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
@@ -37,14 +42,16 @@ export function publishBatch(acceptEvents: AcceptEvents) {
     path: '/v1/events/batch',
     scope: 'events:write',
     request: {
-      body: z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_EVENTS) }),
+      body: bodySchema,
+      // What each event must be is said in its own outcome, if it is not.
+      describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
       hasEventData: true,
     },
     maxBodyBytes: MAX_BODY_BYTES,
     creates: true,
     stores: 'event',
     responses: {
-      200: { description: 'An outcome for each event, in their order.', schema: batchSchema },
+      200: { description: 'An outcome for each event, in their order.', schema: outcomeSchema },
     },
     async handle({ apiKey, endpointsVersion, body, bodyText, requestId, spend, newId, receivedAt }) {
       // The request itself is counted already.
@@ -64,6 +71,10 @@ export function publishBatch(acceptEvents: AcceptEvents) {
       return { status: 200, body: { data: outcomes.map(presentOutcome) } };
     },
   });
+}
+
+function batchOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({ events: z.array(item).min(1).max(MAX_EVENTS) });
 }
 
 function readItem(item: unknown, text: string): PublishedEvent | AppError {

@@ -1,3 +1,4 @@
+import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/catalogue/custom-event-type';
 import type { PublishedEvent } from '@hookferry/core/intake/accept-events';
 import { formatTime, timeSchema } from '@hookferry/core/kernel/clock';
 import { textOfMember } from '@hookferry/core/kernel/json';
@@ -6,12 +7,14 @@ import { type AcceptedEvent, eventIdSchema } from '@hookferry/core/model/event';
 import { z } from 'zod';
 
 /** An event as clients publish it. What `data` must be is the catalogue's to say. */
-export const publishedEventSchema = z.strictObject({
-  type: z.string(),
-  data: z.unknown(),
-  id: eventIdSchema.optional(),
-  webhook_ids: endpointRefsSchema.optional(),
-});
+export const publishedEventSchema = z
+  .strictObject({
+    type: z.string().meta(EVENT_TYPE_NAME_FORM),
+    data: z.unknown(),
+    id: eventIdSchema.optional(),
+    webhook_ids: endpointRefsSchema.optional(),
+  })
+  .meta({ id: 'NewEvent' });
 
 /** @param text the JSON that it was parsed from. */
 export function toPublishedEvent(

@@ -1,4 +1,4 @@
-import { eventTypeInputSchema } from '@hookferry/core/catalogue/custom-event-type';
+import { EVENT_TYPE_NAME_FORM, eventTypeInputSchema } from '@hookferry/core/catalogue/custom-event-type';
 import { type EventTypes, eventTypeViewSchema } from '@hookferry/core/catalogue/event-types';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
@@ -15,7 +15,10 @@ export function putEventType(eventTypes: EventTypes) {
     path: '/v1/event-types/:name',
     scope: 'admin',
     operatorOnly: true,
-    request: { params: z.object({ name: z.string() }), body: eventTypeInputSchema },
+    request: {
+      params: z.object({ name: z.string().meta(EVENT_TYPE_NAME_FORM) }),
+      body: eventTypeInputSchema,
+    },
     maxBodyBytes: MAX_BODY_BYTES,
     responses: {
       200: { description: 'The event type as it is now.', schema: eventTypeViewSchema },

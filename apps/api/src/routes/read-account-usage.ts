@@ -5,15 +5,18 @@ import { defineRoute } from '../http/route';
 
 const bytes = z.int().min(0);
 
+const storedBytesSchema = z
+  .object({ events: bytes, deliveries: bytes, answers: bytes, replays: bytes })
+  .describe(
+    'Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`.',
+  )
+  .meta({ id: 'StoredBytes' });
+
 const usageSchema = z
   .object({
     used_bytes: bytes.describe('About as much as it takes up in the store: see "What counts" in the docs.'),
     quota_bytes: bytes.nullable().describe('How much it may be; `null`: as much as there is room for.'),
-    bytes: z
-      .object({ events: bytes, deliveries: bytes, answers: bytes, replays: bytes })
-      .describe(
-        'Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`.',
-      ),
+    bytes: storedBytesSchema,
     events: z.int().describe("In the account's list."),
     webhooks: z.int(),
     api_keys: z.int(),

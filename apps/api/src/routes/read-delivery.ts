@@ -1,6 +1,6 @@
 import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
-import { z } from 'zod';
 import { defineRoute } from '../http/route';
+import { deliveryParams } from './params';
 import { deliveryWithAttemptsSchema, presentDeliveryWithAttempts } from './present-delivery';
 
 export function readDelivery(deliveries: ReadDeliveries) {
@@ -10,7 +10,7 @@ export function readDelivery(deliveries: ReadDeliveries) {
     method: 'get',
     path: '/v1/deliveries/:id',
     scope: 'deliveries:read',
-    request: { params: z.object({ id: z.string() }) },
+    request: { params: deliveryParams },
     responses: {
       200: { description: 'The delivery.', schema: deliveryWithAttemptsSchema },
     },

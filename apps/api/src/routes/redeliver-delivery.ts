@@ -1,6 +1,6 @@
 import type { Redeliver } from '@hookferry/core/recovery/redeliver';
-import { z } from 'zod';
 import { defineRoute } from '../http/route';
+import { deliveryParams } from './params';
 import { deliveryWithAttemptsSchema, presentDeliveryWithAttempts } from './present-delivery';
 
 const REQUEST_ID_PREFIX = 'rdl';
@@ -13,7 +13,7 @@ export function redeliverDelivery(redeliver: Redeliver) {
     method: 'post',
     path: '/v1/deliveries/:id/redeliver',
     scope: 'deliveries:write',
-    request: { params: z.object({ id: z.string() }) },
+    request: { params: deliveryParams },
     creates: true,
     stores: 'other',
     responses: {

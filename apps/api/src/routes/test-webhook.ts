@@ -1,8 +1,13 @@
+import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/catalogue/custom-event-type';
 import type { TestEndpoint } from '@hookferry/core/manage/test-endpoint';
 import { deliveryIdOf } from '@hookferry/core/model/delivery';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';
+
+const bodySchema = z
+  .strictObject({ type: z.string().meta(EVENT_TYPE_NAME_FORM).optional() })
+  .meta({ id: 'NewTest' });
 
 const testSentSchema = z.object({ event_id: z.string(), delivery_id: z.string() }).meta({ id: 'TestSent' });
 
@@ -16,7 +21,7 @@ export function testWebhook(testEndpoint: TestEndpoint) {
     scope: 'webhooks:write',
     request: {
       params: webhookParams,
-      body: z.strictObject({ type: z.string().optional() }),
+      body: bodySchema,
       mayLackBody: true,
     },
     creates: true,

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { Clock } from '../kernel/clock';
 import { displayNameSchema } from '../model/account';
-import { scopes } from '../model/api-key';
+import { scopeSchema } from '../model/api-key';
 
 export const scopeListSchema = z
-  .array(z.enum(scopes, `must be one of ${scopes.join(', ')}`))
+  .array(scopeSchema)
   .min(1, 'must name at least one scope')
-  .refine((list) => new Set(list).size === list.length, 'must not name a scope twice');
+  .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
+  .meta({ uniqueItems: true });
 
 /** What may be said of a new API key. */
 export function newApiKeySchema(clock: Clock) {
@@ -23,6 +24,7 @@ export function newApiKeySchema(clock: Clock) {
     .transform(({ expires_at: expiresAt, ...input }) => ({
       ...input,
       ...(expiresAt == null ? {} : { expiresAt }),
-    }));
+    }))
+    .meta({ id: 'NewApiKey' });
 }
 export type NewApiKey = z.output<ReturnType<typeof newApiKeySchema>>;

@@ -25,7 +25,7 @@ export function targetUrlSchema(rules: TargetUrlRules) {
   return z
     .string()
     .max(MAX_LENGTH, `must have at most ${MAX_LENGTH} characters`)
-    .meta({ example: 'https://example.com/webhooks' })
+    .meta({ format: 'uri', example: 'https://example.com/webhooks' })
     .transform((text, context) => {
       const fault = faultOf(text, rules);
       if (fault === undefined) return new URL(text).href;

@@ -42,7 +42,10 @@ const valueSchema = z
   .refine((value) => value !== MASKED_VALUE, 'is the mask that values are read back with, not a value');
 
 /** Headers of an endpoint's own; the names inside are in lower case. */
-export const customHeadersSchema = z.record(nameSchema, valueSchema).transform(lowerNames);
+export const customHeadersSchema = z
+  .record(nameSchema, valueSchema)
+  .meta({ maxProperties: MAX_HEADERS })
+  .transform(lowerNames);
 
 /** The same as a merge patch: `null` removes a header. */
 export const customHeadersPatchSchema = z.record(nameSchema, valueSchema.nullable()).transform(lowerNames);

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
-import { durationSchema } from '../kernel/duration';
+import { sentDurationSchema } from '../kernel/duration';
+import { textSchema } from '../kernel/text';
 import { foundElsewhere } from '../kernel/zod-words';
 import { endpointStatusSchema, endpointUidSchema, orderings } from '../model/endpoint';
 import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
+import { FILTER_FORM } from './event-filter';
 import { metadataPatchSchema, metadataSchema } from './metadata';
 import { secretSchema } from './secret';
 import { newTlsSchema, tlsPatchSchema } from './tls-input';
@@ -12,27 +14,27 @@ const MAX_FILTERS = 100;
 
 // Which types there are is looked up: see `requireKnownFilters`.
 const eventsSchema = z
-  .array(z.string())
+  .array(z.string().meta(FILTER_FORM))
   .min(1, 'must name at least one event type')
   .max(MAX_FILTERS, `must name at most ${MAX_FILTERS} event types`)
   .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice')
-  .meta({ example: ['keyword.*', 'brief.created'] });
+  .meta({ uniqueItems: true, example: ['keyword.*', 'brief.created'] });
 
 const MAX_DELAYS = 30;
 const MAX_DELAY_MS = 7 * 86_400_000;
 
 /** What an endpoint may have or lack; `null` in a patch takes it away. */
 const optionSchemas = {
-  description: z.string().max(500, 'must have at most 500 characters'),
+  description: textSchema(500),
   rate_limit: z.int().min(1).max(10_000),
   ordering: z.enum(orderings),
   uid: endpointUidSchema,
   timeout_ms: z.int().min(1_000).max(60_000),
   retry_schedule: z
     .array(
-      durationSchema
+      sentDurationSchema
         .refine((delayMs) => delayMs <= MAX_DELAY_MS, 'must be at most 7d')
-        .meta({ example: '5m' }),
+        .meta({ description: 'At most `7d`.', example: '5m' }),
     )
     .min(1, 'must have at least one delay; attempts = entries + 1')
     .max(MAX_DELAYS, `must have at most ${MAX_DELAYS} delays`),
@@ -52,7 +54,8 @@ export function newEndpointSchema(rules: TargetUrlRules) {
       metadata: metadataSchema.optional(),
       headers: customHeadersSchema.optional(),
     })
-    .transform(renameMembers);
+    .transform(renameMembers)
+    .meta({ id: 'NewWebhook' });
 }
 export type NewEndpoint = z.output<ReturnType<typeof newEndpointSchema>>;
 
@@ -76,7 +79,8 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       status: 'is changed by POST /v1/webhooks/{id}/disable and POST /v1/webhooks/{id}/enable',
       secret: 'is changed by POST /v1/webhooks/{id}/rotate-secret',
     })
-    .transform(renameMembers);
+    .transform(renameMembers)
+    .meta({ id: 'WebhookPatch' });
 }
 export type EndpointPatch = z.output<ReturnType<typeof endpointPatchSchema>>;
 

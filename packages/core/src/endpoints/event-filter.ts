@@ -3,6 +3,12 @@ import { isOperational } from '../catalogue/built-in/index';
 /** The filter that asks for everything that is published; what this service itself tells is asked for by name. */
 export const EVERY_EVENT = '*';
 
+/** For the descriptions of filters. What is of another form asks for nothing, and is refused as unknown. */
+export const FILTER_FORM = {
+  pattern: '^([*]|[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)*[.][*]|[a-z][a-z0-9_]*([.][a-z][a-z0-9_]*)+)$',
+  maxLength: 102,
+};
+
 const PREFIX_END = '.*';
 
 /** Whether an endpoint's filter (`*`, `keyword.*` or a whole name) asks for events of this type. */

@@ -21,7 +21,8 @@ export const secretRotationSchema = z
     overlap_seconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).default(DEFAULT_OVERLAP_SECONDS),
     secret: secretSchema.optional(),
   })
-  .transform(({ overlap_seconds, secret }) => ({ overlapMs: overlap_seconds * 1_000, secret }));
+  .transform(({ overlap_seconds, secret }) => ({ overlapMs: overlap_seconds * 1_000, secret }))
+  .meta({ id: 'SecretRotation' });
 export type SecretRotation = z.output<typeof secretRotationSchema>;
 
 /** A rotation with all that it needs. */

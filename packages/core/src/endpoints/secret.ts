@@ -6,6 +6,9 @@ const NEW_SECRET_BYTES = 32;
 // Standard Webhooks 1.0 asks for keys of 24 to 64 bytes.
 const MIN_BYTES = 24;
 const MAX_BYTES = 64;
+// Of as many bytes, as an encoder writes it: the bits that the last character has to spare are 0.
+const FORM =
+  /^whsec_([A-Za-z0-9+/]{4}){8,20}([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{4}[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
 
 /** A new signing secret: `whsec_` and the base64 of 32 random bytes. */
 export function newSecret(): string {
@@ -15,15 +18,5 @@ export function newSecret(): string {
 /** A secret that a client brings along. */
 export const secretSchema = z
   .string()
-  .refine(isSecret, {
-    message: `must be "${PREFIX}" and the base64 of ${MIN_BYTES} to ${MAX_BYTES} random bytes`,
-  })
+  .regex(FORM, `must be "${PREFIX}" and the base64 of ${MIN_BYTES} to ${MAX_BYTES} random bytes`)
   .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=' });
-
-function isSecret(text: string): boolean {
-  if (!text.startsWith(PREFIX)) return false;
-  const encoded = text.slice(PREFIX.length);
-  const bytes = Buffer.from(encoded, 'base64');
-  // Node's decoder skips what is not base64; only a text that comes back the same was base64.
-  return bytes.toString('base64') === encoded && bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES;
-}

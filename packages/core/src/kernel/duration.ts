@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const DURATION = /^(\d{1,9})(ms|s|m|h|d)$/;
+const DURATION = /^([0-9]{1,9})(ms|s|m|h|d)$/;
 
 /** `250ms`, `15s`, `5m`, `2h`, `3d` as milliseconds; `undefined` for anything else. */
 export function parseDuration(text: string): number | undefined {
@@ -19,6 +19,15 @@ export function formatDuration(ms: number): string {
 
 /** A text that holds a duration; the value inside is in milliseconds. */
 export const durationSchema = z.string().transform((text, context) => toMilliseconds(text, context));
+
+/**
+ * A duration as clients send it: without white space around it, which settings may have. The values inside are in
+ * milliseconds.
+ */
+export const sentDurationSchema = z
+  .string()
+  .regex(DURATION, 'must be a duration such as 250ms, 15s, 5m, 2h or 3d')
+  .pipe(durationSchema);
 
 /** The same, but not `0s`: for what would come to nothing. */
 export const positiveDurationSchema = durationSchema.refine((ms) => ms > 0, 'must be more than 0s');

@@ -3,6 +3,14 @@ import { formatTime, timeSchema } from '../kernel/clock';
 import type { Account } from '../model/account';
 import type { Remains } from './redis-remains-store';
 
+const erasureSchema = z
+  .object({
+    requested_at: timeSchema,
+    webhooks_left: z.int().optional(),
+    events_left: z.int().optional(),
+  })
+  .meta({ id: 'Erasure' });
+
 export const accountViewSchema = z
   .object({
     id: z.string(),
@@ -14,16 +22,9 @@ export const accountViewSchema = z
       .describe('How much it may store, if that was set for it; 0: as much as there is room for.'),
     status: z.enum(['active', 'erasing']),
     created_at: timeSchema,
-    erasure: z
-      .object({
-        requested_at: timeSchema,
-        webhooks_left: z.int().optional(),
-        events_left: z.int().optional(),
-      })
-      .optional()
-      .meta({
-        description: 'While it is being erased. How much is left is counted when the account is read alone.',
-      }),
+    erasure: erasureSchema.optional().meta({
+      description: 'While it is being erased. How much is left is counted when the account is read alone.',
+    }),
   })
   .meta({ id: 'Account' });
 

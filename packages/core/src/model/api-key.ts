@@ -10,7 +10,7 @@ export const scopes = [
   'deliveries:write',
   'admin',
 ] as const;
-export const scopeSchema = z.enum(scopes);
+export const scopeSchema = z.enum(scopes, `must be one of ${scopes.join(', ')}`).meta({ id: 'Scope' });
 export type Scope = z.infer<typeof scopeSchema>;
 
 /** The middle part of a key, which names it without giving it away. */

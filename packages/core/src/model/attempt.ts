@@ -19,7 +19,7 @@ export const attemptOutcomes = [
   'network_error',
 ] as const;
 
-export const attemptOutcomeSchema = z.enum(attemptOutcomes);
+export const attemptOutcomeSchema = z.enum(attemptOutcomes).meta({ id: 'AttemptOutcome' });
 export type AttemptOutcome = z.infer<typeof attemptOutcomeSchema>;
 
 /**

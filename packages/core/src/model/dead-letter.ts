@@ -13,9 +13,7 @@ export type DeadLetterPlace = (typeof deadLetterPlaces)[number];
 /** `<where it is kept>.<its job id there>`: no queue's name has a dot. */
 export const deadLetterIdSchema = z
   .string()
-  .refine((id) =>
-    deadLetterPlaces.some((place) => id.startsWith(`${place}.`) && id.length > place.length + 1),
-  )
+  .regex(new RegExp(`^(${deadLetterPlaces.join('|')})\\.[\\s\\S]+$`))
   .brand<'DeadLetterId'>();
 export type DeadLetterId = z.infer<typeof deadLetterIdSchema>;
 

@@ -28,6 +28,9 @@ export function parseDeliveryId(text: string): DeliveryParts | undefined {
   return { eventId: eventId.data, endpointId: endpointId.data };
 }
 
+/** For the description of ids of deliveries, as `parseDeliveryId` takes them. */
+export const DELIVERY_ID_FORM = { pattern: '^[A-Za-z0-9_-]{1,128}[.]wh_[0-9a-z]{22}$' };
+
 /** What brought an attempt about: the schedule, or who asked for it. */
 export const triggers = ['schedule', 'manual', 'replay', 'test'] as const;
 
