@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 388faee0815239ca608db145a05d8c1ec80faa0e2c529b8c319f8668667f0119
+// docs/openapi.json: sha256 ba8a454b5532bf70e58d8e8a5b9200b369c141c504e58a819bc120a686c2eff0
 
 export interface paths {
   '/v1/webhooks': {
@@ -625,7 +625,7 @@ export interface webhooks {
      * keyword.quick_win
      * @description A keyword was found that a small effort would lift in the search results.
      */
-    post: operations['receive.keyword.quick_win'];
+    post: operations['receiveKeywordQuickWin'];
     delete?: never;
     options?: never;
     head?: never;
@@ -645,7 +645,7 @@ export interface webhooks {
      * brief.created
      * @description A content brief was written and is ready to be read.
      */
-    post: operations['receive.brief.created'];
+    post: operations['receiveBriefCreated'];
     delete?: never;
     options?: never;
     head?: never;
@@ -665,7 +665,7 @@ export interface webhooks {
      * import.completed
      * @description An import came to its end; rows that could not be taken in are counted in `failed_rows`.
      */
-    post: operations['receive.import.completed'];
+    post: operations['receiveImportCompleted'];
     delete?: never;
     options?: never;
     head?: never;
@@ -685,7 +685,7 @@ export interface webhooks {
      * webhook.disabled
      * @description A webhook was disabled; what it is owed is held until it is enabled.
      */
-    post: operations['receive.webhook.disabled'];
+    post: operations['receiveWebhookDisabled'];
     delete?: never;
     options?: never;
     head?: never;
@@ -705,7 +705,7 @@ export interface webhooks {
      * webhook.failing
      * @description A delivery to a webhook failed for the fourth time; it is tried further as scheduled.
      */
-    post: operations['receive.webhook.failing'];
+    post: operations['receiveWebhookFailing'];
     delete?: never;
     options?: never;
     head?: never;
@@ -725,7 +725,7 @@ export interface webhooks {
      * webhook.recovered
      * @description A webhook of which `webhook.failing` told accepts deliveries again.
      */
-    post: operations['receive.webhook.recovered'];
+    post: operations['receiveWebhookRecovered'];
     delete?: never;
     options?: never;
     head?: never;
@@ -745,7 +745,7 @@ export interface webhooks {
      * delivery.exhausted
      * @description The last attempt of a delivery failed; it is kept and listed, and not tried again.
      */
-    post: operations['receive.delivery.exhausted'];
+    post: operations['receiveDeliveryExhausted'];
     delete?: never;
     options?: never;
     head?: never;
@@ -811,6 +811,64 @@ export interface components {
       /** @description What is wrong there, for people. */
       detail: string;
     };
+    NewWebhook: {
+      /**
+       * Format: uri
+       * @description Where deliveries are sent to.
+       * @example https://example.com/webhooks
+       */
+      url: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @example [
+       *       "keyword.*",
+       *       "brief.created"
+       *     ]
+       */
+      events: string[];
+      /**
+       * @description What deliveries are signed with: `whsec_` and base64.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
+       */
+      secret?: string;
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status?: 'enabled' | 'disabled';
+      /** @description Certificates of its own. */
+      tls?: {
+        /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
+        ca?: string;
+        /** @description What the service shows to the receiver. PEM, with its chain. */
+        client_certificate?: string;
+        /** @description The private key of `client_certificate`. PEM. No answer shows it. */
+        client_key?: string;
+      };
+      /** @description For people. */
+      description?: string;
+      /** @description How many requests a second its receiver takes. */
+      rate_limit?: number;
+      /**
+       * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+       * @enum {string}
+       */
+      ordering?: 'none' | 'strict';
+      /** @description A name of your own, which works wherever its id does. */
+      uid?: string;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[];
+      /** @description Texts of your own, by name. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+      headers?: {
+        [key: string]: string;
+      };
+    };
     CreatedWebhook: {
       /**
        * @description Its id.
@@ -829,7 +887,7 @@ export interface components {
        *       "keyword.quick_win"
        *     ]
        */
-      readonly events: string[];
+      events: string[];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -854,12 +912,7 @@ export interface components {
       /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
       retry_schedule?: string[];
       /** @description Certificates of its own. */
-      tls?: {
-        /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
-        ca?: components['schemas']['Certificate'];
-        /** @description What the service shows to the receiver. PEM, with its chain. */
-        client_certificate?: components['schemas']['Certificate'];
-      };
+      tls?: components['schemas']['WebhookTls'];
       /** @description A name of your own, which works wherever its id does. */
       uid?: string;
       /** @description Texts of your own, by name. */
@@ -888,6 +941,12 @@ export interface components {
        */
       secret: string;
     };
+    WebhookTls: {
+      /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
+      ca?: components['schemas']['Certificate'];
+      /** @description What the service shows to the receiver. PEM, with its chain. */
+      client_certificate?: components['schemas']['Certificate'];
+    };
     Certificate: {
       /** @description Whose certificate it is. */
       subject: string;
@@ -899,6 +958,14 @@ export interface components {
        * @example 2030-01-31T12:00:00.000Z
        */
       expires_at: string;
+    };
+    WebhookPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['Webhook'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
     };
     Webhook: {
       /**
@@ -918,7 +985,7 @@ export interface components {
        *       "keyword.quick_win"
        *     ]
        */
-      readonly events: string[];
+      events: string[];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -943,12 +1010,7 @@ export interface components {
       /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
       retry_schedule?: string[];
       /** @description Certificates of its own. */
-      tls?: {
-        /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
-        ca?: components['schemas']['Certificate'];
-        /** @description What the service shows to the receiver. PEM, with its chain. */
-        client_certificate?: components['schemas']['Certificate'];
-      };
+      tls?: components['schemas']['WebhookTls'];
       /** @description A name of your own, which works wherever its id does. */
       uid?: string;
       /** @description Texts of your own, by name. */
@@ -972,6 +1034,8 @@ export interface components {
        */
       updated_at: string;
     };
+    /** @description A webhook: its id or its `uid`. */
+    WebhookRef: string;
     WebhookWithHealth: {
       /**
        * @description Its id.
@@ -990,7 +1054,7 @@ export interface components {
        *       "keyword.quick_win"
        *     ]
        */
-      readonly events: string[];
+      events: string[];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1015,12 +1079,7 @@ export interface components {
       /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
       retry_schedule?: string[];
       /** @description Certificates of its own. */
-      tls?: {
-        /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
-        ca?: components['schemas']['Certificate'];
-        /** @description What the service shows to the receiver. PEM, with its chain. */
-        client_certificate?: components['schemas']['Certificate'];
-      };
+      tls?: components['schemas']['WebhookTls'];
       /** @description A name of your own, which works wherever its id does. */
       uid?: string;
       /** @description Texts of your own, by name. */
@@ -1063,12 +1122,69 @@ export interface components {
       /** @description Those that wait, without using up attempts, until their webhook can take them. */
       held: number;
     };
+    WebhookPatch: {
+      /**
+       * Format: uri
+       * @description Where deliveries are sent to.
+       * @example https://example.com/webhooks
+       */
+      url?: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @example [
+       *       "keyword.*",
+       *       "brief.created"
+       *     ]
+       */
+      events?: string[];
+      /** @description For people. */
+      description?: string | null;
+      /** @description How many requests a second its receiver takes. */
+      rate_limit?: number | null;
+      /** @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come. */
+      ordering?: ('none' | 'strict') | null;
+      /** @description A name of your own, which works wherever its id does. */
+      uid?: string | null;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number | null;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[] | null;
+      /** @description Certificates of its own. */
+      tls?: {
+        /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
+        ca?: string | null;
+        /** @description What the service shows to the receiver. PEM, with its chain. */
+        client_certificate?: string | null;
+        /** @description The private key of `client_certificate`. PEM. No answer shows it. */
+        client_key?: string | null;
+      } | null;
+      /** @description Texts of your own, by name. */
+      metadata?: {
+        [key: string]: string | null;
+      } | null;
+      /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+      headers?: {
+        [key: string]: string | null;
+      } | null;
+    };
     Secret: {
       /**
        * @description What deliveries are signed with: `whsec_` and base64.
        * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
        */
       secret: string;
+    };
+    SecretRotation: {
+      /**
+       * @description For how long the secrets so far go on to sign.
+       * @default 86400
+       */
+      overlap_seconds?: number;
+      /**
+       * @description What deliveries are signed with: `whsec_` and base64.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
+       */
+      secret?: string;
     };
     RotatedSecret: {
       /**
@@ -1083,11 +1199,23 @@ export interface components {
        */
       previous_secret_expires_at: string;
     };
+    NewTest: {
+      /** @description The event type. */
+      type?: string;
+    };
     TestSent: {
       /** @description The event. Receivers get it in `webhook-id`. */
       event_id: string;
       /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
       delivery_id: string;
+    };
+    DeliveryPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['Delivery'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
     };
     Delivery: {
       /** @description Its id. */
@@ -1101,32 +1229,12 @@ export interface components {
        * @example keyword.quick_win
        */
       type: string;
-      /**
-       * @description Where it stands.
-       * @enum {string}
-       */
-      status: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+      /** @description Where it stands. */
+      status: components['schemas']['DeliveryStatus'];
       /** @description How many attempts there were so far. */
       attempt_count: number;
       /** @description What came of the last attempt; null before there was one. */
-      last_outcome:
-        | (
-            | 'delivered'
-            | 'http_1xx'
-            | 'http_3xx'
-            | 'http_4xx'
-            | 'http_5xx'
-            | 'blocked_address'
-            | 'dns_error'
-            | 'connect_refused'
-            | 'connect_timeout'
-            | 'connection_reset'
-            | 'tls_error'
-            | 'response_timeout'
-            | 'protocol_error'
-            | 'network_error'
-          )
-        | null;
+      last_outcome: components['schemas']['AttemptOutcome'] | null;
       /** @description When the next attempt is due; null: there is none, or it is not known yet. */
       next_attempt_at: string | null;
       /**
@@ -1136,6 +1244,24 @@ export interface components {
        */
       created_at: string;
     };
+    /** @enum {string} */
+    DeliveryStatus: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+    /** @enum {string} */
+    AttemptOutcome:
+      | 'delivered'
+      | 'http_1xx'
+      | 'http_3xx'
+      | 'http_4xx'
+      | 'http_5xx'
+      | 'blocked_address'
+      | 'dns_error'
+      | 'connect_refused'
+      | 'connect_timeout'
+      | 'connection_reset'
+      | 'tls_error'
+      | 'response_timeout'
+      | 'protocol_error'
+      | 'network_error';
     ExportedAttempt: {
       /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
       delivery_id: string;
@@ -1148,11 +1274,8 @@ export interface components {
        * @example keyword.quick_win
        */
       type: string;
-      /**
-       * @description Where it stands.
-       * @enum {string}
-       */
-      status: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+      /** @description Where it stands. */
+      status: components['schemas']['DeliveryStatus'];
       /**
        * Format: date-time
        * @description When it was made; of an event and its deliveries, when it was accepted.
@@ -1183,37 +1306,9 @@ export interface components {
       /** @description From its beginning to its end. */
       duration_ms: number;
       /** @description How long each part of it took. */
-      timings: {
-        /** @description For looking up the name; null if it was not looked up. */
-        dns_ms: number | null;
-        /** @description For TCP; null over a connection that was kept alive. */
-        connect_ms: number | null;
-        /** @description For TLS; null over a connection that was kept alive, and without TLS. */
-        tls_ms: number | null;
-        /** @description From the end of the request to the first byte of the answer. */
-        first_byte_ms: number | null;
-        /** @description All of it. */
-        total_ms: number;
-      };
-      /**
-       * @description What came of it: `delivered`, or in what way it failed.
-       * @enum {string}
-       */
-      outcome:
-        | 'delivered'
-        | 'http_1xx'
-        | 'http_3xx'
-        | 'http_4xx'
-        | 'http_5xx'
-        | 'blocked_address'
-        | 'dns_error'
-        | 'connect_refused'
-        | 'connect_timeout'
-        | 'connection_reset'
-        | 'tls_error'
-        | 'response_timeout'
-        | 'protocol_error'
-        | 'network_error';
+      timings: components['schemas']['Timings'];
+      /** @description What came of it: `delivered`, or in what way it failed. */
+      outcome: components['schemas']['AttemptOutcome'];
       /** @description Headers of the request that say something; signatures and the webhook’s own headers are masked. */
       request_headers: {
         [key: string]: string;
@@ -1229,6 +1324,18 @@ export interface components {
       /** @description What went wrong on the way, for people; null if there was an answer. */
       error: string | null;
     };
+    Timings: {
+      /** @description For looking up the name; null if it was not looked up. */
+      dns_ms: number | null;
+      /** @description For TCP; null over a connection that was kept alive. */
+      connect_ms: number | null;
+      /** @description For TLS; null over a connection that was kept alive, and without TLS. */
+      tls_ms: number | null;
+      /** @description From the end of the request to the first byte of the answer. */
+      first_byte_ms: number | null;
+      /** @description All of it. */
+      total_ms: number;
+    };
     DeliveryWithAttempts: {
       /** @description Its id. */
       id: string;
@@ -1241,32 +1348,12 @@ export interface components {
        * @example keyword.quick_win
        */
       type: string;
-      /**
-       * @description Where it stands.
-       * @enum {string}
-       */
-      status: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+      /** @description Where it stands. */
+      status: components['schemas']['DeliveryStatus'];
       /** @description How many attempts there were so far. */
       attempt_count: number;
       /** @description What came of the last attempt; null before there was one. */
-      last_outcome:
-        | (
-            | 'delivered'
-            | 'http_1xx'
-            | 'http_3xx'
-            | 'http_4xx'
-            | 'http_5xx'
-            | 'blocked_address'
-            | 'dns_error'
-            | 'connect_refused'
-            | 'connect_timeout'
-            | 'connection_reset'
-            | 'tls_error'
-            | 'response_timeout'
-            | 'protocol_error'
-            | 'network_error'
-          )
-        | null;
+      last_outcome: components['schemas']['AttemptOutcome'] | null;
       /** @description When the next attempt is due; null: there is none, or it is not known yet. */
       next_attempt_at: string | null;
       /**
@@ -1276,17 +1363,45 @@ export interface components {
        */
       created_at: string;
       /** @description Why it is held, and until when; null if it is not held. */
-      hold: {
-        /**
-         * @description Why.
-         * @enum {string}
-         */
-        reason: 'disabled' | 'breaker_open' | 'busy' | 'rate_limited' | 'out_of_turn';
-        /** @description Up to this time; null: until something else changes. */
-        until: string | null;
-      } | null;
+      hold: components['schemas']['Hold'] | null;
       /** @description Every attempt, the first one first. */
       attempts: components['schemas']['Attempt'][];
+    };
+    Hold: {
+      /**
+       * @description Why.
+       * @enum {string}
+       */
+      reason: 'disabled' | 'breaker_open' | 'busy' | 'rate_limited' | 'out_of_turn';
+      /** @description Until when; null: until something else changes. */
+      until: string | null;
+    };
+    NewReplay: {
+      /**
+       * Format: date-time
+       * @description From this time on, which must be before `until`.
+       */
+      since: string;
+      /**
+       * Format: date-time
+       * @description Up to this time; up to now unless given.
+       */
+      until?: string;
+      /**
+       * @description Which events: `failed`, those whose delivery failed; `missing`, those that have none; `all`.
+       * @enum {string}
+       */
+      mode: 'failed' | 'missing' | 'all';
+      /**
+       * @description Whether it only counts, and sends nothing.
+       * @default false
+       */
+      dry_run?: boolean;
+      /**
+       * @description How many a second are put onto the queue.
+       * @default 50
+       */
+      rate?: number;
     };
     Replay: {
       /** @description Its id. */
@@ -1311,7 +1426,7 @@ export interface components {
       since: string;
       /**
        * Format: date-time
-       * @description Up to this time; null: until something else changes.
+       * @description Up to this time.
        * @example 2030-01-31T12:00:00.000Z
        */
       until: string;
@@ -1336,6 +1451,22 @@ export interface components {
       /** @description When it came to its end; null: not yet. */
       finished_at: string | null;
     };
+    ReplayPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['Replay'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
+    };
+    EventPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['ListedEvent'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
+    };
     ListedEvent: {
       /** @description Its id. */
       id: string;
@@ -1353,6 +1484,16 @@ export interface components {
       /** @description When its data was erased, for good; null: it was not. */
       payload_erased_at: string | null;
     };
+    NewEvent: {
+      /** @description The event type, which must be one of the catalogue. */
+      type: string;
+      /** @description What there is to tell, as the schema of the event type asks. */
+      data: unknown;
+      /** @description An id of your own: what comes a second time under it is not delivered again. Made up unless given. */
+      id?: string;
+      /** @description The only webhooks that get the event, by id or `uid`; each that asked for its type unless given. */
+      webhook_ids?: components['schemas']['WebhookRef'][];
+    };
     AcceptedEvent: {
       /** @description Its id. */
       id: string;
@@ -1365,40 +1506,44 @@ export interface components {
        */
       created_at: string;
     };
+    EventBatch: {
+      /** @description The events. Each has an outcome of its own. */
+      events: components['schemas']['NewEvent'][];
+    };
     BatchOutcome: {
       /** @description What there is to tell. */
-      data: (
-        | {
-            /** @description Its id. */
-            id: string;
-            /** @description The event type. */
-            type: string;
-            /**
-             * Format: date-time
-             * @description When it was made; of an event and its deliveries, when it was accepted.
-             * @example 2030-01-31T12:00:00.000Z
-             */
-            created_at: string;
-            /**
-             * @description Where it stands.
-             * @enum {number}
-             */
-            status: 200 | 202;
-          }
-        | {
-            /** @description Where it stands. */
-            status: number;
-            /** @description What went wrong, for people; null if nothing did. */
-            error: {
-              /** @description What went wrong, for programs: see the page on errors. */
-              code: components['schemas']['ErrorCode'];
-              /** @description What is wrong, for people. */
-              detail: string;
-              /** @description Each fault of the request, with where it is. */
-              errors?: components['schemas']['Fault'][];
-            };
-          }
-      )[];
+      data: (components['schemas']['AcceptedOfBatch'] | components['schemas']['RefusedOfBatch'])[];
+    };
+    AcceptedOfBatch: {
+      /** @description Its id. */
+      id: string;
+      /** @description The event type. */
+      type: string;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * @description Where it stands.
+       * @enum {number}
+       */
+      status: 200 | 202;
+    };
+    RefusedOfBatch: {
+      /** @description Where it stands. */
+      status: number;
+      /** @description What went wrong, for people; null if nothing did. */
+      error: components['schemas']['BatchError'];
+    };
+    BatchError: {
+      /** @description What went wrong, for programs: see the page on errors. */
+      code: components['schemas']['ErrorCode'];
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @description Each fault of the request, with where it is. */
+      errors?: components['schemas']['Fault'][];
     };
     Event: {
       /** @description Its id. */
@@ -1417,24 +1562,29 @@ export interface components {
       /** @description When its data was erased, for good; null: it was not. */
       payload_erased_at: string | null;
       /** @description How many deliveries there are, or how many bytes they take. */
-      deliveries: {
-        /** @description All of them. */
-        total: number;
-        /** @description Those that are on their way, or wait for their next attempt. */
-        pending: number;
-        /** @description Those that wait, without using up attempts, until their webhook can take them. */
-        held: number;
-        /** @description Those that a receiver has accepted. */
-        delivered: number;
-        /** @description Those that ended because every attempt failed. */
-        exhausted: number;
-        /** @description Those that ended because the receiver answered 410. */
-        aborted: number;
-        /** @description Those that ended because their webhook, or what was to be sent, was gone. */
-        cancelled: number;
-      };
+      deliveries: components['schemas']['DeliveryCounts'];
       /** @description As it was published; null once `payload_erased_at` is not. */
       data: unknown;
+    };
+    DeliveryCounts: {
+      /** @description All of them. */
+      total: number;
+      /** @description Those that are on their way, or wait for their next attempt. */
+      pending: number;
+      /** @description Those that wait, without using up attempts, until their webhook can take them. */
+      held: number;
+      /** @description Those that a receiver has accepted. */
+      delivered: number;
+      /** @description Those that ended because every attempt failed. */
+      exhausted: number;
+      /** @description Those that ended because the receiver answered 410. */
+      aborted: number;
+      /** @description Those that ended because their webhook, or what was to be sent, was gone. */
+      cancelled: number;
+    };
+    EventTypeList: {
+      /** @description What there is to tell. */
+      data: components['schemas']['EventType'][];
     };
     EventType: {
       /** @description Its name. */
@@ -1459,20 +1609,42 @@ export interface components {
       /** @description Of a custom type: 1, and one more with each replacement. */
       version?: number;
     };
+    EventTypeInput: {
+      /** @description For people. */
+      description: string;
+      /** @description JSON Schema 2020-12 of `data`. */
+      schema: Record<string, never> | boolean;
+      /** @description Data as its schema asks. */
+      example: unknown;
+      /**
+       * @description Events of it are still taken, but nobody should begin to use it.
+       * @default false
+       */
+      deprecated?: boolean;
+    };
+    NewApiKey: {
+      /** @description Its name. */
+      name: string & (unknown & unknown);
+      /** @description What it may be used for. */
+      scopes: components['schemas']['Scope'][];
+      /** @description From when on it is not valid any more; null: never. */
+      expires_at?: string | null;
+    };
+    /** @enum {string} */
+    Scope:
+      | 'webhooks:read'
+      | 'webhooks:write'
+      | 'events:write'
+      | 'deliveries:read'
+      | 'deliveries:write'
+      | 'admin';
     IssuedApiKey: {
       /** @description Its id. */
       id: string;
       /** @description Its name. */
       name: string;
       /** @description What it may be used for. */
-      readonly scopes: (
-        | 'webhooks:read'
-        | 'webhooks:write'
-        | 'events:write'
-        | 'deliveries:read'
-        | 'deliveries:write'
-        | 'admin'
-      )[];
+      scopes: components['schemas']['Scope'][];
       /**
        * Format: date-time
        * @description When it was made; of an event and its deliveries, when it was accepted.
@@ -1486,20 +1658,21 @@ export interface components {
       /** @description The API key. No other answer shows it. */
       key: string;
     };
+    ApiKeyPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['ApiKey'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
+    };
     ApiKey: {
       /** @description Its id. */
       id: string;
       /** @description Its name. */
       name: string;
       /** @description What it may be used for. */
-      readonly scopes: (
-        | 'webhooks:read'
-        | 'webhooks:write'
-        | 'events:write'
-        | 'deliveries:read'
-        | 'deliveries:write'
-        | 'admin'
-      )[];
+      scopes: components['schemas']['Scope'][];
       /**
        * Format: date-time
        * @description When it was made; of an event and its deliveries, when it was accepted.
@@ -1510,6 +1683,16 @@ export interface components {
       expires_at: string | null;
       /** @description When it was used last, to within a few minutes; null: never. */
       last_used_at: string | null;
+    };
+    NewAccount: {
+      /** @description Its id. */
+      id?: string;
+      /** @description Its name. */
+      name?: string & (unknown & unknown);
+      /** @description How large the account’s turn is beside the others’: 1 to 100. */
+      weight?: number;
+      /** @description How many bytes the account may store; null: as many as there is room for. */
+      quota_bytes?: number;
     };
     Account: {
       /** @description Its id. */
@@ -1532,41 +1715,66 @@ export interface components {
        */
       created_at: string;
       /** @description While it is being erased. How much is left is counted when the account is read alone. */
-      erasure?: {
-        /**
-         * Format: date-time
-         * @description When it was asked for.
-         * @example 2030-01-31T12:00:00.000Z
-         */
-        requested_at: string;
-        /** @description How many webhooks are still to be erased. */
-        webhooks_left?: number;
-        /** @description How many events are still to be erased. */
-        events_left?: number;
-      };
+      erasure?: components['schemas']['Erasure'];
+    };
+    Erasure: {
+      /**
+       * Format: date-time
+       * @description When it was asked for.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      requested_at: string;
+      /** @description How many webhooks are still to be erased. */
+      webhooks_left?: number;
+      /** @description How many events are still to be erased. */
+      events_left?: number;
+    };
+    AccountPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['Account'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
+    };
+    AccountPatch: {
+      /** @description How large the account’s turn is beside the others’: 1 to 100. */
+      weight?: number;
+      /** @description How many bytes the account may store; null: as many as there is room for. */
+      quota_bytes?: number | null;
     };
     AccountUsage: {
       /** @description About as much as it takes up in the store: see "What counts" in the docs. */
       used_bytes: number;
       /** @description How much it may be; `null`: as much as there is room for. */
       quota_bytes: number | null;
-      /** @description Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`. */
-      bytes: {
-        /** @description Bytes of events, or how many the account’s list has. */
-        events: number;
-        /** @description How many deliveries there are, or how many bytes they take. */
-        deliveries: number;
-        /** @description Bytes of answers that are kept for repeated requests. */
-        answers: number;
-        /** @description Bytes of the records of replays. */
-        replays: number;
-      };
+      /** @description How much of it goes by itself with time. */
+      bytes: components['schemas']['StoredBytes'];
       /** @description In the account's list. */
       events: number;
       /** @description How many webhooks there are. */
       webhooks: number;
       /** @description How many API keys there are. */
       api_keys: number;
+    };
+    /** @description Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`. */
+    StoredBytes: {
+      /** @description Bytes of events. */
+      events: number;
+      /** @description How many deliveries there are, or how many bytes they take. */
+      deliveries: number;
+      /** @description Bytes of answers that are kept for repeated requests. */
+      answers: number;
+      /** @description Bytes of the records of replays. */
+      replays: number;
+    };
+    DeadLetterPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['ListedDeadLetter'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
     };
     ListedDeadLetter: {
       /**
@@ -1621,6 +1829,172 @@ export interface components {
       attempts_made: number;
       /** @description The job’s data. */
       data: unknown;
+    };
+    KeywordQuickWinEvent: {
+      /**
+       * @description The event type.
+       * @constant
+       */
+      type: 'keyword.quick_win';
+      /** @description What there is to tell. */
+      data: {
+        /** @description The search phrase. */
+        keyword: string;
+        /** @description Its present place in the search results; 1 is the top. */
+        position: number;
+        /** @description Searches a month. */
+        volume: number;
+      };
+    };
+    BriefCreatedEvent: {
+      /**
+       * @description The event type.
+       * @constant
+       */
+      type: 'brief.created';
+      /** @description What there is to tell. */
+      data: {
+        /** @description The brief's id. */
+        brief_id: string;
+        /** @description The brief's title. */
+        title: string;
+        /** @description The search phrase that it is written for. */
+        keyword?: string;
+        /**
+         * Format: uri
+         * @description Where it can be read.
+         */
+        url?: string;
+      };
+    };
+    ImportCompletedEvent: {
+      /**
+       * @description The event type.
+       * @constant
+       */
+      type: 'import.completed';
+      /** @description What there is to tell. */
+      data: {
+        /** @description The import's id. */
+        import_id: string;
+        /** @description What was imported, such as `search_console` or `csv`. */
+        source: string;
+        /** @description Rows that were read. */
+        total_rows: number;
+        /** @description Rows among them that could not be taken in. */
+        failed_rows: number;
+      };
+    };
+    WebhookDisabledEvent: {
+      /**
+       * @description The event type.
+       * @constant
+       */
+      type: 'webhook.disabled';
+      /** @description What there is to tell. */
+      data: {
+        /** @description The webhook's id. */
+        webhook_id: string;
+        /** @description Where it is delivered to. */
+        url: string;
+        /**
+         * @description Why, as in its `disabled_reason`.
+         * @enum {string}
+         */
+        reason: 'client' | 'gone' | 'receiver' | 'failing';
+        /**
+         * Format: date-time
+         * @description When.
+         */
+        disabled_at: string;
+      };
+    };
+    WebhookFailingEvent: {
+      /**
+       * @description The event type.
+       * @constant
+       */
+      type: 'webhook.failing';
+      /** @description What there is to tell. */
+      data: {
+        /** @description The webhook's id. */
+        webhook_id: string;
+        /** @description Where it is delivered to. */
+        url: string;
+        /** @description The event that was to be delivered. */
+        event_id: string;
+        /** @description The delivery that failed. */
+        delivery_id: string;
+        /** @description The event's type. */
+        type: string;
+        /** @description Attempts so far. */
+        attempt_count: number;
+        /**
+         * @description The last attempt's outcome.
+         * @enum {string}
+         */
+        last_outcome:
+          | 'delivered'
+          | 'http_1xx'
+          | 'http_3xx'
+          | 'http_4xx'
+          | 'http_5xx'
+          | 'blocked_address'
+          | 'dns_error'
+          | 'connect_refused'
+          | 'connect_timeout'
+          | 'connection_reset'
+          | 'tls_error'
+          | 'response_timeout'
+          | 'protocol_error'
+          | 'network_error';
+        /** @description What the receiver answered; null: nothing. */
+        last_response_status: number | null;
+      };
+    };
+    WebhookRecoveredEvent: {
+      /**
+       * @description The event type.
+       * @constant
+       */
+      type: 'webhook.recovered';
+      /** @description What there is to tell. */
+      data: {
+        /** @description The webhook's id. */
+        webhook_id: string;
+        /** @description Where it is delivered to. */
+        url: string;
+        /**
+         * Format: date-time
+         * @description When the first attempt failed after its last success.
+         */
+        failing_since: string;
+        /**
+         * Format: date-time
+         * @description When it accepted a delivery again.
+         */
+        recovered_at: string;
+      };
+    };
+    DeliveryExhaustedEvent: {
+      /**
+       * @description The event type.
+       * @constant
+       */
+      type: 'delivery.exhausted';
+      /** @description What there is to tell. */
+      data: {
+        /** @description The delivery's id. */
+        delivery_id: string;
+        /** @description The event that was to be delivered. */
+        event_id: string;
+        /** @description The webhook that it was to be delivered to. */
+        webhook_id: string;
+        /** @description The event's type. */
+        type: string;
+        /** @description Attempts that were made. */
+        attempt_count: number;
+      };
     };
   };
   responses: {
@@ -1696,14 +2070,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['Webhook'][];
-            /** @description The parameter `cursor` of the next page; null on the last one. */
-            next_cursor: string | null;
-            /** @description Whether there is another page. */
-            has_more: boolean;
-          };
+          'application/json': components['schemas']['WebhookPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -1791,63 +2158,7 @@ export interface operations {
          *       "description": "Keywords for the dashboard"
          *     }
          */
-        'application/json': {
-          /**
-           * @description Where deliveries are sent to.
-           * @example https://example.com/webhooks
-           */
-          url: string;
-          /**
-           * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
-           * @example [
-           *       "keyword.*",
-           *       "brief.created"
-           *     ]
-           */
-          events: string[];
-          /**
-           * @description What deliveries are signed with: `whsec_` and base64.
-           * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
-           */
-          secret?: string;
-          /**
-           * @description Where it stands.
-           * @enum {string}
-           */
-          status?: 'enabled' | 'disabled';
-          /** @description Certificates of its own. */
-          tls?: {
-            /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
-            ca?: string;
-            /** @description What the service shows to the receiver. PEM, with its chain. */
-            client_certificate?: string;
-            /** @description The private key of `client_certificate`. PEM. No answer shows it. */
-            client_key?: string;
-          };
-          /** @description For people. */
-          description?: string;
-          /** @description How many requests a second its receiver takes. */
-          rate_limit?: number;
-          /**
-           * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
-           * @enum {string}
-           */
-          ordering?: 'none' | 'strict';
-          /** @description A name of your own, which works wherever its id does. */
-          uid?: string;
-          /** @description How long an attempt may take. */
-          timeout_ms?: number;
-          /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
-          retry_schedule?: string[];
-          /** @description Texts of your own, by name. */
-          metadata?: {
-            [key: string]: string;
-          };
-          /** @description Headers that each request to it has. Answers show their names, and not what they are. */
-          headers?: {
-            [key: string]: string;
-          };
-        };
+        'application/json': components['schemas']['NewWebhook'];
       };
     };
     responses: {
@@ -1966,7 +2277,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2051,7 +2362,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2136,7 +2447,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2151,50 +2462,7 @@ export interface operations {
          *       "description": null
          *     }
          */
-        'application/merge-patch+json': {
-          /**
-           * @description Where deliveries are sent to.
-           * @example https://example.com/webhooks
-           */
-          url?: string;
-          /**
-           * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
-           * @example [
-           *       "keyword.*",
-           *       "brief.created"
-           *     ]
-           */
-          events?: string[];
-          /** @description For people. */
-          description?: string | null;
-          /** @description How many requests a second its receiver takes. */
-          rate_limit?: number | null;
-          /** @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come. */
-          ordering?: ('none' | 'strict') | null;
-          /** @description A name of your own, which works wherever its id does. */
-          uid?: string | null;
-          /** @description How long an attempt may take. */
-          timeout_ms?: number | null;
-          /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
-          retry_schedule?: string[] | null;
-          /** @description Certificates of its own. */
-          tls?: {
-            /** @description Certificates that the receiver’s certificate may be signed by, instead of the usual ones. PEM. */
-            ca?: string | null;
-            /** @description What the service shows to the receiver. PEM, with its chain. */
-            client_certificate?: string | null;
-            /** @description The private key of `client_certificate`. PEM. No answer shows it. */
-            client_key?: string | null;
-          } | null;
-          /** @description Texts of your own, by name. */
-          metadata?: {
-            [key: string]: string | null;
-          } | null;
-          /** @description Headers that each request to it has. Answers show their names, and not what they are. */
-          headers?: {
-            [key: string]: string | null;
-          } | null;
-        };
+        'application/merge-patch+json': components['schemas']['WebhookPatch'];
       };
     };
     responses: {
@@ -2322,7 +2590,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2407,7 +2675,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2492,7 +2760,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2579,7 +2847,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2590,18 +2858,7 @@ export interface operations {
          *       "overlap_seconds": 86400
          *     }
          */
-        'application/json': {
-          /**
-           * @description For how long the secrets so far go on to sign.
-           * @default 86400
-           */
-          overlap_seconds?: number;
-          /**
-           * @description What deliveries are signed with: `whsec_` and base64.
-           * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
-           */
-          secret?: string;
-        };
+        'application/json': components['schemas']['SecretRotation'];
       };
     };
     responses: {
@@ -2722,7 +2979,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2733,10 +2990,7 @@ export interface operations {
          *       "type": "keyword.quick_win"
          *     }
          */
-        'application/json': {
-          /** @description The event type. */
-          type?: string;
-        };
+        'application/json': components['schemas']['NewTest'];
       };
     };
     responses: {
@@ -2861,7 +3115,7 @@ export interface operations {
         status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
         /** @description From this time on. */
         since?: string;
-        /** @description Up to this time; null: until something else changes. */
+        /** @description Up to this time. */
         until?: string;
       };
       header?: {
@@ -2870,7 +3124,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -2882,14 +3136,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['Delivery'][];
-            /** @description The parameter `cursor` of the next page; null on the last one. */
-            next_cursor: string | null;
-            /** @description Whether there is another page. */
-            has_more: boolean;
-          };
+          'application/json': components['schemas']['DeliveryPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -2958,10 +3205,10 @@ export interface operations {
       query?: {
         /** @description From this time on. */
         since?: string;
-        /** @description Up to this time; null: until something else changes. */
+        /** @description Up to this time. */
         until?: string;
         /** @description The webhook, by its id or `uid`. */
-        webhook_id?: string;
+        webhook_id?: components['schemas']['WebhookRef'];
         /** @description How many at most. */
         limit?: number;
         /** @description Where to go on: the export’s parameter `cursor`. */
@@ -3241,7 +3488,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -3253,14 +3500,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['Replay'][];
-            /** @description The parameter `cursor` of the next page; null on the last one. */
-            next_cursor: string | null;
-            /** @description Whether there is another page. */
-            has_more: boolean;
-          };
+          'application/json': components['schemas']['ReplayPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -3335,7 +3575,7 @@ export interface operations {
       };
       path: {
         /** @description Its id. */
-        id: string;
+        id: components['schemas']['WebhookRef'];
       };
       cookie?: never;
     };
@@ -3348,33 +3588,7 @@ export interface operations {
          *       "rate": 50
          *     }
          */
-        'application/json': {
-          /**
-           * Format: date-time
-           * @description From this time on.
-           */
-          since: string;
-          /**
-           * Format: date-time
-           * @description Up to this time; null: until something else changes.
-           */
-          until?: string;
-          /**
-           * @description Which events: `failed`, those whose delivery failed; `missing`, those that have none; `all`.
-           * @enum {string}
-           */
-          mode: 'failed' | 'missing' | 'all';
-          /**
-           * @description Whether it only counts, and sends nothing.
-           * @default false
-           */
-          dry_run?: boolean;
-          /**
-           * @description How many a second are put onto the queue.
-           * @default 50
-           */
-          rate?: number;
-        };
+        'application/json': components['schemas']['NewReplay'];
       };
     };
     responses: {
@@ -3663,7 +3877,7 @@ export interface operations {
         type?: string;
         /** @description From this time on. */
         since?: string;
-        /** @description Up to this time; null: until something else changes. */
+        /** @description Up to this time. */
         until?: string;
       };
       header?: {
@@ -3681,14 +3895,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['ListedEvent'][];
-            /** @description The parameter `cursor` of the next page; null on the last one. */
-            next_cursor: string | null;
-            /** @description Whether there is another page. */
-            has_more: boolean;
-          };
+          'application/json': components['schemas']['EventPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -3776,16 +3983,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /** @description The event type. */
-          type: string;
-          /** @description What there is to tell. */
-          data: unknown;
-          /** @description Its id. */
-          id?: string;
-          /** @description The only webhooks that get the event, by id or `uid`; each that asked for its type unless given. */
-          readonly webhook_ids?: string[];
-        };
+        'application/json': components['schemas']['NewEvent'];
       };
     };
     responses: {
@@ -3992,10 +4190,7 @@ export interface operations {
          *       ]
          *     }
          */
-        'application/json': {
-          /** @description Event types: names, prefixes such as `keyword.*`, or `*` for all. */
-          events: unknown[];
-        };
+        'application/json': components['schemas']['EventBatch'];
       };
     };
     responses: {
@@ -4303,14 +4498,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['Delivery'][];
-            /** @description The parameter `cursor` of the next page; null on the last one. */
-            next_cursor: string | null;
-            /** @description Whether there is another page. */
-            has_more: boolean;
-          };
+          'application/json': components['schemas']['DeliveryPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -4392,10 +4580,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['EventType'][];
-          };
+          'application/json': components['schemas']['EventTypeList'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -4583,19 +4768,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /** @description For people. */
-          description: string;
-          /** @description JSON Schema 2020-12 of `data`. */
-          schema: unknown;
-          /** @description Data as its schema asks. */
-          example: unknown;
-          /**
-           * @description Events of it are still taken, but nobody should begin to use it.
-           * @default false
-           */
-          deprecated?: boolean;
-        };
+        'application/json': components['schemas']['EventTypeInput'];
       };
     };
     responses: {
@@ -4728,14 +4901,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['ApiKey'][];
-            /** @description The parameter `cursor` of the next page; null on the last one. */
-            next_cursor: string | null;
-            /** @description Whether there is another page. */
-            has_more: boolean;
-          };
+          'application/json': components['schemas']['ApiKeyPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -4823,21 +4989,7 @@ export interface operations {
          *       "expires_at": "2099-01-01T00:00:00Z"
          *     }
          */
-        'application/json': {
-          /** @description Its name. */
-          name: string;
-          /** @description What it may be used for. */
-          scopes: (
-            | 'webhooks:read'
-            | 'webhooks:write'
-            | 'events:write'
-            | 'deliveries:read'
-            | 'deliveries:write'
-            | 'admin'
-          )[];
-          /** @description From when on it is not valid any more; null: never. */
-          expires_at?: string | null;
-        };
+        'application/json': components['schemas']['NewApiKey'];
       };
     };
     responses: {
@@ -5065,14 +5217,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['Account'][];
-            /** @description The parameter `cursor` of the next page; null on the last one. */
-            next_cursor: string | null;
-            /** @description Whether there is another page. */
-            has_more: boolean;
-          };
+          'application/json': components['schemas']['AccountPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -5155,16 +5300,7 @@ export interface operations {
          *       "name": "Example Ltd"
          *     }
          */
-        'application/json': {
-          /** @description Its id. */
-          id?: string;
-          /** @description Its name. */
-          name?: string;
-          /** @description How large the account’s turn is beside the others’: 1 to 100. */
-          weight?: number;
-          /** @description How many bytes the account may store; null: as many as there is room for. */
-          quota_bytes?: number;
-        };
+        'application/json': components['schemas']['NewAccount'];
       };
     };
     responses: {
@@ -5473,12 +5609,7 @@ export interface operations {
          *       "weight": 2
          *     }
          */
-        'application/merge-patch+json': {
-          /** @description How large the account’s turn is beside the others’: 1 to 100. */
-          weight?: number;
-          /** @description How many bytes the account may store; null: as many as there is room for. */
-          quota_bytes?: number | null;
-        };
+        'application/merge-patch+json': components['schemas']['AccountPatch'];
       };
     };
     responses: {
@@ -5686,14 +5817,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          'application/json': {
-            /** @description What there is to tell. */
-            data: components['schemas']['ListedDeadLetter'][];
-            /** @description The parameter `cursor` of the next page; null on the last one. */
-            next_cursor: string | null;
-            /** @description Whether there is another page. */
-            has_more: boolean;
-          };
+          'application/json': components['schemas']['DeadLetterPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */
@@ -6026,7 +6150,7 @@ export interface operations {
       default: components['responses']['Problem'];
     };
   };
-  'receive.keyword.quick_win': {
+  receiveKeywordQuickWin: {
     parameters: {
       query?: never;
       header: {
@@ -6067,22 +6191,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /**
-           * @description The event type.
-           * @constant
-           */
-          type: 'keyword.quick_win';
-          /** @description What there is to tell. */
-          data: {
-            /** @description The search phrase. */
-            keyword: string;
-            /** @description Its present place in the search results; 1 is the top. */
-            position: number;
-            /** @description Searches a month. */
-            volume: number;
-          };
-        };
+        'application/json': components['schemas']['KeywordQuickWinEvent'];
       };
     };
     responses: {
@@ -6109,7 +6218,7 @@ export interface operations {
       };
     };
   };
-  'receive.brief.created': {
+  receiveBriefCreated: {
     parameters: {
       query?: never;
       header: {
@@ -6151,27 +6260,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /**
-           * @description The event type.
-           * @constant
-           */
-          type: 'brief.created';
-          /** @description What there is to tell. */
-          data: {
-            /** @description The brief's id. */
-            brief_id: string;
-            /** @description The brief's title. */
-            title: string;
-            /** @description The search phrase that it is written for. */
-            keyword?: string;
-            /**
-             * Format: uri
-             * @description Where it can be read.
-             */
-            url?: string;
-          };
-        };
+        'application/json': components['schemas']['BriefCreatedEvent'];
       };
     };
     responses: {
@@ -6198,7 +6287,7 @@ export interface operations {
       };
     };
   };
-  'receive.import.completed': {
+  receiveImportCompleted: {
     parameters: {
       query?: never;
       header: {
@@ -6240,24 +6329,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /**
-           * @description The event type.
-           * @constant
-           */
-          type: 'import.completed';
-          /** @description What there is to tell. */
-          data: {
-            /** @description The import's id. */
-            import_id: string;
-            /** @description What was imported, such as `search_console` or `csv`. */
-            source: string;
-            /** @description Rows that were read. */
-            total_rows: number;
-            /** @description Rows among them that could not be taken in. */
-            failed_rows: number;
-          };
-        };
+        'application/json': components['schemas']['ImportCompletedEvent'];
       };
     };
     responses: {
@@ -6284,7 +6356,7 @@ export interface operations {
       };
     };
   };
-  'receive.webhook.disabled': {
+  receiveWebhookDisabled: {
     parameters: {
       query?: never;
       header: {
@@ -6326,30 +6398,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /**
-           * @description The event type.
-           * @constant
-           */
-          type: 'webhook.disabled';
-          /** @description What there is to tell. */
-          data: {
-            /** @description The webhook's id. */
-            webhook_id: string;
-            /** @description Where it is delivered to. */
-            url: string;
-            /**
-             * @description Why, as in its `disabled_reason`.
-             * @enum {string}
-             */
-            reason: 'client' | 'gone' | 'receiver' | 'failing';
-            /**
-             * Format: date-time
-             * @description When.
-             */
-            disabled_at: string;
-          };
-        };
+        'application/json': components['schemas']['WebhookDisabledEvent'];
       };
     };
     responses: {
@@ -6376,7 +6425,7 @@ export interface operations {
       };
     };
   };
-  'receive.webhook.failing': {
+  receiveWebhookFailing: {
     parameters: {
       query?: never;
       header: {
@@ -6422,49 +6471,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /**
-           * @description The event type.
-           * @constant
-           */
-          type: 'webhook.failing';
-          /** @description What there is to tell. */
-          data: {
-            /** @description The webhook's id. */
-            webhook_id: string;
-            /** @description Where it is delivered to. */
-            url: string;
-            /** @description The event that was to be delivered. */
-            event_id: string;
-            /** @description The delivery that failed. */
-            delivery_id: string;
-            /** @description The event's type. */
-            type: string;
-            /** @description Attempts so far. */
-            attempt_count: number;
-            /**
-             * @description The last attempt's outcome.
-             * @enum {string}
-             */
-            last_outcome:
-              | 'delivered'
-              | 'http_1xx'
-              | 'http_3xx'
-              | 'http_4xx'
-              | 'http_5xx'
-              | 'blocked_address'
-              | 'dns_error'
-              | 'connect_refused'
-              | 'connect_timeout'
-              | 'connection_reset'
-              | 'tls_error'
-              | 'response_timeout'
-              | 'protocol_error'
-              | 'network_error';
-            /** @description What the receiver answered; null: nothing. */
-            last_response_status: number | null;
-          };
-        };
+        'application/json': components['schemas']['WebhookFailingEvent'];
       };
     };
     responses: {
@@ -6491,7 +6498,7 @@ export interface operations {
       };
     };
   };
-  'receive.webhook.recovered': {
+  receiveWebhookRecovered: {
     parameters: {
       query?: never;
       header: {
@@ -6533,30 +6540,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /**
-           * @description The event type.
-           * @constant
-           */
-          type: 'webhook.recovered';
-          /** @description What there is to tell. */
-          data: {
-            /** @description The webhook's id. */
-            webhook_id: string;
-            /** @description Where it is delivered to. */
-            url: string;
-            /**
-             * Format: date-time
-             * @description When the first attempt failed after its last success.
-             */
-            failing_since: string;
-            /**
-             * Format: date-time
-             * @description When it accepted a delivery again.
-             */
-            recovered_at: string;
-          };
-        };
+        'application/json': components['schemas']['WebhookRecoveredEvent'];
       };
     };
     responses: {
@@ -6583,7 +6567,7 @@ export interface operations {
       };
     };
   };
-  'receive.delivery.exhausted': {
+  receiveDeliveryExhausted: {
     parameters: {
       query?: never;
       header: {
@@ -6626,26 +6610,7 @@ export interface operations {
          *       }
          *     }
          */
-        'application/json': {
-          /**
-           * @description The event type.
-           * @constant
-           */
-          type: 'delivery.exhausted';
-          /** @description What there is to tell. */
-          data: {
-            /** @description The delivery's id. */
-            delivery_id: string;
-            /** @description The event that was to be delivered. */
-            event_id: string;
-            /** @description The webhook that it was to be delivered to. */
-            webhook_id: string;
-            /** @description The event's type. */
-            type: string;
-            /** @description Attempts that were made. */
-            attempt_count: number;
-          };
-        };
+        'application/json': components['schemas']['DeliveryExhaustedEvent'];
       };
     };
     responses: {
