@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 ba8a454b5532bf70e58d8e8a5b9200b369c141c504e58a819bc120a686c2eff0
+// docs/openapi.json: sha256 4b84fcc9e26bc382cc08f0f3ede5db00e3a7ba8fc131ed06319ddc852f12c8c1
 
 export interface paths {
   '/v1/webhooks': {
@@ -1613,7 +1613,11 @@ export interface components {
       /** @description For people. */
       description: string;
       /** @description JSON Schema 2020-12 of `data`. */
-      schema: Record<string, never> | boolean;
+      schema:
+        | {
+            [key: string]: unknown;
+          }
+        | boolean;
       /** @description Data as its schema asks. */
       example: unknown;
       /**

@@ -38,7 +38,7 @@ export const eventTypeInputSchema = z
         (schema) => JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS,
         `must have at most ${MAX_SCHEMA_CHARACTERS} characters`,
       )
-      .meta({ type: ['object', 'boolean'] }),
+      .meta({ type: ['object', 'boolean'], additionalProperties: true }),
     example: shallowSchema.pipe(z.json()),
     /** Still taken, but not to be used for anything new. */
     deprecated: z.boolean().default(false),
