@@ -16,7 +16,9 @@ let receiver: Receiver;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  [stack, cli, receiver] = await Promise.all([Stack.start(), InstalledCli.install(), Receiver.start()]);
+  stack = await Stack.start();
+  receiver = await Receiver.start();
+  cli = await InstalledCli.install();
   environment = { WEBHOOKS_URL: stack.client.baseUrl, WEBHOOKS_API_KEY: stack.bootstrapKey };
 });
 afterAll(async () => {
