@@ -54,6 +54,9 @@ EXEMPTIONS = [
 OWN_KEY = os.environ["OWN_KEY"]
 KNOWN_IDS = json.loads(os.environ["KNOWN_IDS"])
 
+# The forms of ids and of `uid` both have it.
+ANY_NAME = re.compile(r"(?!wh_)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
 BATCH = "/v1/events/batch"
 
 
@@ -110,6 +113,7 @@ def before_call(context, case, kwargs):
     if is_as_described(modes, "QUERY"):
         # It is opaque: none can be made up.
         (case.query or {}).pop("cursor", None)
+    name_anew(case.body)
     # What is there is to stay there for others.
     if is_as_described(modes, "PATH") and case.method.upper() != "DELETE":
         case.path_parameters.update(KNOWN_IDS.get(case.operation.path, {}))
@@ -124,3 +128,11 @@ def aim_headers(headers):
     for name, value in there.items():
         if name in (headers or {}):
             headers[name] = value
+
+
+def name_anew(body):
+    """A name that is taken would be answered 409, which would hide whatever else is in the body."""
+    for member in ("id", "uid"):
+        name = body.get(member) if isinstance(body, dict) else None
+        if isinstance(name, str) and ANY_NAME.fullmatch(name):
+            body[member] = uuid.uuid4().hex
