@@ -15,4 +15,4 @@ async function main(baseUrl: string): Promise<void> {
   console.log(JSON.stringify({ url, ids, outcomes, code }));
 }
 
-void main(String(process.argv[2]));
+void main(process.argv.at(2) ?? '');

@@ -1,6 +1,6 @@
 import { type Client, createClient, type ExportedAttempt, WebhooksApiError } from '@hookferry/client';
 
-const client: Client = createClient({ baseUrl: String(process.argv[2]), apiKey: 'whk_1', retries: 0 });
+const client: Client = createClient({ baseUrl: process.argv.at(2) ?? '', apiKey: 'whk_1', retries: 0 });
 
 const webhook = await client.GET('/v1/webhooks/{id}', { params: { path: { id: 'crm' } } });
 const url: string = webhook.url;
