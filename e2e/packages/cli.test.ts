@@ -10,6 +10,9 @@ import { CTRL_C, hasTerminals, type Terminal } from './cli/terminal';
 const TYPE = 'keyword.quick_win';
 const EXACT = '{"keyword":"red \\u0073hoes", "position":3.0,"volume":10}';
 
+// Three packages are built, packed and installed: on a busy machine that takes longer than a test may.
+const INSTALL_TIMEOUT_MS = 240_000;
+
 let stack: Stack;
 let cli: InstalledCli;
 let receiver: Receiver;
@@ -20,7 +23,7 @@ beforeAll(async () => {
   receiver = await Receiver.start();
   cli = await InstalledCli.install();
   environment = { WEBHOOKS_URL: stack.client.baseUrl, WEBHOOKS_API_KEY: stack.bootstrapKey };
-});
+}, INSTALL_TIMEOUT_MS);
 afterAll(async () => {
   await Promise.all([stack?.stop(), cli?.remove(), receiver?.stop()]);
 });
