@@ -89,7 +89,8 @@ describe.each(TARGETS)('the %s image', (target) => {
   it('holds no source, test or other app, only what is compiled', () => {
     const own = built[target].files.filter(({ path }) => !path.includes('node_modules/'));
     const folders = ['packages/core', 'packages/producer', ...APPS[target]].join('|');
-    const expected = new RegExp(`^app/(${folders})/(package\\.json|dist/.+\\.js)$`);
+    // npm wants to see the manifest of every workspace.
+    const expected = new RegExp(`^app/((${folders})/dist/.+\\.js|(packages|apps)/[a-z]+/package\\.json)$`);
     expect(
       own
         .filter(({ path }) => !expected.test(path) || /\.test\.|\/testing\//.test(path))
