@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
@@ -29,7 +31,10 @@ export async function runSchemathesis(run: SchemathesisRun): Promise<{ code: num
     ['--continue-on-failure', '--no-shrink', '--output-truncate=false', '--generation-database=none'],
     ['--suppress-health-check=all', '--warnings=off', '--no-color'],
   ].flat();
+  // What it remembers of a run goes with the run: the next one is to depend on its seed alone.
+  const folder = await mkdtemp(join(tmpdir(), 'schemathesis-'));
   const child = spawn(run.program, ['run', `${run.baseUrl}/openapi.json`, ...options], {
+    cwd: folder,
     env: {
       PATH: process.env.PATH ?? '',
       PYTHONDONTWRITEBYTECODE: '1',
@@ -44,5 +49,6 @@ export async function runSchemathesis(run: SchemathesisRun): Promise<{ code: num
     text(child.stderr),
     once(child, 'exit') as Promise<[number | null]>,
   ]);
+  await rm(folder, { recursive: true });
   return { code: code ?? -1, said: said + complaints };
 }
