@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { verify } from '@hookferry/receiver';
 import { verify as verifyWithOctokit } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
@@ -85,4 +87,34 @@ describe('a secret that is none', () => {
   it('is one that is no base64 at all, where its bytes are the key', () => {
     expect(() => signMessage(['whsec_%%%'], VECTOR)).toThrow(/^The secret has no key in base64/);
   });
+});
+
+describe('the corpus that every receiver runs', () => {
+  interface Case {
+    readonly name: string;
+    readonly secrets: readonly string[];
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body_base64: string;
+  }
+  const corpus = join(__dirname, '../../../../conformance/signatures.json');
+  const { cases } = JSON.parse(readFileSync(corpus, 'utf8')) as { readonly cases: readonly Case[] };
+  const named = (name: string) => cases.find((each) => each.name === name);
+
+  it.each(['service signature', 'bytes that are no UTF-8, service'])('is what is signed here: %s', (name) => {
+    const { secrets = [], headers = {}, body_base64: body = '' } = named(name) ?? {};
+    expect(signBody(String(secrets[0]), Buffer.from(body, 'base64'))).toBe(headers['x-service-signature']);
+  });
+
+  it.each(['standard signature', 'bytes that are no UTF-8, standard', 'an empty body'])(
+    'is what is signed here: %s',
+    (name) => {
+      const { secrets = [], headers = {}, body_base64 } = named(name) ?? { body_base64: '' };
+      const message = {
+        id: String(headers['webhook-id']),
+        timestamp: Number(headers['webhook-timestamp']),
+        body: Buffer.from(body_base64, 'base64'),
+      };
+      expect(signMessage(secrets, message)).toBe(headers['webhook-signature']);
+    },
+  );
 });
