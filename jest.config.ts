@@ -1,4 +1,5 @@
 /** @jest-config-loader esbuild-register */
+import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 const common: Config = {
@@ -37,7 +38,7 @@ const config: Config = {
   coverageReporters: ['text-summary', 'html'],
   collectCoverageFrom: ['{packages,apps}/*/src/**/*.ts', '!**/*.test.ts', '!**/testing/**'],
   // Much of the time a test waits, for other processes and for a time to come: three at once keep two cores at work.
-  maxWorkers: '150%',
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
 };
 
 export default config;
