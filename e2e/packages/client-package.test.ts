@@ -1,20 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiServer, json, lines, problem, type Reply } from '../../packages/client/src/testing/api-server';
-import type { ConsumerProject } from './consumer-project';
+import { type ConsumerProject, STRICT_COMPILER } from './consumer-project';
 import { installClient } from './install-client';
 import { PROJECT, programOf } from './pack-package';
 import { runProgram, runWell } from './run-program';
-
-/** For a stranger's strict program, that also reads what the packages declare. */
-const STRICT = {
-  strict: true,
-  exactOptionalPropertyTypes: true,
-  noUncheckedIndexedAccess: true,
-  skipLibCheck: false,
-  target: 'es2022',
-  module: 'nodenext',
-};
 
 const NODE = { lib: ['es2022'], types: ['node'], typeRoots: [join(PROJECT, 'node_modules/@types')] };
 
@@ -53,7 +43,7 @@ async function readExamples(): Promise<string[]> {
 async function compile(include: readonly string[], options: object): Promise<string> {
   await project.write(
     'tsconfig.json',
-    JSON.stringify({ compilerOptions: { ...STRICT, ...options }, include }),
+    JSON.stringify({ compilerOptions: { ...STRICT_COMPILER, ...options }, include }),
   );
   return (await project.run(programOf('tsc'), '-p', '.')).output;
 }

@@ -3,6 +3,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type ProgramResult, runProgram, runWell } from './run-program';
 
+/** How strict a compiler a stranger may have: our declarations are checked as well. */
+export const STRICT_COMPILER = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
+  module: 'nodenext',
+  target: 'es2022',
+};
+
 /** A stranger's project, in an empty folder outside of this one. */
 export class ConsumerProject {
   private constructor(readonly folder: string) {}

@@ -5,7 +5,7 @@ import { Queue } from 'bullmq';
 import { blocksOf } from '../docs/read-page';
 import { Receiver } from '../support/receiver';
 import { Stack } from '../support/stack';
-import { ConsumerProject } from './consumer-project';
+import { ConsumerProject, STRICT_COMPILER } from './consumer-project';
 import { type PackedPackage, PROJECT, packPackage, programOf } from './pack-package';
 import { runWell } from './run-program';
 
@@ -67,7 +67,7 @@ describe('the packed producer', () => {
       );
     }
     await cp(join(__dirname, 'producer'), consumer.folder, { recursive: true });
-    await consumer.write('tsconfig.json', JSON.stringify(STRICT));
+    await consumer.write('tsconfig.json', JSON.stringify(PROGRAMS));
     expect(await consumer.run(programOf('tsc'), '-p', '.')).toEqual({ code: 0, output: '' });
     const run = (program: string) =>
       consumer.run('env', `REDIS_URL=${redis.url}`, process.execPath, `out/${program}`);
@@ -98,15 +98,11 @@ it('is all that the example needs to publish to the service, once however often 
   await stack.stop();
 });
 
-const STRICT = {
+const PROGRAMS = {
   compilerOptions: {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
+    ...STRICT_COMPILER,
     // BullMQ's own declarations are not checked; ours are, where they are used.
     skipLibCheck: true,
-    module: 'nodenext',
-    target: 'es2022',
     lib: ['es2023'],
     types: ['node'],
     outDir: 'out',

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { signMessage } from '@hookferry/core/attempt/sign';
 import { build } from 'esbuild';
 import { blocksOf } from '../docs/read-page';
-import { ConsumerProject } from './consumer-project';
+import { ConsumerProject, STRICT_COMPILER } from './consumer-project';
 import { type PackedPackage, PROJECT, packPackage, programOf } from './pack-package';
 import { runWell } from './run-program';
 
@@ -66,7 +66,7 @@ describe('the packed receiver', () => {
     expect(programs.length).toBeGreaterThan(8);
     await Promise.all(programs.map((text, index) => consumer.write(`readme-${index}.mts`, text)));
     await cp(FIXTURES, consumer.folder, { recursive: true });
-    await consumer.write('tsconfig.json', JSON.stringify(STRICT));
+    await consumer.write('tsconfig.json', JSON.stringify(PROGRAMS));
     const { output } = await consumer.run(programOf('tsc'), '-p', '.');
     // What others declare is theirs.
     const faults = output.split('\n').filter((line) => /^(?!node_modules\/(?!@hookferry))./.test(line));
@@ -162,15 +162,9 @@ describe('other runtimes', () => {
   });
 });
 
-const STRICT = {
+const PROGRAMS = {
   compilerOptions: {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    // So that our own declarations are checked too.
-    skipLibCheck: false,
-    module: 'nodenext',
-    target: 'es2022',
+    ...STRICT_COMPILER,
     lib: ['es2023'],
     types: ['node'],
     outDir: 'out',

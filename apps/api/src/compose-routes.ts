@@ -37,11 +37,11 @@ import type { ApiConfig } from './config';
 import type { Stores, StoresContext } from './open-stores';
 import { createRoutes } from './routes/index';
 
-/** What use cases are made of: stores, under their names, and what else they ask for. */
 interface RoutesContext extends StoresContext {
   readonly newId: NewId;
 }
 
+/** What use cases are made of: stores, under their names, and what else they ask for. */
 type Deps = RoutesContext & Stores;
 
 /** The routes, each with the use cases that it calls. */

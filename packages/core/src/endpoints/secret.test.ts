@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { newSecret, secretSchema } from './secret';
 
 function secretOf(bytes: number, encoding: BufferEncoding = 'base64'): string {
@@ -32,6 +33,16 @@ describe('secretSchema', () => {
     ['a number', 1],
   ])('refuses %s', (_what, secret) => {
     expect(secretSchema.safeParse(secret).success).toBe(false);
+  });
+
+  it('takes whatever an encoder makes of 24 to 64 bytes, and of no other number', () => {
+    const taken = Array.from({ length: 90 }, (_, bytes) => bytes).filter((bytes) => {
+      const secrets = Array.from({ length: 50 }, () => `whsec_${randomBytes(bytes).toString('base64')}`);
+      const oks = new Set(secrets.map((secret) => secretSchema.safeParse(secret).success));
+      expect(oks.size).toBe(1);
+      return oks.has(true);
+    });
+    expect(taken).toEqual(Array.from({ length: 41 }, (_, i) => 24 + i));
   });
 
   it('does not repeat a secret that it refuses', () => {

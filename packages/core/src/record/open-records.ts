@@ -28,8 +28,6 @@ interface RecordsContext {
   readonly emit: Emit;
 }
 
-export type Records = ReturnType<typeof openRecords>;
-
 /**
  * What the API and the workers keep in Redis alike: accounts, endpoints, events and deliveries, with what counts the bytes
  * that they take up. `recorders` have something to write still when a process stops, and are stopped in their order.
