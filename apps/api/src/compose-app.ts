@@ -19,14 +19,15 @@ export interface AppContext extends StoresContext {
 // The body of a request holds the event and a little around it: white space, the names of the members.
 const ENVELOPE_BYTES = 4 * 1024;
 
-/** Builds what the API can do, over connections that stand; `parts` are in the order in which they are to be stopped. */
+/** Builds what the API can do, over connections that stand; `streams` have to end before the server can, `parts` after it. */
 export function composeApp(context: AppContext) {
   const { config, queues, authenticate, probes, newId, clock, emit } = context;
   const { redis } = queues;
   const stores = openStores(context);
   const { accountStore, subscriptions, quota, usageRecorder, parts } = stores;
+  const { routes, streams } = composeRoutes(context, stores);
   const app = createApp({
-    routes: composeRoutes(context, stores),
+    routes,
     probes,
     authenticate,
     actFor: createActFor(accountStore),
@@ -48,5 +49,5 @@ export function composeApp(context: AppContext) {
     clock,
     emit,
   });
-  return { app, parts, quota };
+  return { app, streams, parts, quota };
 }

@@ -79,6 +79,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     emit,
     port: portOf(server),
     parts: [
+      ...app.streams,
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...app.parts,

@@ -103,7 +103,7 @@ function composeDeliveries(deps: Deps, hasArchive: boolean) {
   const { config, queues, registry, operationalEvents } = deps;
   const archiveStream = hasArchive ? createRedisArchiveStream(queues.redis) : undefined;
   if (archiveStream) registerPromArchiveBacklog(registry, archiveStream);
-  const transport = composeTransport(config, deps.emit);
+  const transport = composeTransport(deps);
   let deliveries: DeliverConsumer | undefined;
   const admission = composeAdmission(config, {
     ...deps,

@@ -67,7 +67,7 @@ export async function composeWorker(
       ...archiveParts,
       ...recorders,
       { name: 'ops server', stop: () => opsServer.stop() },
-      { name: 'transport', stop: async () => transport.close() },
+      { name: 'transport', stop: () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },
       { name: 'connection', stop: async () => redis.disconnect() },
     ],

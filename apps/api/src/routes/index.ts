@@ -1,3 +1,8 @@
+import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
+import type { ManageListeners } from '@hookferry/core/listeners/manage-listeners';
+import { answerListener } from './answer-listener';
+import { createListener } from './create-listener';
+import { streamListener } from './stream-listener';
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
 import type { EventTypes } from '@hookferry/core/catalogue/event-types';
@@ -70,6 +75,8 @@ export interface RouteDeps {
   readonly erasePayload: ErasePayload;
   readonly testEndpoint: TestEndpoint;
   readonly urlRules: TargetUrlRules;
+  readonly listeners: ManageListeners;
+  readonly listenerStreams: ListenerStreams;
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
@@ -83,6 +90,7 @@ export interface RouteDeps {
 export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { endpoints, readHealth, deliveries, redeliver, replays, events, acceptEvents, testEndpoint } = deps;
   const { urlRules, apiKeys, accounts, eventTypes, exportAttempts, deadLetters, clock } = deps;
+  const { listeners, listenerStreams } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -94,6 +102,9 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     readWebhookSecret(endpoints), //         GET    /v1/webhooks/:id/secret
     rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     testWebhook(testEndpoint), //            POST   /v1/webhooks/:id/test
+    createListener(listeners), //            POST   /v1/listeners
+    streamListener(listenerStreams), //      GET    /v1/listeners/:id/stream
+    answerListener(listenerStreams), //      POST   /v1/listeners/:id/answers
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     exportDeliveries(exportAttempts), //     GET    /v1/deliveries/export
     readDelivery(deliveries), //             GET    /v1/deliveries/:id

@@ -41,6 +41,9 @@ import type { AccountId, EventId } from './event';
  * | `order:{endpoint}` | sorted set | ids of the events whose deliveries are not at their end, by time of acceptance, if they go one at a time | until they are |
  * | `turn:{endpoint}` | string | the event of those whose delivery has begun | until that has ended |
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
+ * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
+ * | `mailbox:{process}` | list | what processes that listeners have to do with tell each other | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
  * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
  * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
@@ -90,6 +93,9 @@ export const keys = {
   order: (endpoint: EndpointId) => `order:{${endpoint}}`,
   turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
   health: (endpoint: EndpointId) => `health:{${endpoint}}`,
+  listener: (endpoint: EndpointId) => `listener:{${endpoint}}`,
+  listeners: 'listeners:{all}',
+  mailbox: (process: string) => `mailbox:{${process}}`,
   // In the slot of BullMQ's own keys in a Cluster: these are read and written together with them.
   held: (endpoint: EndpointId) => `held:{bull}:${endpoint}`,
   looks: 'looks:{bull}',

@@ -158,6 +158,8 @@ export type Signal =
       readonly openForMs: number;
     }
   | { readonly name: 'breaker.closed'; readonly endpointId: EndpointId }
+  | { readonly name: 'listener.connected'; readonly endpointId: EndpointId }
+  | { readonly name: 'listener.lost'; readonly endpointId: EndpointId; readonly reason: string }
   | { readonly name: 'endpoint.disabled'; readonly endpointId: EndpointId; readonly reason: DisabledReason }
   | {
       readonly name: 'job.interrupted';
@@ -187,7 +189,12 @@ export type Signal =
         | 'raise operational event'
         | 'look at endpoint'
         | 'take over former deliveries'
-        | 'put due deliveries back';
+        | 'put due deliveries back'
+        | 'connect listener'
+        | 'disconnect listener'
+        | 'answer for listener'
+        | 'look after listeners'
+        | 'read mailbox';
       readonly error: unknown;
     }
   | {

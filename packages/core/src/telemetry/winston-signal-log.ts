@@ -67,6 +67,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.requested':
       return 'debug';
     case 'breaker.closed':
+    case 'listener.connected':
+    case 'listener.lost':
     case 'redis.back':
     case 'event.payload_erased':
     case 'account.erasing':

@@ -70,6 +70,8 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     address: '10.0.0.1',
     reason: 'private',
   },
+  'listener.connected': { name: 'listener.connected', endpointId },
+  'listener.lost': { name: 'listener.lost', endpointId, reason: 'it hung up' },
   'delivery.unsent': {
     name: 'delivery.unsent',
     eventId,
