@@ -1,5 +1,5 @@
 import { verify } from '@hookferry/receiver';
-import { Receiver, type ReceivedRequest, type Reply } from '../support/receiver';
+import { type ReceivedRequest, Receiver, type Reply } from '../support/receiver';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 import { ListenProgram } from './cli/listen-program';
@@ -58,7 +58,10 @@ it('forwards what a worker would send: the same bytes and headers, to the path a
     body: 'taken',
   }));
   await listen('exact', `${receiver.url}?a=1&b=%20`).ready();
-  const { body } = await stack.client.request<{ secret: string }>('GET', '/v1/webhooks/listener.exact/secret');
+  const { body } = await stack.client.request<{ secret: string }>(
+    'GET',
+    '/v1/webhooks/listener.exact/secret',
+  );
   const id = await publish('exact');
   const [request] = await receiver.waitFor(1);
   expect(request).toMatchObject({ method: 'POST', path: '/hook?a=1&b=%20' });
@@ -148,7 +151,11 @@ it('lets one slow answer delay no other', async () => {
   await publish('parallel', { ...DATA, keyword: 'slow' });
   await receiver.waitFor(1);
   const others = await Promise.all(Array.from({ length: 20 }, () => publish('parallel')));
-  for (const id of others) await stack.client.waitForStatus('listener.parallel', id, 'delivered');
+  for (const id of others) {
+    expect(await stack.client.waitForStatus('listener.parallel', id, 'delivered')).toMatchObject({
+      attempt_count: 1,
+    });
+  }
 });
 
 it('is gone when it is ended, and holds what comes while it is lost', async () => {

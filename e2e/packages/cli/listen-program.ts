@@ -77,7 +77,8 @@ export class ListenProgram {
 
   async #until(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
-      if (this.#child.exitCode !== null) throw new Error(`It ended with ${this.#child.exitCode}: ${this.#stderr}`);
+      if (this.#child.exitCode !== null)
+        throw new Error(`It ended with ${this.#child.exitCode}: ${this.#stderr}`);
       await once(this.#changes, 'change');
     }
   }

@@ -67,11 +67,7 @@ export function createClient(options: ClientOptions): Client {
         ...checked,
         silenceMs: silenceMsFor(checked),
       }),
-    streamListener: (
-      id: string,
-      query: ListenerQuery = {},
-      { signal }: Pick<CallOptions, 'signal'> = {},
-    ) =>
+    streamListener: (id: string, query: ListenerQuery = {}, { signal }: Pick<CallOptions, 'signal'> = {}) =>
       streamListener((init) => sendCall('get', STREAM_PATH, true, init), id, query, {
         silenceMs: silenceMsFor(checked),
         signal,

@@ -14,5 +14,5 @@ export { type Client, createClient } from './client';
 export { type ConnectionErrorCode, WebhooksConnectionError } from './connection-error';
 export type { ExportedAttempt, ExportQuery } from './export-deliveries';
 export { CLIENT_VERSION, type ClientOptions, type Retry } from './options';
-export type { ListenerLine, ListenerQuery } from './stream-listener';
 export type { components, operations, paths } from './schema';
+export type { ListenerLine, ListenerQuery } from './stream-listener';

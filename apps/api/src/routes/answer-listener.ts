@@ -16,7 +16,10 @@ const answerSchema = z
     status: z.int().min(100).max(999).optional().meta({ description: 'Of the response, if there was one.' }),
     headers: z
       .record(z.string().max(200), z.string().max(8_192))
-      .refine((headers) => Object.keys(headers).length <= MAX_HEADERS, `must have at most ${MAX_HEADERS} members`)
+      .refine(
+        (headers) => Object.keys(headers).length <= MAX_HEADERS,
+        `must have at most ${MAX_HEADERS} members`,
+      )
       .optional()
       .meta({ description: 'Of the response. Names in lower case.' }),
     body_base64: z

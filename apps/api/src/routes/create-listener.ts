@@ -32,7 +32,8 @@ export function createListener(listeners: ManageListeners) {
     stores: 'other',
     responses: {
       200: {
-        description: 'The listener: a webhook whose deliveries are taken over `GET /v1/listeners/{id}/stream`.',
+        description:
+          'The listener: a webhook whose deliveries are taken over `GET /v1/listeners/{id}/stream`.',
         schema: listenerSchema,
       },
     },

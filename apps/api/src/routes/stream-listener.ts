@@ -33,7 +33,9 @@ const lineSchema = z
     reason: z
       .enum(['replaced', 'stopping', 'silent', 'lost', 'removed'])
       .optional()
-      .meta({ description: 'Why there is nothing more; with `end`. After `replaced`, do not connect again.' }),
+      .meta({
+        description: 'Why there is nothing more; with `end`. After `replaced`, do not connect again.',
+      }),
   })
   .meta({ id: 'ListenerLine' });
 

@@ -76,7 +76,12 @@ export function createHandOver({ listenerStore, mailbox, timeoutMs, keptBytes }:
         resolve(result);
       };
       const onAbort = () =>
-        settle({ kind: 'failed', reason: 'network_error', error: 'The attempt was interrupted.', timings: {} });
+        settle({
+          kind: 'failed',
+          reason: 'network_error',
+          error: 'The attempt was interrupted.',
+          timings: {},
+        });
       const timer = setTimeout(
         () => settle(unsent('The process that has the listener did not answer.')),
         patienceMs,

@@ -1,6 +1,6 @@
-import { keptHeaders } from '../model/kept-headers';
-import type { AttemptTimings } from '../model/attempt';
 import type { SentResult } from '../attempt/transport';
+import type { AttemptTimings } from '../model/attempt';
+import { keptHeaders } from '../model/kept-headers';
 
 /** What can go wrong between a listener and the address that it forwards to. */
 export const forwardFailures = [

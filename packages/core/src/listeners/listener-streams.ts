@@ -39,8 +39,13 @@ export class ListenerStreams {
    * @param signal aborts when the listener has hung up.
    * @throws AppError `not_found` when the account has no such listener, or it is gone.
    */
-  async *open(address: EndpointAddress, parallel: number, signal: AbortSignal): AsyncGenerator<ListenerLine, void> {
-    if (this.#isStopped) throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
+  async *open(
+    address: EndpointAddress,
+    parallel: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<ListenerLine, void> {
+    if (this.#isStopped)
+      throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
     await this.deps.listeners.requireAwake(address);
     const stream = await this.#create(address.endpointId, parallel);
     signal.addEventListener('abort', () => stream.end('lost'));
@@ -61,11 +66,7 @@ export class ListenerStreams {
    *
    * @throws AppError `not_found`, `conflict` when it is not connected by this stream.
    */
-  async answer(
-    address: EndpointAddress,
-    stream: string,
-    answers: readonly ListenerAnswer[],
-  ): Promise<void> {
+  async answer(address: EndpointAddress, stream: string, answers: readonly ListenerAnswer[]): Promise<void> {
     const { endpointId } = address;
     await this.deps.listeners.requireAwake(address);
     const holder = await this.deps.listenerStore.findHolder(endpointId);

@@ -7,7 +7,13 @@ import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
 import type { NewId } from '../kernel/ids';
 import type { ManageEndpoints } from '../manage/manage-endpoints';
-import { type Endpoint, type EndpointUid, endpointNotFound, isAsleep, type Listener } from '../model/endpoint';
+import {
+  type Endpoint,
+  type EndpointUid,
+  endpointNotFound,
+  isAsleep,
+  type Listener,
+} from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import { hasEnded, MAX_RATE, REPLAY_ID_PREFIX, type ReplayId } from '../model/replay';
 import type { ManageReplays } from '../recovery/manage-replays';
@@ -74,7 +80,11 @@ export function createManageListeners(deps: ManageListenersDeps) {
   }
 
   // From here on it gets events again; what it missed stays noted until a replay is under way that brings it.
-  async function wake(address: EndpointAddress, events: readonly string[], since = Infinity): Promise<Endpoint> {
+  async function wake(
+    address: EndpointAddress,
+    events: readonly string[],
+    since = Infinity,
+  ): Promise<Endpoint> {
     return await change(address, (endpoint, listener) => {
       const missedSince = Math.min(listener.missedSince ?? Infinity, since);
       return {
@@ -131,7 +141,9 @@ export function createManageListeners(deps: ManageListenersDeps) {
     const now = clock();
     await change(address, (endpoint, listener) => {
       const { stream, lostAt = now, missedSince = lostAt } = listener;
-      return stream === undefined ? { ...endpoint, events: [], listener: { ...listener, missedSince } } : endpoint;
+      return stream === undefined
+        ? { ...endpoint, events: [], listener: { ...listener, missedSince } }
+        : endpoint;
     });
     await listenerStore.watch(address, now + ASLEEP_MS);
   }
@@ -203,11 +215,17 @@ function uidOf(name: string): EndpointUid {
 }
 
 function notAListener(): AppError {
-  return new AppError('conflict', 'A webhook of this account that is no listener has this name. Take another one.');
+  return new AppError(
+    'conflict',
+    'A webhook of this account that is no listener has this name. Take another one.',
+  );
 }
 
 function listenerNotFound(): AppError {
-  return new AppError('not_found', 'There is no listener with this id, or it was gone for too long: make it anew.');
+  return new AppError(
+    'not_found',
+    'There is no listener with this id, or it was gone for too long: make it anew.',
+  );
 }
 
 // It was removed meanwhile.

@@ -55,7 +55,15 @@ export function createRedisListenerStore(redis: RedisClient) {
 
     /** Those whose time has come, the first ones first. */
     async listDue(now: number, limit: number): Promise<readonly EndpointAddress[]> {
-      const members = await redis.zrange(keys.listeners, '-inf', String(now), 'BYSCORE', 'LIMIT', '0', String(limit));
+      const members = await redis.zrange(
+        keys.listeners,
+        '-inf',
+        String(now),
+        'BYSCORE',
+        'LIMIT',
+        '0',
+        String(limit),
+      );
       return members.map(parseMember);
     },
 

@@ -219,7 +219,10 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 export type ManageEndpoints = ReturnType<typeof createManageEndpoints>;
 
 function nobodyListens(): AppError {
-  return new AppError('conflict', 'Nobody is connected to this listener. It is enabled as soon as somebody is.');
+  return new AppError(
+    'conflict',
+    'Nobody is connected to this listener. It is enabled as soon as somebody is.',
+  );
 }
 
 // A listener that is asleep comes back by being made anew.

@@ -1,6 +1,6 @@
 import type { Client } from '@hookferry/client';
-import type { ListenerAnswer } from '../../resources';
 import { pause } from '../../pause';
+import type { ListenerAnswer } from '../../resources';
 
 export interface AnswerSenderOptions {
   readonly client: Client;

@@ -18,7 +18,9 @@ export function defaultName(url: URL, host: string = hostname()): string {
 /** @throws InvalidArgumentError. */
 export function parseName(text: string): string {
   if (NAME.test(text)) return text;
-  throw new InvalidArgumentError('It must be 1 to 63 of a-z 0-9 -, and begin and end with a letter or digit.');
+  throw new InvalidArgumentError(
+    'It must be 1 to 63 of a-z 0-9 -, and begin and end with a letter or digit.',
+  );
 }
 
 /** A listener's secret, the same for the same name as long as the key is: a receiver's settings need not change. */

@@ -1,9 +1,4 @@
-import {
-  type Client,
-  type ListenerLine,
-  WebhooksApiError,
-  WebhooksConnectionError,
-} from '@hookferry/client';
+import { type Client, type ListenerLine, WebhooksApiError, WebhooksConnectionError } from '@hookferry/client';
 import { type Cli, clientOf } from '../../cli';
 import { CheckFailed } from '../../failures/check-failed';
 import { pause } from '../../pause';
