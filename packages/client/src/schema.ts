@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 4b84fcc9e26bc382cc08f0f3ede5db00e3a7ba8fc131ed06319ddc852f12c8c1
+// docs/openapi.json: sha256 507dd180c44abaf74a3630be35d2aee2b8cf0a885ab552acb12b39a804f91771
 
 export interface paths {
   '/v1/webhooks': {
@@ -424,7 +424,11 @@ export interface paths {
      */
     put: operations['putEventType'];
     post?: never;
-    delete?: never;
+    /**
+     * Remove an event type that was added
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    delete: operations['deleteEventType'];
     options?: never;
     head?: never;
     patch?: never;
@@ -4841,6 +4845,98 @@ export interface operations {
       };
       /** @description `unsupported_media_type`: Not JSON. */
       415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  deleteEventType: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its name. */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Nobody can publish or ask for it any more. Its events stay, and are delivered. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. */
+      409: {
         headers: {
           [name: string]: unknown;
         };
