@@ -23,7 +23,7 @@ async function send({ method, path, headers, body }: BoundsCase['request']) {
   return {
     status: response.status,
     headers: Object.fromEntries(response.headers),
-    body: (await response.json()) as unknown,
+    body: await response.json(),
   };
 }
 

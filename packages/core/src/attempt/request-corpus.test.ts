@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { eventIdSchema } from '../model/event';
@@ -75,15 +76,14 @@ async function prepare({ settings, webhook, event, ...rest }: Case): Promise<Del
 /** What comes over the wire, but for what every request over HTTP/1.1 has to have: `host` and `connection`. */
 async function sendForReal(request: DeliveryRequest): Promise<WireRequest> {
   let received: WireRequest | undefined;
-  const { port } = willClose(
-    await startHttpServer((incoming, response) => {
-      void buffer(incoming).then((body) => {
-        const { method = '', url: path = '', rawHeaders } = incoming;
-        received = { method, path, headers: ownHeaders(rawHeaders), body_base64: body.toString('base64') };
-        response.writeHead(204).end();
-      });
-    }),
-  );
+  const receive = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const { method = '', url: path = '', rawHeaders } = incoming;
+    const body = await buffer(incoming);
+    received = { method, path, headers: ownHeaders(rawHeaders), body_base64: body.toString('base64') };
+    response.writeHead(204).end();
+  };
+  const server = await startHttpServer((incoming, response) => void receive(incoming, response));
+  const { port } = willClose(server);
   const { pathname, search } = new URL(request.url);
   const transport = willClose(new GotTransport(buildTransportOptions()));
   const url = `http://127.0.0.1:${port}${pathname}${search}`;
