@@ -23,6 +23,7 @@ import { createErasePayload } from '@hookferry/core/manage/erase-payload';
 import { createManageAccounts } from '@hookferry/core/manage/manage-accounts';
 import { createManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import { createReadHealth } from '@hookferry/core/manage/read-health';
+import { createRemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import { createRequireKnownFilters } from '@hookferry/core/manage/require-known-filters';
 import { createTestEndpoint } from '@hookferry/core/manage/test-endpoint';
 import { BullmqQueuedEvents } from '@hookferry/core/queue/bullmq-queued-events';
@@ -81,6 +82,7 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
       removeEndpoints: createRedisRemoveEndpoints(deps.queues.redis),
     }),
     eventTypes,
+    removeEventType: createRemoveEventType({ ...deps, eventTypes }),
     deadLetters: createManageDeadLetters({
       ...deps,
       cancelDelivery: createCancelDelivery(deps),

@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 ab7bb16e02d98c6a3973261f7838c3e37f3e5fc932ed1bbd513cf81e13a68ce8
+// docs/openapi.json: sha256 7f24d85c698d9fec7b9a29e7e1c274ec02afe0e6b1b1036c2dcdc4d281b25bb8
 
 export interface paths {
   '/v1/webhooks': {
@@ -484,7 +484,11 @@ export interface paths {
      */
     put: operations['putEventType'];
     post?: never;
-    delete?: never;
+    /**
+     * Remove an event type that was added
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    delete: operations['deleteEventType'];
     options?: never;
     head?: never;
     patch?: never;
@@ -5428,6 +5432,98 @@ export interface operations {
       };
       /** @description `unsupported_media_type`: Not JSON. */
       415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  deleteEventType: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its name. */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Nobody can publish or ask for it any more. Its events stay, and are delivered. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. */
+      409: {
         headers: {
           [name: string]: unknown;
         };

@@ -73,7 +73,8 @@ async function conflict(route: RouteCase): Promise<Response> {
   }
   if (route.of === 'deadLetter')
     return send(route, { key, path: pathTo(route, await claimForTheOther(route)) });
-  if (route.method === 'put') return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
+  if (route.path.startsWith('/v1/event-types/'))
+    return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
   if (route.of === 'apiKey') return revokeLast(route);
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();

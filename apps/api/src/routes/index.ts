@@ -14,6 +14,7 @@ import type { ErasePayload } from '@hookferry/core/manage/erase-payload';
 import type { ManageAccounts } from '@hookferry/core/manage/manage-accounts';
 import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import type { ReadHealth } from '@hookferry/core/manage/read-health';
+import type { RemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import type { TestEndpoint } from '@hookferry/core/manage/test-endpoint';
 import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
 import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
@@ -26,6 +27,7 @@ import { createApiKey } from './create-api-key';
 import { createListener } from './create-listener';
 import { createReplay } from './create-replay';
 import { createWebhook } from './create-webhook';
+import { deleteEventType } from './delete-event-type';
 import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
 import { dropDeadLetter } from './drop-dead-letter';
@@ -81,6 +83,7 @@ export interface RouteDeps {
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
   readonly eventTypes: EventTypes;
+  readonly removeEventType: RemoveEventType;
   readonly deadLetters: ManageDeadLetters;
   readonly quota: Pick<AccountQuota, 'look'>;
   readonly clock: Clock;
@@ -122,6 +125,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     listEventTypes(eventTypes), //           GET    /v1/event-types
     readEventType(eventTypes), //            GET    /v1/event-types/:name
     putEventType(eventTypes), //             PUT    /v1/event-types/:name
+    deleteEventType(deps.removeEventType), // DELETE /v1/event-types/:name
     createApiKey(apiKeys, clock), //         POST   /v1/api-keys
     listApiKeys(apiKeys), //                 GET    /v1/api-keys
     revokeApiKey(apiKeys), //                DELETE /v1/api-keys/:id

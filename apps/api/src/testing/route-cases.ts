@@ -194,6 +194,14 @@ export const routeCases: readonly RouteCase[] = [
     maxBodyValues: 10_000,
   },
   {
+    method: 'delete',
+    path: '/v1/event-types/:name',
+    at: `/v1/event-types/${CUSTOM_TYPE.name}`,
+    scope: 'admin',
+    operatorOnly: true,
+    status: 204,
+  },
+  {
     method: 'post',
     path: '/v1/api-keys',
     scope: 'admin',

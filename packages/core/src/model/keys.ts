@@ -19,7 +19,7 @@ import type { AccountId, EventId } from './event';
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
- * | `{event-types}` | hash | name → an event type that an operator added | for ever |
+ * | `{event-types}` | hash | name → an event type that an operator added | until removed |
  * | `subscriptions:{account}` | hash | endpoint id → what of its record says which events it gets; beside them, the version of the account's endpoints that they belong to | as above |
  * | `usage:{account}` | hash | kind:time → bytes that the account stores until then | until the last of that time |
  * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
