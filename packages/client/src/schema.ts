@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 7f24d85c698d9fec7b9a29e7e1c274ec02afe0e6b1b1036c2dcdc4d281b25bb8
+// docs/openapi.json: sha256 fb79663b21a36e2ab860e18609fc7d9cc9b7e25cad5c2f3f6f75d607026141e0
 
 export interface paths {
   '/v1/webhooks': {
@@ -1382,7 +1382,10 @@ export interface components {
       secret: string;
     };
     ListenerLine: {
-      /** @enum {string} */
+      /**
+       * @description What the line says.
+       * @enum {string}
+       */
       kind: 'ready' | 'delivery' | 'end';
       /** @description What to name with each answer; with `ready`. */
       stream?: string;
@@ -1402,7 +1405,7 @@ export interface components {
        * @description Why there is nothing more; with `end`. After `replaced`, do not connect again.
        * @enum {string}
        */
-      reason?: 'replaced' | 'stopping' | 'silent' | 'lost' | 'removed';
+      reason?: 'replaced' | 'stopping' | 'silent' | 'lost' | 'time_over';
     };
     ListenerAnswers: {
       /** @description As the line `ready` has told it. */
@@ -1411,6 +1414,7 @@ export interface components {
       answers: components['schemas']['ListenerAnswer'][];
     };
     ListenerAnswer: {
+      /** @description Which delivery it is about, as the line `delivery` has named it. */
       exchange: string;
       /** @description Of the response, if there was one. */
       status?: number;
@@ -1419,7 +1423,6 @@ export interface components {
         [key: string]: string;
       };
       /**
-       * Format: base64
        * @description The beginning of the response’s body.
        * @example b2s=
        */
@@ -3477,7 +3480,10 @@ export interface operations {
   streamListener: {
     parameters: {
       query?: {
+        /** @description How many deliveries may be under way at the same time. */
         parallel?: number;
+        /** @description After so long it ends; connect again. */
+        max_seconds?: number;
       };
       header?: {
         /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */

@@ -75,6 +75,12 @@ async function conflict(route: RouteCase): Promise<Response> {
     return send(route, { key, path: pathTo(route, await claimForTheOther(route)) });
   if (route.path.startsWith('/v1/event-types/'))
     return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
+  if (route.path === '/v1/listeners') {
+    const webhook = { url: 'https://receiver.example.com', events: ['*'], uid: 'listener.taken' };
+    await request(api.url).post('/v1/webhooks').set('authorization', `Bearer ${key}`).send(webhook);
+    return send(route, { key, body: { name: 'taken' } });
+  }
+  if (route.of === 'listener') return send(route, { key, body: { ...route.body, stream: 'other' } });
   if (route.of === 'apiKey') return revokeLast(route);
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();

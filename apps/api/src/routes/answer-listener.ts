@@ -23,8 +23,9 @@ const answerSchema = z
       .optional()
       .meta({ description: 'Of the response. Names in lower case.' }),
     body_base64: z
-      .base64()
+      .string()
       .max(MAX_BODY_BASE64)
+      .regex(/^[A-Za-z0-9+/]*={0,2}$/, 'must be Base64')
       .optional()
       .meta({ description: 'The beginning of the response’s body.', example: 'b2s=' }),
     outcome: z

@@ -1,4 +1,4 @@
-import type { ListenerLine } from '@hookferry/core/listeners/listener-stream';
+import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
 import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { z } from 'zod';
 import { createLimitAtOnce } from '../http/limit-at-once';
@@ -8,6 +8,7 @@ import { listenerParams } from './params';
 
 const MAX_PARALLEL = 100;
 const DEFAULT_PARALLEL = 10;
+const MAX_SECONDS = 86_400;
 
 // Each is a connection that stays.
 const MOST_AT_ONCE = 20;
@@ -30,12 +31,9 @@ const lineSchema = z
       .int()
       .optional()
       .meta({ description: 'How much of the body of the answer is kept; with `delivery`.' }),
-    reason: z
-      .enum(['replaced', 'stopping', 'silent', 'lost', 'removed'])
-      .optional()
-      .meta({
-        description: 'Why there is nothing more; with `end`. After `replaced`, do not connect again.',
-      }),
+    reason: z.enum(endReasons).optional().meta({
+      description: 'Why there is nothing more; with `end`. After `replaced`, do not connect again.',
+    }),
   })
   .meta({ id: 'ListenerLine' });
 
@@ -50,7 +48,10 @@ export function streamListener(streams: ListenerStreams) {
     scope: 'webhooks:write',
     request: {
       params: listenerParams,
-      query: z.strictObject({ parallel: limitSchema(MAX_PARALLEL).default(DEFAULT_PARALLEL) }),
+      query: z.strictObject({
+        parallel: limitSchema(MAX_PARALLEL).default(DEFAULT_PARALLEL),
+        max_seconds: limitSchema(MAX_SECONDS).optional(),
+      }),
     },
     responses: {
       200: {
@@ -59,9 +60,11 @@ export function streamListener(streams: ListenerStreams) {
         isLines: true,
       },
     },
-    async handle({ apiKey: { accountId }, params: { id: endpointId }, query: { parallel } }) {
+    async handle({ apiKey: { accountId }, params: { id: endpointId }, query }) {
+      const address = { accountId, endpointId };
+      const options = { parallel: query.parallel, maxMs: (query.max_seconds ?? MAX_SECONDS) * 1_000 };
       const lines = (signal: AbortSignal) =>
-        limitAtOnce(accountId, texts(streams.open({ accountId, endpointId }, parallel, signal)));
+        limitAtOnce(accountId, texts(streams.open(address, options, signal)));
       return { status: 200, lines };
     },
   });

@@ -19,6 +19,13 @@ export interface ListenerStreamsDeps {
   readonly emit: Emit;
 }
 
+export interface StreamBounds {
+  /** How many deliveries may be under way. */
+  readonly parallel: number;
+  /** How long it may be connected. Milliseconds. */
+  readonly maxMs: number;
+}
+
 const CHECK_EVERY_MS = 2_000;
 
 /** The listeners that are connected to this process. */
@@ -41,20 +48,22 @@ export class ListenerStreams {
    */
   async *open(
     address: EndpointAddress,
-    parallel: number,
+    { parallel, maxMs }: StreamBounds,
     signal: AbortSignal,
   ): AsyncGenerator<ListenerLine, void> {
     if (this.#isStopped)
       throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
     await this.deps.listeners.requireAwake(address);
     const stream = await this.#create(address.endpointId, parallel);
-    signal.addEventListener('abort', () => stream.end('lost'));
     const isOver = this.deps.mailbox.expect();
+    const timer = setTimeout(() => stream.end('time_over'), maxMs);
+    signal.addEventListener('abort', () => stream.end('lost'));
     try {
       if (signal.aborted) stream.end('lost');
       void this.#begin(address, stream);
       yield* stream.lines();
     } finally {
+      clearTimeout(timer);
       stream.end('lost');
       isOver();
       await this.#track(this.#close(address, stream));
