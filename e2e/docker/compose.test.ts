@@ -14,6 +14,10 @@ const processSchema = z.object({
   ports: z.array(z.string()).optional(),
   container_name: z.string().optional(),
   stop_grace_period: z.string().regex(/^\d+s$/),
+  init: z.literal(true),
+  read_only: z.literal(true),
+  cap_drop: z.tuple([z.literal('ALL')]),
+  security_opt: z.array(z.string()),
   depends_on: z.object({ redis: z.object({ condition: z.literal('service_healthy') }) }),
 });
 

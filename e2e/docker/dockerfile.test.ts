@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -8,6 +8,7 @@ import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { BRIEF } from '../support/samples';
+import { canConfine } from './confinement';
 import { DockerfileFollower, type Image, type ImageFile, listFiles } from './follow-dockerfile';
 import { ImageProcess } from './image-process';
 import { npmSettings, provideNpmOfImage } from './npm-of-image';
@@ -26,8 +27,11 @@ const APPS: Readonly<Record<Target, readonly string[]>> = {
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';
 
-// It installs all dependencies three times and compiles.
+// It installs the dependencies twice, and compiles.
 const BUILD_TIMEOUT_MS = 600_000;
+
+const isConfined = canConfine();
+if (!isConfined) say('not followed: user, read-only file system: that takes root, util-linux and namespaces');
 
 interface Built {
   readonly image: Image;
@@ -41,6 +45,8 @@ const built = {} as Record<Target, Built>;
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'webhooks-images-')));
+  // For the images' own user.
+  await chmod(folder, 0o755);
   programs = join(folder, 'programs');
   await mkdir(programs);
   await symlink(process.execPath, join(programs, 'node'));
@@ -61,6 +67,7 @@ beforeAll(async () => {
     built[target] = { image, files };
     say(`${target}: ${files.length} files, ${megabytes(files)} on top of the base image`);
   }
+  say(`of these in layers that both share: ${megabytes(await listFiles(await follower.build('runtime')))}`);
 }, BUILD_TIMEOUT_MS);
 
 afterAll(async () => {
@@ -72,7 +79,7 @@ describe.each(TARGETS)('the %s image', (target) => {
     const { command, user, stopSignal, environment, workdir } = built[target].image;
     expect({ command, user, stopSignal, environment, workdir }).toEqual({
       command: ['node', `apps/${target}/dist/main.js`],
-      user: 'node',
+      user: '1000:1000',
       stopSignal: 'SIGTERM',
       environment: { NODE_ENV: 'production' },
       workdir: '/app',
@@ -80,10 +87,10 @@ describe.each(TARGETS)('the %s image', (target) => {
   });
 
   it('holds no development dependency, but for one bundled file', async () => {
-    const { devDependencies } = await readManifest(PROJECT);
+    const development = await readDevelopmentDependencies();
     const files = built[target].files.filter(({ path }) => path !== BUNDLE);
     const installed = new Set(files.map(({ path }) => packageOf(path)));
-    expect(Object.keys(devDependencies ?? {}).filter((name) => installed.has(name))).toEqual([]);
+    expect([...development].filter((name) => installed.has(name))).toEqual([]);
   });
 
   it('holds no source, test or other app, only what is compiled', () => {
@@ -127,6 +134,21 @@ describe('the api and worker images together', () => {
     await Promise.all(running.splice(0).map((part) => part.stop()));
   });
 
+  (isConfined ? it : it.skip)('run where nothing can be written', async () => {
+    const redis = await openTestRedis();
+    running.push({ stop: () => redis.close() });
+    const port = await findClosedPort();
+    const worker = await start('worker', port, {
+      REDIS_URL: redis.url,
+      INSECURE_UNENCRYPTED_SECRETS: 'true',
+      WORKER_PORT: String(port),
+    });
+    const write = (path: string) => worker.run(['node', '-e', `require('fs').writeFileSync('${path}', '')`]);
+    const inImage = join(built.worker.image.root, 'app/written');
+    expect(await Promise.all([write(inImage), write('/tmp/written'), write('/dev/null')])).toEqual([1, 1, 0]);
+    expect(await worker.run(['node', '-e', 'process.exit(process.getuid() === 1000 ? 0 : 1)'])).toBe(0);
+  });
+
   it('deliver an event, are healthy, and stop when they are told to', async () => {
     const redis = await openTestRedis();
     const receiver = await Receiver.start();
@@ -163,12 +185,26 @@ describe('the api and worker images together', () => {
   });
 
   async function start(target: Target, port: number, environment: Readonly<Record<string, string>>) {
-    const process = new ImageProcess({ image: built[target].image, path: programs, environment });
+    const process = new ImageProcess({
+      image: built[target].image,
+      path: programs,
+      environment,
+      isConfined,
+    });
     running.push(process);
     await process.waitUntilReady(port);
     return process;
   }
 });
+
+/** What development needs and production does not. */
+async function readDevelopmentDependencies(): Promise<ReadonlySet<string>> {
+  const folders = ['.', ...(await workspaceManifests()).map(dirname)];
+  const manifests = await Promise.all(folders.map((path) => readManifest(join(PROJECT, path))));
+  const production = new Set(manifests.flatMap(({ dependencies = {} }) => Object.keys(dependencies)));
+  const development = manifests.flatMap(({ devDependencies = {} }) => Object.keys(devDependencies));
+  return new Set(development.filter((name) => !production.has(name)));
+}
 
 async function workspaceManifests(): Promise<string[]> {
   const { workspaces = [] } = await readManifest(PROJECT);
@@ -194,6 +230,7 @@ async function isFile(path: string): Promise<boolean> {
 
 interface Manifest {
   readonly workspaces?: readonly string[];
+  readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
