@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { readApiConfig } from '../../apps/api/src/config';
 import { readWorkerConfig } from '../../apps/worker/src/config';
@@ -80,7 +80,9 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
     it('reads its secrets from files that are mounted', () => {
       const files = Object.entries(environment).filter(([setting]) => setting.endsWith('_FILE'));
       const mounted = valueAt(pod, 'spec.volumes.0.secret.items') as { key: string; path: string }[];
-      expect(files.map(([, path]) => basename(path))).toEqual(mounted.map(({ path }) => path));
+      expect(files.map(([, path]) => path)).toEqual(
+        mounted.map(({ path }) => `/run/secrets/webhooks/${path}`),
+      );
       expect(files.map(([setting]) => setting)).toEqual(expect.arrayContaining(['REDIS_URL_FILE']));
       expect(valueAt(container, 'volumeMounts')).toEqual([
         { name: 'secrets', mountPath: '/run/secrets/webhooks', readOnly: true },

@@ -44,6 +44,15 @@ describeChart('the autoscalers of the Helm chart', ({ helm }) => {
     expect(triggers.map(({ metadata }) => metadata.ignoreNullValues)).toEqual(['false', 'false']);
   });
 
+  it('asks for metrics by the labels that they have', () => {
+    const metricLabels = { namespace: null, service: null, cluster: 'a' };
+    const values = { ...LEAST, worker: { autoscaling: { enabled: true, metricLabels } } };
+    const scaledObject = findObject(renderChart(helm, values), 'ScaledObject', 'hooks-webhooks-worker');
+    expect(valueAt(scaledObject, 'spec.triggers.1.metadata.query')).toBe(
+      'sum(max by (queue) (webhooks_queue_jobs{queue=~"events|deliveries",cluster="a",state="wait"}))',
+    );
+  });
+
   it('has as many of each as it is told to without autoscalers', () => {
     const fixed = renderChart(helm, {
       ...LEAST,
