@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -11,6 +11,7 @@ import { BRIEF } from '../support/samples';
 import { canConfine } from './confinement';
 import { DockerfileFollower, type Image, type ImageFile, listFiles } from './follow-dockerfile';
 import { ImageProcess } from './image-process';
+import { readDevelopmentDependencies, workspaceManifests } from './manifests';
 import { npmSettings, provideNpmOfImage } from './npm-of-image';
 import { readDockerfile } from './read-dockerfile';
 
@@ -203,47 +204,6 @@ describe('the api and worker images together', () => {
     return process;
   }
 });
-
-/** What development needs and production does not. */
-async function readDevelopmentDependencies(): Promise<ReadonlySet<string>> {
-  const folders = ['.', ...(await workspaceManifests()).map(dirname)];
-  const manifests = await Promise.all(folders.map((path) => readManifest(join(PROJECT, path))));
-  const production = new Set(manifests.flatMap(({ dependencies = {} }) => Object.keys(dependencies)));
-  const development = manifests.flatMap(({ devDependencies = {} }) => Object.keys(devDependencies));
-  return new Set(development.filter((name) => !production.has(name)));
-}
-
-async function workspaceManifests(): Promise<string[]> {
-  const { workspaces = [] } = await readManifest(PROJECT);
-  const manifests = await Promise.all(
-    workspaces.map(async (pattern) => {
-      const parent = pattern.replace(/\/\*$/, '');
-      const names = await readdir(join(PROJECT, parent));
-      return names.map((name) => `${parent}/${name}/package.json`);
-    }),
-  );
-  const exist = await Promise.all(
-    manifests.flat().map(async (path) => ((await isFile(join(PROJECT, path))) ? path : undefined)),
-  );
-  return exist.filter((path) => path !== undefined);
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
-}
-
-interface Manifest {
-  readonly workspaces?: readonly string[];
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly devDependencies?: Readonly<Record<string, string>>;
-}
-
-async function readManifest(packageFolder: string): Promise<Manifest> {
-  return JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as Manifest;
-}
 
 function packageOf(path: string): string | undefined {
   return /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1];
