@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { readApiConfig } from '../../apps/api/src/config';
 import { readWorkerConfig } from '../../apps/worker/src/config';
+import { BARE, readDefaults } from './read-defaults';
 import { readDockerfile } from './read-dockerfile';
 
 const DOCKER = join(__dirname, '..', '..', 'docker');
@@ -14,11 +15,12 @@ const processSchema = z.object({
   ports: z.array(z.string()).optional(),
   container_name: z.string().optional(),
   stop_grace_period: z.string().regex(/^\d+s$/),
+  init: z.literal(true),
+  read_only: z.literal(true),
+  cap_drop: z.tuple([z.literal('ALL')]),
+  security_opt: z.array(z.string()),
   depends_on: z.object({ redis: z.object({ condition: z.literal('service_healthy') }) }),
 });
-
-// As little as a process runs with.
-const BARE: Record<string, string | undefined> = { INSECURE_UNENCRYPTED_SECRETS: 'true' };
 
 const composeSchema = z.object({
   services: z.strictObject({
@@ -115,23 +117,6 @@ describe('prometheus.yml', () => {
 function exposedBy(target: string): number[] {
   const instructions = stages.find(({ name }) => name === target)?.instructions ?? [];
   return instructions.flatMap((step) => (step.kind === 'expose' ? [step.port] : []));
-}
-
-/** What a process runs with when nothing is set, and the names that it looks for. */
-function readDefaults<Config>(read: (environment: Record<string, string | undefined>) => Config) {
-  const settings = new Set<string>();
-  const config = read(
-    new Proxy<Record<string, string | undefined>>(
-      {},
-      {
-        get(_target, name) {
-          settings.add(String(name));
-          return BARE[String(name)];
-        },
-      },
-    ),
-  );
-  return { config, settings };
 }
 
 // With `merge` for the `<<` of YAML 1.1, which Compose understands too.
