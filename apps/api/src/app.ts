@@ -11,6 +11,7 @@ import type { Emit } from '@hookferry/core/model/signal';
 import express, { type Express } from 'express';
 import { announceRequests } from './http/announce-requests';
 import { mountDocs } from './http/docs';
+import type { Drain } from './http/drain';
 import { createAnswerOnce } from './http/idempotency';
 import { mountRoutes } from './http/mount-route';
 import { mountProbes, type ProbeOptions } from './http/probes';
@@ -24,6 +25,7 @@ import { describeApi } from './openapi/document';
 export interface AppDeps {
   readonly routes: readonly Route[];
   readonly probes: ProbeOptions;
+  readonly drain: Drain;
   readonly authenticate: AuthenticateClient;
   readonly actFor: ActFor;
   readonly idempotencyStore: IdempotencyStore;
@@ -43,6 +45,7 @@ export interface AppDeps {
 export function createApp({
   routes,
   probes,
+  drain,
   authenticate,
   actFor,
   idempotencyStore,
@@ -61,6 +64,7 @@ export function createApp({
   // An ETag would cost a hash of every answer, and nothing here is cached by clients.
   app.disable('etag');
   app.set('trust proxy', trustProxy);
+  app.use(drain.endConnections);
   app.use(requestId(newId));
   app.use(securityHeaders);
   app.use(refuseBadHead);

@@ -7,12 +7,14 @@ import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
+import type { Drain } from './http/drain';
 import type { ProbeOptions } from './http/probes';
 import { openStores, type StoresContext } from './open-stores';
 
 export interface AppContext extends StoresContext {
   readonly authenticate: AuthenticateClient;
   readonly probes: ProbeOptions;
+  readonly drain: Drain;
   readonly newId: NewId;
 }
 
@@ -21,13 +23,14 @@ const ENVELOPE_BYTES = 4 * 1024;
 
 /** Builds what the API can do, over connections that stand; `parts` are in the order in which they are to be stopped. */
 export function composeApp(context: AppContext) {
-  const { config, queues, authenticate, probes, newId, clock, emit } = context;
+  const { config, queues, authenticate, probes, drain, newId, clock, emit } = context;
   const { redis } = queues;
   const stores = openStores(context);
   const { accountStore, subscriptions, quota, usageRecorder, parts } = stores;
   const app = createApp({
     routes: composeRoutes(context, stores),
     probes,
+    drain,
     authenticate,
     actFor: createActFor(accountStore),
     readEndpointsVersion: subscriptions.readVersion,

@@ -6,6 +6,7 @@ import {
   maxEventBytesSchema,
   portSchema,
 } from '@hookferry/core/kernel/common-settings';
+import { durationSchema } from '@hookferry/core/kernel/duration';
 import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
 import { isProtected, secretsSettings, UNPROTECTED } from '@hookferry/core/kernel/secrets-settings';
 import { idOfKey } from '@hookferry/core/model/api-key';
@@ -53,6 +54,11 @@ export const apiSettings = z
       .min(1)
       .default(10_000)
       .describe('connections at the same time, in each process'),
+    DRAIN_DELAY: durationSchema
+      .prefault('5s')
+      .describe(
+        'how long after SIGTERM the API still answers, while `/readyz` says 503 and connections are ended, before it closes',
+      ),
     DOCS_ENABLED: flagSchema
       .default(true)
       .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),

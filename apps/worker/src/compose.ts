@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '@hookferry/core/kernel/clock';
-import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { createRedisProbe } from '@hookferry/core/kernel/redis-probe';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
 import { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';

@@ -7,7 +7,6 @@ import {
 } from '@hookferry/producer/contract';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { steadyClock } from './clock';
-import { answerWithin } from './within';
 
 export type RedisClient = Redis | Cluster;
 
@@ -151,11 +150,4 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
 
 function reconnectDelay(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
-}
-
-const PATIENCE_MS = 1_000;
-
-/** Whether Redis answers within a second. Never rejects, and never waits longer. */
-export function createRedisProbe(redis: RedisClient): () => Promise<boolean> {
-  return async () => (await answerWithin(PATIENCE_MS, redis.ping())) !== undefined;
 }
