@@ -9,6 +9,7 @@ import type { ConnectOptions } from '@hookferry/core/kernel/redis-connect';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
 import { VERSION } from '@hookferry/core/kernel/version';
 import { createStepErasure } from '@hookferry/core/manage/step-erasure';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliveries';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
@@ -59,6 +60,11 @@ export function composeConsumers(context: ConsumersContext) {
   const slow = [composeReplays(deps), composeErasures(deps)];
   return {
     consumers: [fanOut, deliveries, ...slow, ...(archive ? [archive.archiver] : [])],
+    // Those whose jobs are short: nothing done for long, although some wait, is a fault.
+    watched: [
+      { queue: EVENTS_QUEUE, steps: fanOut.steps },
+      { queue: DELIVERIES_QUEUE, steps: deliveries.steps },
+    ] as const,
     // These let go what consumers take, or bring it to where they take it from.
     releasers,
     archiveParts: archive?.parts ?? [],

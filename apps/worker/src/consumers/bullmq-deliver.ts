@@ -37,6 +37,8 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverC
   return {
     start: () => void worker.run(),
 
+    steps: () => worker.steps,
+
     setCapacity: (capacity) => worker.setCapacity(capacity),
 
     /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */

@@ -7,6 +7,7 @@ import type { EndStatus } from './delivery-log';
 import type { DisabledReason, EndpointId } from './endpoint';
 import type { AccountId, EventId } from './event';
 import type { HoldReason, SlowReason } from './hold-reason';
+import type { WorkedQueue } from './queue-names';
 import type { ReplayEndStatus, ReplayMode } from './replay';
 import type { Door } from './usage';
 
@@ -209,6 +210,14 @@ export type Signal =
   /** What a library wrote to the console. */
   | { readonly name: 'library.warned'; readonly text: string }
   | RedisBackSignal
+  | {
+      /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
+      readonly name: 'worker.stalled';
+      readonly queue: WorkedQueue;
+      readonly forMs: number;
+    }
+  /** Redis is set up so that it may lose what was acknowledged, or is too old; all of it in one line. */
+  | { readonly name: 'redis.unsafe'; readonly detail: string }
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }

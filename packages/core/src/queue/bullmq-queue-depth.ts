@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import { DEAD_LETTERS_QUEUE, workedQueues } from '../model/queue-names';
+import { DEAD_LETTERS_QUEUE, type WorkedQueue, workedQueues } from '../model/queue-names';
 import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
 const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
@@ -35,6 +35,13 @@ export class BullmqQueueDepth {
       }),
     );
     return depths.flat();
+  }
+
+  /** How many jobs of a queue workers may take now: none while it is paused. */
+  async countWaiting(name: WorkedQueue): Promise<number> {
+    const queue = this.#queues.find((one) => one.name === name);
+    if (!queue || (await queue.isPaused())) return 0;
+    return await queue.getJobCountByTypes('wait', 'prioritized');
   }
 
   async close(): Promise<void> {
