@@ -10,6 +10,7 @@ import { systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
 import { createRedisProbe, untilRedisAnswers } from '@hookferry/core/kernel/redis-probe';
+import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
@@ -44,6 +45,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const newId = createNewId(clock);
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
+  watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);
 

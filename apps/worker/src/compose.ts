@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
 import { createRedisProbe } from '@hookferry/core/kernel/redis-probe';
+import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { keys } from '@hookferry/core/model/keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
@@ -45,6 +46,7 @@ export async function composeWorker(
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
+  watchRedisSafety(redis, emit);
   const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
   const queueDepth = new BullmqQueueDepth(queues);
   registerPromQueueDepth(registry, queueDepth);

@@ -119,15 +119,19 @@ function createClient(target: RedisTarget, roleOptions: ClientOptions): RedisCli
   }
 }
 
+// Behind Sentinels ioredis takes `tls` for nothing unless it is told so.
+const TLS_EVERYWHERE = { sentinelTLS: {}, enableTLSForSentinelMode: true };
+
 /**
  * A master that was cut off from its replicas goes on answering, and all that it is told after another one was promoted is
  * lost when it comes back: the Sentinels' word counts, not whether the connection stands.
  */
-function sentinelOptionsFor({ sentinels, master, db }: Extract<RedisTarget, { kind: 'sentinel' }>) {
+function sentinelOptionsFor({ sentinels, master, db, tls }: Extract<RedisTarget, { kind: 'sentinel' }>) {
   return {
     sentinels: [...sentinels],
     name: master,
     db,
+    ...(tls ? TLS_EVERYWHERE : {}),
     failoverDetector: true,
     sentinelMaxConnections: SENTINELS_HEARD,
   };

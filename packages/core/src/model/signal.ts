@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../kernel/app-error';
 import type { RedisBackSignal, RedisErrorSignal } from '../kernel/redis-connect';
+import type { RedisUnsafeSignal } from '../kernel/redis-safety';
 import type { RefusalReason } from './address-ranges';
 import type { AttemptOutcome, AttemptTimings } from './attempt';
 import type { DeliveryId, RequestTrigger } from './delivery';
@@ -216,8 +217,7 @@ export type Signal =
       readonly queue: WorkedQueue;
       readonly forMs: number;
     }
-  /** Redis is set up so that it may lose what was acknowledged, or is too old; all of it in one line. */
-  | { readonly name: 'redis.unsafe'; readonly detail: string }
+  | RedisUnsafeSignal
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }
