@@ -175,6 +175,14 @@ export type Signal =
       /** Whether it does not run again by itself: it is a dead letter. */
       readonly isForGood: boolean;
     }
+  | {
+      /** This version can't read its data: it is left to a worker of a later one. */
+      readonly name: 'job.too_new';
+      readonly queue: string;
+      readonly jobId: string;
+      /** The form that its data have. */
+      readonly version: number;
+    }
   | { readonly name: 'dead_letter.redriven'; readonly queue: string; readonly jobId: string }
   | { readonly name: 'dead_letter.dropped'; readonly queue: string; readonly jobId: string }
   /** There were too many of them, and it was the oldest. */
@@ -189,7 +197,8 @@ export type Signal =
         | 'raise operational event'
         | 'look at endpoint'
         | 'take over former deliveries'
-        | 'put due deliveries back';
+        | 'put due deliveries back'
+        | 'make newer jobs due';
       readonly error: unknown;
     }
   | {

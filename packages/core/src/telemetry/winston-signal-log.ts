@@ -44,6 +44,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'redis.error':
     case 'library.warned':
     case 'job.interrupted':
+    case 'job.too_new':
     case 'task.failed':
     case 'delivery.follow_up_failed':
     case 'breaker.opened':

@@ -102,6 +102,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     error: new Error('no luck'),
     isForGood: true,
   },
+  'job.too_new': { name: 'job.too_new', queue: 'deliveries', jobId: '17', version: 2 },
   'dead_letter.redriven': { name: 'dead_letter.redriven', queue: 'events', jobId: '17' },
   'dead_letter.dropped': { name: 'dead_letter.dropped', queue: 'events', jobId: '17' },
   'dead_letter.displaced': { name: 'dead_letter.displaced', queue: 'events', jobId: '17' },
