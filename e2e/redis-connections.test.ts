@@ -111,7 +111,10 @@ it('reaches all nodes of a Cluster over TLS', async () => {
   }
 });
 
-async function asAdmin<Answer>({ port }: RedisServer, ask: (admin: Redis) => Promise<Answer>): Promise<Answer> {
+async function asAdmin<Answer>(
+  { port }: RedisServer,
+  ask: (admin: Redis) => Promise<Answer>,
+): Promise<Answer> {
   const admin = new Redis(port, '127.0.0.1');
   try {
     return await ask(admin);

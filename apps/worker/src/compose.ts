@@ -53,7 +53,8 @@ export async function composeWorker(
   registerPromEviction(registry, () => redis.info('memory'));
 
   const context = { config, queues, connection, registry, workerId, clock, emit };
-  const { consumers, watched, releasers, archiveParts, recorders, transport, openQueues } = composeConsumers(context);
+  const { consumers, watched, releasers, archiveParts, recorders, transport, openQueues } =
+    composeConsumers(context);
   const stallWatch = new StallWatch({
     queues: watched,
     countWaiting: (queue) => queueDepth.countWaiting(queue),

@@ -89,7 +89,8 @@ export const workerSettings = settings
     message: 'must not be more than RESPONSE_BYTES_READ',
   })
   .refine(
-    ({ WORKER_STALL_TIMEOUT: timeout, DELIVERY_TIMEOUT }) => timeout === undefined || timeout > DELIVERY_TIMEOUT,
+    ({ WORKER_STALL_TIMEOUT: timeout, DELIVERY_TIMEOUT }) =>
+      timeout === undefined || timeout > DELIVERY_TIMEOUT,
     { path: ['WORKER_STALL_TIMEOUT'], message: 'must be longer than DELIVERY_TIMEOUT' },
   );
 
@@ -99,9 +100,7 @@ const ATTEMPTS_BEFORE_STALL = 2;
 
 /** Milliseconds. */
 export function stallTimeoutOf({ WORKER_STALL_TIMEOUT, DELIVERY_TIMEOUT }: WorkerConfig): number {
-  return (
-    WORKER_STALL_TIMEOUT ?? Math.max(DEFAULT_STALL_TIMEOUT_MS, ATTEMPTS_BEFORE_STALL * DELIVERY_TIMEOUT)
-  );
+  return WORKER_STALL_TIMEOUT ?? Math.max(DEFAULT_STALL_TIMEOUT_MS, ATTEMPTS_BEFORE_STALL * DELIVERY_TIMEOUT);
 }
 
 export type WorkerConfig = z.infer<typeof workerSettings>;

@@ -1,9 +1,9 @@
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis } from '@hookferry/core/kernel/redis-connect';
-import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
-import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
 import { JOB_VERSION } from '@hookferry/core/queue/job-version';
+import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import type { LeaveToNewerOptions } from '../consumers/bullmq-leave-to-newer';
 import type { ConsumerOptions } from '../consumers/bullmq-open-worker';
 

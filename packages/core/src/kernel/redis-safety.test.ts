@@ -10,9 +10,12 @@ afterEach(closeAll);
 const SAFE = 'redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\nrole:master\r\n';
 
 describe('faultsIn', () => {
-  it.each(['6.2.0', '7.0.15', '8.2.1', '10.0.0'])('finds nothing in a Redis %s that is set up well', (version) => {
-    expect(faultsIn(SAFE.replace('7.0.15', version))).toEqual([]);
-  });
+  it.each(['6.2.0', '7.0.15', '8.2.1', '10.0.0'])(
+    'finds nothing in a Redis %s that is set up well',
+    (version) => {
+      expect(faultsIn(SAFE.replace('7.0.15', version))).toEqual([]);
+    },
+  );
 
   it.each([
     ['7.0.15', '6.0.16', /Redis 6\.0\.16 is too old: this needs 6\.2 or later/],

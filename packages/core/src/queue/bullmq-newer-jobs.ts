@@ -63,15 +63,12 @@ export class NewerJobs {
   async runOnce(): Promise<number> {
     const { connection, readableVersion } = this.options;
     const limit = ['LIMIT', 0, AT_ONCE] as const;
-    const entries = await connection.redis.zrangebyscore(
-      keys.newerJobs,
-      '-inf',
-      readableVersion,
-      ...limit,
-    );
+    const entries = await connection.redis.zrangebyscore(keys.newerJobs, '-inf', readableVersion, ...limit);
     for (const queue of workedQueues) {
       const start = entryOf(queue, '');
-      const jobIds = entries.filter((entry) => entry.startsWith(start)).map((entry) => entry.slice(start.length));
+      const jobIds = entries
+        .filter((entry) => entry.startsWith(start))
+        .map((entry) => entry.slice(start.length));
       if (jobIds.length > 0) await this.#makeDue(queue, jobIds);
     }
     return entries.length;
