@@ -56,9 +56,7 @@ export const apiSettings = z
       .describe('connections at the same time, in each process'),
     DRAIN_DELAY: durationSchema
       .prefault('5s')
-      .describe(
-        'how long after SIGTERM the API still answers, while `/readyz` says 503 and connections are ended, before it closes',
-      ),
+      .describe('how long after SIGTERM it answers still, with `/readyz` at 503, before it closes'),
     DOCS_ENABLED: flagSchema
       .default(true)
       .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),

@@ -57,7 +57,7 @@ export async function composeWorker(
     composeConsumers(context);
   const stallWatch = new StallWatch({
     queues: watched,
-    countWaiting: (queue) => queueDepth.countWaiting(queue),
+    hasWaiting: (queue) => queueDepth.hasWaiting(queue),
     write: () => redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS),
     stalledAfterMs: stallTimeoutOf(config),
     emit,

@@ -63,7 +63,7 @@ const settings = z.object({
   WORKER_STALL_TIMEOUT: positiveDurationSchema
     .optional()
     .describe(
-      'a worker that has done nothing for so long while jobs wait says at `/healthz` that it can not work; 60s, or twice `DELIVERY_TIMEOUT` if that is longer, unless set',
+      'a worker that does nothing for so long while jobs wait is unhealthy; 60s or twice `DELIVERY_TIMEOUT` unless set',
     ),
   MAX_EVENT_BYTES: maxEventBytesSchema,
   ARCHIVE_DATABASE_URL: databaseUrlSchema

@@ -33,7 +33,7 @@ async function startWatched({ client, options }: TestQueues, writeTo: Redis = cl
   const signals = recordSignals();
   const watch = new StallWatch({
     queues: [{ queue: DELIVERIES_QUEUE, steps: () => worker.steps }],
-    countWaiting: (name) => depth.countWaiting(name),
+    hasWaiting: (name) => depth.hasWaiting(name),
     write: () => writeTo.set('check', ''),
     stalledAfterMs: NEVER_MS,
     emit: signals.listen,

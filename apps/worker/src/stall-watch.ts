@@ -10,8 +10,8 @@ export interface WatchedQueue {
 
 export interface StallWatchOptions {
   readonly queues: readonly WatchedQueue[];
-  /** How many jobs of a queue workers may take now. */
-  countWaiting(queue: WorkedQueue): Promise<number>;
+  /** Whether a queue has jobs that workers may take now. */
+  hasWaiting(queue: WorkedQueue): Promise<boolean>;
   /** Writes something to Redis; rejects when that can't be reached, or takes no writes. */
   write(): Promise<unknown>;
   /** For how long a worker may do nothing while jobs wait. Milliseconds. */
@@ -72,10 +72,10 @@ export class StallWatch {
   }
 
   async #lookAt({ queue, steps }: WatchedQueue): Promise<WorkedQueue | undefined> {
-    const waiting = await answerWithin(PATIENCE_MS, this.options.countWaiting(queue));
+    const hasWaiting = await answerWithin(PATIENCE_MS, this.options.hasWaiting(queue));
     const before = this.#standstills.get(queue);
     const now = steps();
-    if (!waiting) {
+    if (!hasWaiting) {
       this.#standstills.delete(queue);
       return undefined;
     }

@@ -15,7 +15,7 @@ export interface NewerJobsOptions {
 }
 
 const AT_ONCE = 1_000;
-const LOOK_EVERY_MS = 10_000;
+const LOOK_EVERY_MS = 30_000;
 // While workers of both versions run, one of the others may take it once more.
 const LOOK_AGAIN_MS = 1_000;
 
