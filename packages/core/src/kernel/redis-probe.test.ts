@@ -44,9 +44,9 @@ describe('untilRedisAnswers', () => {
     willClose({ close: () => redis.disconnect() });
     proxy.freeze();
     const answers: boolean[] = [];
-    const probe = createRedisProbe(redis);
+    const isAnswering = createRedisProbe(redis);
     await untilRedisAnswers(async () => {
-      const answer = await probe();
+      const answer = await isAnswering();
       answers.push(answer);
       if (answers.length === 1) proxy.thaw();
       return answer;

@@ -16,12 +16,12 @@ const OLDEST = [6, 2] as const;
  */
 export function watchRedisSafety(redis: RedisClient, emit: (signal: RedisUnsafeSignal) => void): void {
   let said: string | undefined;
-  redis.on('ready', () => {
-    void describeUnsafe(redis).then((detail) => {
-      if (detail !== undefined && detail !== said) emit({ name: 'redis.unsafe', detail });
-      said = detail;
-    });
-  });
+  const look = async () => {
+    const detail = await describeUnsafe(redis);
+    if (detail !== undefined && detail !== said) emit({ name: 'redis.unsafe', detail });
+    said = detail;
+  };
+  redis.on('ready', () => void look());
 }
 
 /** What is unsafe about Redis, in one line; of a Cluster, about any of its masters. Never rejects. */
