@@ -5,6 +5,8 @@ import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowa
 import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/redis-idempotency-store';
 import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import type { NewId } from '@hookferry/core/kernel/ids';
+import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import { openInspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
 import type { Drain } from './http/drain';
@@ -26,7 +28,8 @@ export function composeApp(context: AppContext) {
   const { config, queues, authenticate, probes, drain, newId, clock, emit } = context;
   const { redis } = queues;
   const stores = openStores(context);
-  const { accountStore, subscriptions, quota, usageRecorder, parts } = stores;
+  const { accountStore, subscriptions, quota, usageRecorder } = stores;
+  const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? openInspectedQueues(queues) : [];
   const app = createApp({
     routes: composeRoutes(context, stores),
     probes,
@@ -46,10 +49,15 @@ export function composeApp(context: AppContext) {
     }),
     trustProxy: config.TRUST_PROXY,
     hasDocs: config.DOCS_ENABLED,
+    inspectedQueues,
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,
     emit,
   });
-  return { app, parts, quota };
+  const inspector: Stoppable = {
+    name: 'queue inspector',
+    stop: async () => void (await Promise.all(inspectedQueues.map((queue) => queue.close()))),
+  };
+  return { app, parts: [inspector, ...stores.parts], quota };
 }

@@ -60,6 +60,9 @@ export const apiSettings = z
     DOCS_ENABLED: flagSchema
       .default(true)
       .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),
+    QUEUE_INSPECTOR_ENABLED: flagSchema
+      .default(false)
+      .describe('whether operators may look into the queues at `/internal/queues`'),
     TRUST_PROXY: trustProxySchema
       .prefault('off')
       .describe(
