@@ -52,8 +52,8 @@ it.each([
   ['put', '/api/queues/pause'],
   ['put', '/api/queues/deliveries/obliterate'],
 ] as const)('changes nothing: there is no %s %s', async (method, path) => {
-  const answer = await request(api.url)
-    [method](PATH + path)
+  const agent = request(api.url);
+  const answer = await agent[method](PATH + path)
     .auth('anybody', operatorKey)
     .send({});
   expect(answer.status).toBe(404);
