@@ -169,6 +169,7 @@ describe('the api and worker images together', () => {
       SECRETS_ENCRYPTION_KEY: secretsKey,
       API_PORT: String(apiPort),
       BOOTSTRAP_API_KEY: apiKey,
+      DRAIN_DELAY: '0s',
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
     });

@@ -5,14 +5,18 @@ import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowa
 import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/redis-idempotency-store';
 import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import type { NewId } from '@hookferry/core/kernel/ids';
+import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import { openInspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
+import type { Drain } from './http/drain';
 import type { ProbeOptions } from './http/probes';
 import { openStores, type StoresContext } from './open-stores';
 
 export interface AppContext extends StoresContext {
   readonly authenticate: AuthenticateClient;
   readonly probes: ProbeOptions;
+  readonly drain: Drain;
   readonly newId: NewId;
 }
 
@@ -21,14 +25,16 @@ const ENVELOPE_BYTES = 4 * 1024;
 
 /** Builds what the API can do, over connections that stand; `streams` have to end before the server can, `parts` after it. */
 export function composeApp(context: AppContext) {
-  const { config, queues, authenticate, probes, newId, clock, emit } = context;
+  const { config, queues, authenticate, probes, drain, newId, clock, emit } = context;
   const { redis } = queues;
   const stores = openStores(context);
-  const { accountStore, subscriptions, quota, usageRecorder, parts } = stores;
+  const { accountStore, subscriptions, quota, usageRecorder } = stores;
   const { routes, streams } = composeRoutes(context, stores);
+  const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? openInspectedQueues(queues) : [];
   const app = createApp({
     routes,
     probes,
+    drain,
     authenticate,
     actFor: createActFor(accountStore),
     readEndpointsVersion: subscriptions.readVersion,
@@ -44,10 +50,15 @@ export function composeApp(context: AppContext) {
     }),
     trustProxy: config.TRUST_PROXY,
     hasDocs: config.DOCS_ENABLED,
+    inspectedQueues,
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,
     emit,
   });
-  return { app, streams, parts, quota };
+  const inspector: Stoppable = {
+    name: 'queue inspector',
+    stop: async () => void (await Promise.all(inspectedQueues.map((queue) => queue.close()))),
+  };
+  return { app, streams, parts: [inspector, ...stores.parts], quota };
 }

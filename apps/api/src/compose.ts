@@ -8,7 +8,9 @@ import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
-import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { createRedisProbe, untilRedisAnswers } from '@hookferry/core/kernel/redis-probe';
+import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
@@ -17,6 +19,7 @@ import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metr
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeApp } from './compose-app';
 import type { ApiConfig } from './config';
+import { Drain } from './http/drain';
 import { createHttpServer } from './http/http-server';
 
 export interface Api {
@@ -30,7 +33,10 @@ export interface Api {
 // Its default, 10 ms, is half of what an idle process costs.
 const EVENT_LOOP_LOOK_MS = 250;
 
-/** Builds and starts the API. Its parts are made and wired here and in `compose-app.ts`, nowhere else. */
+/**
+ * Builds the API, and starts it once Redis answers: whoever is let in before would be sent away. Its parts are made and wired
+ * here and in `compose-app.ts`, nowhere else.
+ */
 export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
@@ -39,6 +45,9 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const newId = createNewId(clock);
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
+  watchRedisSafety(redis, emit);
+  const isRedisAnswering = createRedisProbe(redis);
+  await untilRedisAnswers(isRedisAnswering);
 
   const apiKeyStore = createRedisApiKeyStore(redis);
   const bootstrap = repeatUntilDone(async () => {
@@ -46,7 +55,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
   });
-  const isRedisReachable = createRedisProbe(redis);
+  const drain = new Drain(config.DRAIN_DELAY);
 
   const authenticate = createAuthenticate({
     apiKeyStore,
@@ -63,13 +72,15 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       : authenticate,
     probes: {
       registry,
-      isReady: async () => bootstrap.isDone() && (await isRedisReachable()),
+      isReady: async () => !drain.isDraining && bootstrap.isDone() && (await isRedisAnswering()),
     },
+    drain,
     newId,
     clock,
     emit,
   });
   registerPromAccountQuota(registry, app.quota.standings);
+  await bootstrap.tried;
   const server = await listen(
     createHttpServer(app.app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,
@@ -79,6 +90,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     emit,
     port: portOf(server),
     parts: [
+      { name: 'drain', stop: () => drain.stop() },
       ...app.streams,
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },

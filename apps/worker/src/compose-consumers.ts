@@ -9,9 +9,12 @@ import type { ConnectOptions } from '@hookferry/core/kernel/redis-connect';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
 import { VERSION } from '@hookferry/core/kernel/version';
 import { createStepErasure } from '@hookferry/core/manage/step-erasure';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliveries';
+import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
+import { JOB_VERSION } from '@hookferry/core/queue/job-version';
 import { createReadEventJob } from '@hookferry/core/queue/read-event-job';
 import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
 import { createChooseEvents } from '@hookferry/core/recovery/choose-events';
@@ -36,7 +39,7 @@ export interface ConsumersContext extends StoresContext {
 }
 
 /** What use cases are made of: stores, under their names, and what else they ask for. */
-type Deps = ConsumersContext & Stores;
+type Deps = ConsumersContext & Stores & { readonly newerJobs: NewerJobs };
 
 const USER_AGENT = `webhook-delivery-service/${VERSION}`;
 
@@ -50,7 +53,8 @@ const STALLED_CHECKS_PER_LOCK = 4;
 /** Builds what takes jobs, over connections that stand, and what works for it on the side. Nothing is started. */
 export function composeConsumers(context: ConsumersContext) {
   const stores = openStores(context);
-  const deps: Deps = { ...context, ...stores };
+  const newerJobs = new NewerJobs({ ...context, connection: context.queues, readableVersion: JOB_VERSION });
+  const deps: Deps = { ...context, ...stores, newerJobs };
   const archive = composeArchive(context.config, context);
   const { registry, recorders, openQueues } = deps;
   registerPromAccountQuota(registry, deps.quota.standings);
@@ -59,8 +63,13 @@ export function composeConsumers(context: ConsumersContext) {
   const slow = [composeReplays(deps), composeErasures(deps)];
   return {
     consumers: [fanOut, deliveries, ...slow, ...(archive ? [archive.archiver] : [])],
+    // Those whose jobs are short: nothing done for long, although some wait, is a fault.
+    watched: [
+      { queue: EVENTS_QUEUE, steps: fanOut.steps },
+      { queue: DELIVERIES_QUEUE, steps: deliveries.steps },
+    ] as const,
     // These let go what consumers take, or bring it to where they take it from.
-    releasers,
+    releasers: [...releasers, newerJobs],
     archiveParts: archive?.parts ?? [],
     recorders,
     transport,
@@ -69,10 +78,10 @@ export function composeConsumers(context: ConsumersContext) {
 }
 
 /** How jobs are taken. */
-function consumerOf({ config, queues, emit }: Deps) {
+function consumerOf({ config, queues, newerJobs, emit }: Deps) {
   const lockDurationMs = config.JOB_LOCK_DURATION;
   const stalledCheckMs = Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
-  return { ...queues, lockDurationMs, stalledCheckMs, emit };
+  return { ...queues, newerJobs, lockDurationMs, stalledCheckMs, emit };
 }
 
 /** How those are taken that nobody waits for by the second. */

@@ -4,7 +4,7 @@ import { deadLetterIdOf } from '@hookferry/core/model/dead-letter';
 import type { AccountId } from '@hookferry/core/model/event';
 import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
-import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { uniqueAccountId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import request, { type Response, type Test } from 'supertest';
@@ -22,7 +22,9 @@ let own: Belongings;
 beforeAll(async () => {
   api = await startTestApi();
   limited = await startTestApi({ RATE_LIMIT: '1/1h' });
-  withoutRedis = await startApi({ REDIS_URL: `redis://127.0.0.1:${await findClosedPort()}` });
+  const proxy = await startRedisProxy(api.redis.url);
+  withoutRedis = await startApi({ REDIS_URL: proxy.url });
+  await proxy.close();
 });
 beforeEach(async () => {
   accountId = uniqueAccountId();

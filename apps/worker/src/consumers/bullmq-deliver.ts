@@ -8,12 +8,13 @@ import type { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliv
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@hookferry/core/queue/delivery-job';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Consumer } from './bullmq-consumer';
+import { type LeaveToNewerOptions, leaveToNewer } from './bullmq-leave-to-newer';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { delayJob, giveJobBack } from './bullmq-put-back';
 import { RetryLater } from './retry-later';
 import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
-export interface DeliverConsumerOptions extends ConsumerOptions {
+export interface DeliverConsumerOptions extends ConsumerOptions, LeaveToNewerOptions {
   readonly deliver: Deliver;
   readonly formerDeliveries: Pick<FormerDeliveries, 'isFormer' | 'replace'>;
   readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
@@ -37,6 +38,8 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverC
   return {
     start: () => void worker.run(),
 
+    steps: () => worker.steps,
+
     setCapacity: (capacity) => worker.setCapacity(capacity),
 
     /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */
@@ -52,6 +55,7 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverC
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    await leaveToNewer(job, token, options);
     if (formerDeliveries.isFormer(job.id ?? '')) return await replaceFormer(job, token);
     const result = await attempt(job, signal ?? new AbortController().signal);
     switch (result.kind) {

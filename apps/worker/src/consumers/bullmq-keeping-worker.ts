@@ -66,6 +66,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
   #capacity: number;
   /** How many jobs are at work at the same time. */
   #running = 0;
+  #steps = 0;
   /** Those that were given back, with the token that they were fetched with: BullMQ may hand them over all the same. */
   readonly #givenBack = new Set<string>();
 
@@ -76,6 +77,11 @@ export class KeepingWorker<Data> extends Worker<Data> {
     this.#capacity = this.concurrency;
     this.#fetchOneAhead();
     redis.on('ready', this.#onConnected);
+  }
+
+  /** Counts up whenever a job is begun, or comes to its end. */
+  get steps(): number {
+    return this.#steps;
   }
 
   /** How many jobs may be under way from now on. */
@@ -139,9 +145,11 @@ export class KeepingWorker<Data> extends Worker<Data> {
     // Somebody else may be at it: this leaves it alone, and takes the next one.
     if (this.#givenBack.delete(givenBackKey(jobId, token))) throw new DelayedError();
     this.#underWay.add(jobId);
+    this.#steps += 1;
     try {
       return await super.callProcessJob(job, token, signal);
     } finally {
+      this.#steps += 1;
       this.#underWay.delete(jobId);
     }
   }

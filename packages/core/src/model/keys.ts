@@ -50,6 +50,8 @@ import type { AccountId, EventId } from './event';
  * | `account-weights:{bull}` | hash | account id → its weight, if it is not 1 | until erased |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
+ * | `newer-jobs:{bull}` | sorted set | queue/id of jobs that a worker could not read, by the version that can | until they are due |
+ * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
  * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
  *
@@ -105,6 +107,8 @@ export const keys = {
   accountWeights: 'account-weights:{bull}',
   putBackEvents: 'put-back-events:{bull}',
   rejectedJobs: 'rejected-jobs:{bull}',
+  newerJobs: 'newer-jobs:{bull}',
+  writeCheck: 'write-check:{bull}',
   attemptsToArchive: 'attempts-to-archive:{archive}',
   attemptsNotArchived: 'attempts-not-archived:{archive}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,

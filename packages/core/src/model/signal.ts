@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../kernel/app-error';
 import type { RedisBackSignal, RedisErrorSignal } from '../kernel/redis-connect';
+import type { RedisUnsafeSignal } from '../kernel/redis-safety';
 import type { RefusalReason } from './address-ranges';
 import type { AttemptOutcome, AttemptTimings } from './attempt';
 import type { DeliveryId, RequestTrigger } from './delivery';
@@ -7,6 +8,7 @@ import type { EndStatus } from './delivery-log';
 import type { DisabledReason, EndpointId } from './endpoint';
 import type { AccountId, EventId } from './event';
 import type { HoldReason, SlowReason } from './hold-reason';
+import type { WorkedQueue } from './queue-names';
 import type { ReplayEndStatus, ReplayMode } from './replay';
 import type { Door } from './usage';
 
@@ -175,6 +177,14 @@ export type Signal =
       /** Whether it does not run again by itself: it is a dead letter. */
       readonly isForGood: boolean;
     }
+  | {
+      /** This version can't read its data: it is left to a worker of a later one. */
+      readonly name: 'job.too_new';
+      readonly queue: string;
+      readonly jobId: string;
+      /** The form that its data have. */
+      readonly version: number;
+    }
   | { readonly name: 'dead_letter.redriven'; readonly queue: string; readonly jobId: string }
   | { readonly name: 'dead_letter.dropped'; readonly queue: string; readonly jobId: string }
   /** There were too many of them, and it was the oldest. */
@@ -194,7 +204,8 @@ export type Signal =
         | 'disconnect listener'
         | 'answer for listener'
         | 'look after listeners'
-        | 'read mailbox';
+        | 'read mailbox'
+        | 'make newer jobs due';
       readonly error: unknown;
     }
   | {
@@ -216,6 +227,13 @@ export type Signal =
   /** What a library wrote to the console. */
   | { readonly name: 'library.warned'; readonly text: string }
   | RedisBackSignal
+  | {
+      /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
+      readonly name: 'worker.stalled';
+      readonly queue: WorkedQueue;
+      readonly forMs: number;
+    }
+  | RedisUnsafeSignal
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }

@@ -158,4 +158,14 @@ const workerMetrics: readonly SignalMetric[] = [
     name: 'webhooks_events_dropped_total',
     help: 'Events that were taken off the queue and dropped, because their account is being erased or was.',
   }),
+  counterOf('job.too_new', {
+    name: 'webhooks_jobs_too_new_total',
+    help: 'Times that a job was left to a worker of a later version, whose data this one can not read, by queue.',
+    labels: ['queue'],
+  }),
+  counterOf('worker.stalled', {
+    name: 'webhooks_worker_stalls_total',
+    help: 'Times that this worker was found to take nothing from a queue although jobs waited there.',
+    labels: ['queue'],
+  }),
 ];

@@ -31,6 +31,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
   switch (signal.name) {
     case 'request.failed':
     case 'job.failed':
+    case 'worker.stalled':
     case 'process.fault':
       return 'error';
     case 'archive.failed':
@@ -43,10 +44,12 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'redis.error':
     case 'library.warned':
     case 'job.interrupted':
+    case 'job.too_new':
     case 'task.failed':
     case 'delivery.follow_up_failed':
     case 'breaker.opened':
     case 'endpoint.disabled':
+    case 'redis.unsafe':
     case 'secrets.unprotected':
       return 'warn';
     // What went as it should is counted by a metric; a line for each would cost more than much of the work.

@@ -104,6 +104,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     error: new Error('no luck'),
     isForGood: true,
   },
+  'job.too_new': { name: 'job.too_new', queue: 'deliveries', jobId: '17', version: 2 },
   'dead_letter.redriven': { name: 'dead_letter.redriven', queue: 'events', jobId: '17' },
   'dead_letter.dropped': { name: 'dead_letter.dropped', queue: 'events', jobId: '17' },
   'dead_letter.displaced': { name: 'dead_letter.displaced', queue: 'events', jobId: '17' },
@@ -113,6 +114,8 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'archive.failed': { name: 'archive.failed', error: new Error('no luck') },
   'archive.refused': { name: 'archive.refused', entryId: '1795262401000-0', reason: '22P05: no luck' },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
+  'worker.stalled': { name: 'worker.stalled', queue: 'deliveries', forMs: 60_000 },
+  'redis.unsafe': { name: 'redis.unsafe', detail: 'appendonly is no.' },
   'secrets.unprotected': {
     name: 'secrets.unprotected',
     detail:
