@@ -1,5 +1,5 @@
 import type { SendResult } from '../attempt/transport';
-import { uniqueEndpointId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import type { ListenerAnswer } from './listener-answer';
 import type { HandedRequest } from './listener-message';
 import { type ListenerLine, ListenerStream, SILENCE_MS } from './listener-stream';
@@ -12,7 +12,7 @@ function arrange(parallel = 2) {
   const results = new Map<string, SendResult>();
   const stream = new ListenerStream({
     id: 'one',
-    endpointId,
+    address: { accountId: uniqueAccountId(), endpointId },
     parallel,
     reply: ({ id }, result) => void results.set(id, result),
     clock: () => now,

@@ -1,6 +1,6 @@
+import type { EndpointAddress } from '../admission/held-deliveries';
 import type { SendResult } from '../attempt/transport';
 import type { Clock } from '../kernel/clock';
-import type { EndpointId } from '../model/endpoint';
 import { type ListenerAnswer, resultOf } from './listener-answer';
 import type { HandedRequest } from './listener-message';
 
@@ -17,7 +17,7 @@ export type EndReason = (typeof endReasons)[number];
 
 export interface ListenerStreamOptions {
   readonly id: string;
-  readonly endpointId: EndpointId;
+  readonly address: EndpointAddress;
   /** How many deliveries it may have under way. */
   readonly parallel: number;
   /** Gives a worker the result of what it has handed over. */
@@ -50,7 +50,7 @@ const WHY: Readonly<Record<EndReason, string>> = {
  */
 export class ListenerStream {
   readonly id: string;
-  readonly endpointId: EndpointId;
+  readonly address: EndpointAddress;
   readonly #waiting: HandedOver[] = [];
   readonly #underWay = new Map<string, HandedOver>();
   readonly #lines: ListenerLine[] = [];
@@ -61,7 +61,7 @@ export class ListenerStream {
 
   constructor(private readonly options: ListenerStreamOptions) {
     this.id = options.id;
-    this.endpointId = options.endpointId;
+    this.address = options.address;
     this.#heardAt = options.clock();
   }
 

@@ -54,19 +54,19 @@ export class ListenerStreams {
     if (this.#isStopped)
       throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
     await this.deps.listeners.requireAwake(address);
-    const stream = await this.#create(address.endpointId, parallel);
+    const stream = await this.#create(address, parallel);
     const isOver = this.deps.mailbox.expect();
     const timer = setTimeout(() => stream.end('time_over'), maxMs);
     signal.addEventListener('abort', () => stream.end('lost'));
     try {
       if (signal.aborted) stream.end('lost');
-      void this.#begin(address, stream);
+      void this.#begin(stream);
       yield* stream.lines();
     } finally {
       clearTimeout(timer);
       stream.end('lost');
       isOver();
-      await this.#track(this.#close(address, stream));
+      await this.#track(this.#close(stream));
     }
   }
 
@@ -76,7 +76,9 @@ export class ListenerStreams {
    * @throws AppError `not_found`, `conflict` when it is not connected by this stream.
    */
   async answer(address: EndpointAddress, stream: string, answers: readonly ListenerAnswer[]): Promise<void> {
-    const { endpointId } = address;
+    const { accountId, endpointId } = address;
+    const own = this.#streamOf(endpointId, stream);
+    if (own?.address.accountId === accountId) return own.hear(answers);
     await this.deps.listeners.requireAwake(address);
     const holder = await this.deps.listenerStore.findHolder(endpointId);
     if (holder?.stream !== stream) throw notConnected();
@@ -94,9 +96,10 @@ export class ListenerStreams {
     await Promise.all(this.#closing);
   }
 
-  async #create(endpointId: EndpointId, parallel: number): Promise<ListenerStream> {
+  async #create(address: EndpointAddress, parallel: number): Promise<ListenerStream> {
     const reply = (request: HandedRequest, result: SendResult) => void this.#reply(request, result);
-    const stream = new ListenerStream({ id: randomUUID(), endpointId, parallel, reply, clock: steadyClock });
+    const stream = new ListenerStream({ id: randomUUID(), address, parallel, reply, clock: steadyClock });
+    const { endpointId } = address;
     await this.deps.listenerStore.hold(endpointId, this.#holderOf(stream));
     this.#streams.get(endpointId)?.end('replaced');
     this.#streams.set(endpointId, stream);
@@ -105,9 +108,10 @@ export class ListenerStreams {
   }
 
   // What is held is released last, when all is there that takes it.
-  async #begin(address: EndpointAddress, stream: ListenerStream): Promise<void> {
+  async #begin(stream: ListenerStream): Promise<void> {
     const { listeners, emit } = this.deps;
-    const { endpointId, id } = stream;
+    const { address, id } = stream;
+    const { endpointId } = address;
     try {
       await listeners.caughtUp(address, () => stream.ended !== undefined);
       if (stream.ended !== undefined) return;
@@ -120,9 +124,10 @@ export class ListenerStreams {
     }
   }
 
-  async #close(address: EndpointAddress, stream: ListenerStream): Promise<void> {
+  async #close(stream: ListenerStream): Promise<void> {
     const { listeners, listenerStore, emit } = this.deps;
-    const { endpointId, id, ended } = stream;
+    const { address, id, ended } = stream;
+    const { endpointId } = address;
     if (this.#streams.get(endpointId) === stream) this.#streams.delete(endpointId);
     emit({ name: 'listener.lost', endpointId, reason: ended ?? 'lost' });
     try {
@@ -149,10 +154,11 @@ export class ListenerStreams {
 
   async #checkOne(stream: ListenerStream): Promise<void> {
     const { listenerStore } = this.deps;
+    const { endpointId } = stream.address;
     stream.check();
     try {
-      if (await listenerStore.renew(stream.endpointId, this.#holderOf(stream))) return;
-      const holder = await listenerStore.findHolder(stream.endpointId);
+      if (await listenerStore.renew(endpointId, this.#holderOf(stream))) return;
+      const holder = await listenerStore.findHolder(endpointId);
       // Nobody else's: this process could not reach Redis for so long that the listener was taken for lost.
       stream.end(holder === undefined ? 'lost' : 'replaced');
     } catch {
