@@ -6,15 +6,15 @@ import { createLimitAuthFailures } from '@hookferry/core/accounts/limit-auth-fai
 import { createNoteUse } from '@hookferry/core/accounts/note-use';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { systemClock } from '@hookferry/core/kernel/clock';
+import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/kernel/redis-connect';
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
-import { registerPromAccountQuota } from '@hookferry/core/telemetry/prom-gauges';
+import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
+import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeApp } from './compose-app';
 import type { ApiConfig } from './config';
 import { createHttpServer } from './http/http-server';
@@ -27,13 +27,9 @@ export interface Api {
   readonly parts: readonly Stoppable[];
 }
 
-// Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 250;
-
 /** Builds and starts the API. Its parts are made and wired here and in `compose-app.ts`, nowhere else. */
 export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
+  const registry = createPromRegistry();
   const emit = createEmit([...listeners, createPromApiMetrics(registry)]);
   const clock = systemClock;
   const newId = createNewId(clock);
@@ -69,7 +65,11 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     clock,
     emit,
   });
-  registerPromAccountQuota(registry, app.quota.standings);
+  registerPromProcessGauges(registry, {
+    standings: app.quota.standings,
+    ping: () => redis.ping(),
+    clock: steadyClock,
+  });
   const server = await listen(
     createHttpServer(app.app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,

@@ -4,10 +4,8 @@ import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/ker
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
 import { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
-import { registerPromEviction, registerPromQueueDepth } from '@hookferry/core/telemetry/prom-gauges';
-import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeConsumers } from './compose-consumers';
+import { composeMetrics } from './compose-metrics';
 import type { WorkerConfig } from './config';
 import { OpsServer } from './ops-server';
 
@@ -24,17 +22,14 @@ export interface WorkerProcess {
 // Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
-// Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 250;
-
 /** Builds and starts the worker. Its parts are made and wired here and in the other `compose-*.ts`, nowhere else. */
 export async function composeWorker(
   config: WorkerConfig,
   listeners: readonly SignalListener[],
 ): Promise<WorkerProcess> {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
-  const emit = createEmit([...listeners, createPromWorkerMetrics(registry)]);
+  const metrics = composeMetrics();
+  const { registry } = metrics;
+  const emit = createEmit([...listeners, ...metrics.listeners]);
   const clock = systemClock;
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
@@ -42,11 +37,11 @@ export async function composeWorker(
   const redis = connectRedis({ ...connection, name: 'worker' });
   const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
   const queueDepth = new BullmqQueueDepth(queues);
-  registerPromQueueDepth(registry, queueDepth);
-  registerPromEviction(registry, () => redis.info('memory'));
 
-  const context = { config, queues, connection, registry, workerId, clock, emit };
-  const { consumers, releasers, archiveParts, recorders, transport, openQueues } = composeConsumers(context);
+  const context = { config, queues, connection, workerId, clock, emit };
+  const { consumers, releasers, archiveParts, recorders, transport, openQueues, shown } =
+    composeConsumers(context);
+  metrics.showGauges({ ...shown, queues, queueDepth, workerId });
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,

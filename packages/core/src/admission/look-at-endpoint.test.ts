@@ -54,7 +54,7 @@ async function arrange({
   const partsOf = (eventId: EventId) => ({ ...address, eventId });
   // Held in another order than they are to be released. A job that waits is released by forgetting its entry.
   await deliveryQueue.addAll(deliveries.map(({ eventId }) => partsOf(eventId)));
-  for (const each of deliveries.toReversed()) await heldDeliveries.enter(address, each, NOW);
+  for (const each of deliveries.toReversed()) await heldDeliveries.enter(address, each, NOW, 'busy');
   if (endpoint.ordering === 'strict' && held > 0) await admissionStore.joinOrder(endpoint.id, deliveries);
   if (openUntil !== undefined) {
     await redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);

@@ -709,7 +709,7 @@ async function holdNext({ admission, input, event }: Awaited<ReturnType<typeof a
   const jobId = deliveryIdOf(next);
   await queue.add('d', { account_id: accountId }, { jobId, delay: HELD_FOR_MS });
   const entry = { eventId: next.eventId, acceptedAt: event.acceptedAt + 1 };
-  await admission.heldDeliveries.enter(input, entry, NOW + HELD_FOR_MS);
+  await admission.heldDeliveries.enter(input, entry, NOW + HELD_FOR_MS, 'busy');
   return {
     entry,
     async untilReleased(): Promise<void> {

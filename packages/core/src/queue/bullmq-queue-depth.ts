@@ -2,8 +2,8 @@ import type { Queue } from 'bullmq';
 import { DEAD_LETTERS_QUEUE, workedQueues } from '../model/queue-names';
 import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
-const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
-type JobState = (typeof jobStates)[number];
+export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
+export type JobState = (typeof jobStates)[number];
 
 export interface QueueDepth {
   readonly queue: string;

@@ -79,11 +79,15 @@ describe('createPromWorkerMetrics', () => {
   const NOTHING_YET = [
     'webhooks_delivery_attempt_duration_seconds_sum 0',
     'webhooks_delivery_attempt_duration_seconds_count 0',
+    'webhooks_delivery_connections_opened_total 0',
+    'webhooks_delivery_connections_reused_total 0',
     'webhooks_deliveries_unsent_total 0',
     'webhooks_breakers_opened_total 0',
     'webhooks_attempts_archived_total 0',
     'webhooks_archive_failures_total 0',
     'webhooks_archive_refused_total 0',
+    'webhooks_delivery_first_attempt_lag_seconds_sum 0',
+    'webhooks_delivery_first_attempt_lag_seconds_count 0',
     'webhooks_delivery_lag_seconds_sum 0',
     'webhooks_delivery_lag_seconds_count 0',
     'webhooks_events_dropped_total 0',
@@ -97,15 +101,39 @@ describe('createPromWorkerMetrics', () => {
       'webhooks_delivery_attempts_total{outcome="tls_error"} 1',
       'webhooks_delivery_attempt_duration_seconds_sum 0.1',
       'webhooks_delivery_attempt_duration_seconds_count 2',
+      'webhooks_delivery_connections_opened_total 2',
+      'webhooks_delivery_connections_reused_total 0',
       'webhooks_deliveries_unsent_total 0',
       'webhooks_breakers_opened_total 0',
       'webhooks_attempts_archived_total 0',
       'webhooks_archive_failures_total 0',
       'webhooks_archive_refused_total 0',
+      'webhooks_delivery_first_attempt_lag_seconds_sum 0.08',
+      'webhooks_delivery_first_attempt_lag_seconds_count 2',
       'webhooks_delivery_lag_seconds_sum 0',
       'webhooks_delivery_lag_seconds_count 0',
       'webhooks_events_dropped_total 0',
     ]);
+  });
+
+  it('tells connections that were made from those that were kept alive, and neither from none', async () => {
+    const { connectMs: _, ...reused } = signalSamples['delivery.attempted'];
+    const { firstByteMs: __, ...refused } = reused;
+    const samples = await scrape(createPromWorkerMetrics, [
+      signalSamples['delivery.attempted'],
+      reused,
+      reused,
+      refused,
+    ]);
+    expect(samples).toContain('webhooks_delivery_connections_opened_total 1');
+    expect(samples).toContain('webhooks_delivery_connections_reused_total 2');
+  });
+
+  it('leaves the lag of attempts that are not the first one, or were held, out of account', async () => {
+    const { firstLagMs: _, ...later } = signalSamples['delivery.attempted'];
+    expect(await scrape(createPromWorkerMetrics, [later])).toContain(
+      'webhooks_delivery_first_attempt_lag_seconds_count 0',
+    );
   });
 
   it('counts how deliveries end, and the lag of those that were delivered', async () => {
