@@ -12,6 +12,7 @@ import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/ker
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
+import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
 import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
 import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
@@ -68,6 +69,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   registerPromProcessGauges(registry, {
     standings: app.quota.standings,
     ping: () => redis.ping(),
+    eventLoopLagMs: watchEventLoop(),
     clock: steadyClock,
   });
   const server = await listen(

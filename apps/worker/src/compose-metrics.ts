@@ -6,6 +6,7 @@ import { createBullmqOldestWaiting } from '@hookferry/core/queue/bullmq-oldest-w
 import type { QueueConnection } from '@hookferry/core/queue/bullmq-open-queue';
 import type { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
 import { AccountShares } from '@hookferry/core/telemetry/account-shares';
+import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
 import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
 import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import {
@@ -40,6 +41,7 @@ export function composeMetrics() {
     registerPromProcessGauges(registry, {
       standings: quota.standings,
       ping: () => queues.redis.ping(),
+      eventLoopLagMs: watchEventLoop(),
       clock: steadyClock,
     });
     registerPromWorkerGauges(registry, { slots, largestShares: () => shares.read() });

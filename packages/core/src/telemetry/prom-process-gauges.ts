@@ -18,20 +18,26 @@ const redisPing = gaugeDefinition(
   'webhooks_redis_ping_seconds',
   'Time that Redis took to answer this process a moment ago, its own event loop included. Missing while Redis is away.',
 );
+const eventLoopLag = gaugeDefinition(
+  'webhooks_event_loop_lag_seconds',
+  'How late the event loop is: the 99th percentile since the last scrape, looked at every 250 ms.',
+);
 
 /** What each process shows of itself. */
-export const processGauges = [usedBytes, nearQuota, overQuota, redisPing];
+export const processGauges = [usedBytes, nearQuota, overQuota, redisPing, eventLoopLag];
 
 export interface ProcessGaugeSources {
   readonly standings: () => QuotaStandings;
   readonly ping: () => Promise<unknown>;
+  /** Milliseconds. */
+  readonly eventLoopLagMs: () => number;
   /** Milliseconds, of a clock that never jumps. */
   readonly clock: () => number;
 }
 
 export function registerPromProcessGauges(
   registry: Registry,
-  { standings, ping, clock }: ProcessGaugeSources,
+  { standings, ping, eventLoopLagMs, clock }: ProcessGaugeSources,
 ): void {
   registerPromGauge(registry, usedBytes, async () => one(standings().usedBytes));
   registerPromGauge(registry, nearQuota, async () => one(standings().near));
@@ -41,4 +47,5 @@ export function registerPromProcessGauges(
     await ping();
     return one((clock() - askedAt) / 1_000);
   });
+  registerPromGauge(registry, eventLoopLag, async () => one(eventLoopLagMs() / 1_000));
 }

@@ -1,7 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
-
-// Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 250;
+import { EVENT_LOOP_LOOK_MS } from './event-loop-lag';
 
 /** What a process serves to Prometheus: to begin with, what prom-client knows of Node.js and of the process. */
 export function createPromRegistry(): Registry {

@@ -22,7 +22,7 @@ interface MetricOptions<Label extends string> {
 
 interface CounterOptions<Name extends Signal['name'], Label extends string> extends MetricOptions<Label> {
   /**
-   * Whether all values of its one label stand at zero from the start. Or `increase()` would miss the first of each: the
+   * Whether all values of its labels stand at zero from the start. Or `increase()` would miss the first of each: the
    * exhausted delivery that an alert is about.
    */
   readonly fromZero?: true;
@@ -72,10 +72,14 @@ export function secondsOf<Name extends Signal['name'], Label extends Member<Name
   };
 }
 
+/** Each value of each label with each of the others. */
 function valuesOf(labels: MetricLabels): Record<string, string>[] {
-  return Object.entries(labels).flatMap(([label, values]) =>
-    typeof values === 'string' ? [] : values.map((value) => ({ [label]: value })),
-  );
+  let all: Record<string, string>[] = [{}];
+  for (const [label, values] of Object.entries(labels)) {
+    const known = typeof values === 'string' ? [] : values;
+    all = all.flatMap((each) => known.map((value) => ({ ...each, [label]: value })));
+  }
+  return all;
 }
 
 function listenTo<Name extends Signal['name']>(

@@ -19,7 +19,7 @@ async function scrape(
 function counted(samples: readonly string[]): string[] {
   return samples.filter(
     (line) =>
-      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled|jobs_failed|quota_rejections)_total.* 0$/.test(
+      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|deliveries_moved|deliveries_requested|replays_ended|http_connections_refused|endpoints_disabled|jobs_failed|quota_rejections)_total.* 0$/.test(
         line,
       ),
   );
@@ -41,8 +41,8 @@ describe('createPromApiMetrics', () => {
     const refused = signalSamples['connection.refused'];
     const signals = [refused, refused, { ...refused, reason: 'malformed' as const }];
     expect(counted(await scrape(createPromApiMetrics, signals))).toEqual([
-      'webhooks_http_connections_refused_total{reason="too_slow"} 2',
       'webhooks_http_connections_refused_total{reason="malformed"} 1',
+      'webhooks_http_connections_refused_total{reason="too_slow"} 2',
     ]);
   });
 

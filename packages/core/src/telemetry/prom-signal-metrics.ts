@@ -35,6 +35,7 @@ const deliveriesRequested = counterOf('delivery.requested', {
   name: 'webhooks_deliveries_requested_total',
   help: 'Deliveries that were sent apart from their schedule, by who asked for it: clients are counted by the API, replays by the worker.',
   labels: { trigger: requestTriggers },
+  fromZero: true,
 });
 
 const deliveriesEnded = counterOf('delivery.ended', {
@@ -74,6 +75,7 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
     name: 'webhooks_http_connections_refused_total',
     help: 'Connections that were closed without taking a request, by reason: what is not HTTP is malformed; too_many is more than MAX_CONNECTIONS.',
     labels: { reason: connectionRefusals },
+    fromZero: true,
   }),
   eventsAccepted,
   endpointsDisabled,
@@ -131,6 +133,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     name: 'webhooks_deliveries_moved_total',
     help: "Attempts that counted among the slow ones, by reason: slow (they took long, or the webhook's last one did), stranger (nothing is known of the webhook, and too many like it were under way).",
     labels: { reason: slowReasons },
+    fromZero: true,
   }),
   counterOf('delivery.unsent', {
     name: 'webhooks_deliveries_unsent_total',
@@ -146,6 +149,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     name: 'webhooks_replays_ended_total',
     help: 'Replays that came to their end, by mode and how.',
     labels: { mode: replayModes, status: replayEndStatuses },
+    fromZero: true,
   }),
   counterOf('attempts.archived', {
     name: 'webhooks_attempts_archived_total',
