@@ -8,7 +8,9 @@ const programs = prometheusOrSkip('dashboards and alerts beside a service that r
 const describeWith = programs ? describe : describe.skip;
 
 // There is no archive here, so nothing to be shown of it.
-const OF_THE_ARCHIVE = /archive_backlog|archive_put_aside/;
+const isOfArchive = (expr: string) => /archive_backlog|archive_put_aside/.test(expr);
+// By the objective, and a little more.
+const LATE_AFTER_MS = 12_000;
 
 const rules = readRules();
 
@@ -20,66 +22,67 @@ describeWith('a Prometheus that watches the service', () => {
   });
   afterAll(() => service?.stop());
 
-  /** Waits until all of these fire, together or one after the other. */
-  async function untilFired(...alerts: readonly string[]): Promise<void> {
+  /** Waits until all of these have fired, together or one after the other. */
+  async function firedOf(alerts: readonly string[]): Promise<readonly string[]> {
     const seen = new Set<string>();
-    await until(async () => {
+    return await until(async () => {
       for (const alert of await service.prometheus.firing()) seen.add(alert);
-      return alerts.every((alert) => seen.has(alert)) ? true : undefined;
+      return alerts.every((alert) => seen.has(alert)) ? alerts.filter((alert) => seen.has(alert)) : undefined;
     });
   }
 
-  async function untilSilent(): Promise<void> {
-    await until(async () => ((await service.prometheus.firing()).length === 0 ? true : undefined));
-  }
-
   it('has a value for each expression of each dashboard', async () => {
-    const panels = readPanels().map(({ name, expr }) => ({ name, expr: withoutVariables(expr) }));
-    for (const { expr } of panels.filter(({ expr }) => !OF_THE_ARCHIVE.test(expr))) {
-      await until(async () => ((await hasNumber(expr)) ? true : undefined));
-    }
-    const empty = panels.filter(({ expr }) => OF_THE_ARCHIVE.test(expr));
-    expect(await Promise.all(empty.map(({ expr }) => service.prometheus.query(expr)))).toEqual([[], []]);
+    const exprs = readPanels().map(({ expr }) => withoutVariables(expr));
+    const [empty, shown] = [exprs.filter(isOfArchive), exprs.filter((expr) => !isOfArchive(expr))];
+    expect(await withNumbers(shown)).toEqual(shown);
+    expect(await Promise.all(empty.map((expr) => service.prometheus.query(expr)))).toEqual([[], []]);
   });
 
   it('tells of a worker that is gone, of deliveries that wait, and that they came late', async () => {
     await service.deliveries.pause();
     const pausedAt = Date.now();
     await service.killWorker();
-    await untilFired('WebhooksProcessDown', 'WebhooksNoWorker');
+    const gone = ['WebhooksProcessDown', 'WebhooksNoWorker'];
+    expect(await firedOf(gone)).toEqual(gone);
     await service.startWorker();
-    await untilFired('WebhooksDeliveriesStuck');
-    // Those of the moment of the pause are late after ten seconds.
-    await until(async () => (Date.now() - pausedAt > 12_000 ? true : undefined));
+    expect(await firedOf(['WebhooksDeliveriesStuck'])).toEqual(['WebhooksDeliveriesStuck']);
+    await until(async () => (Date.now() - pausedAt > LATE_AFTER_MS ? true : undefined));
     await service.deliveries.resume();
-    await untilFired('WebhooksDeliveriesLate', 'WebhooksDeliveriesOftenLate');
+    const late = ['WebhooksDeliveriesLate', 'WebhooksDeliveriesOftenLate'];
+    expect(await firedOf(late)).toEqual(late);
   });
 
   it('tells of receivers that fail, of deliveries that are exhausted, and of invalid events', async () => {
     service.answer = 500;
     await service.events.add('no such type either', {});
-    await untilFired('WebhooksMostAttemptsFail', 'WebhooksDeliveriesExhausted', 'WebhooksDeadLetters');
+    const failures = ['WebhooksMostAttemptsFail', 'WebhooksDeliveriesExhausted', 'WebhooksDeadLetters'];
+    expect(await firedOf(failures)).toEqual(failures);
     service.answer = 204;
   });
 
   it('tells that Redis is away, and what that means for publishers', async () => {
     service.redis.freeze();
-    await untilFired('WebhooksRedisUnreachable', 'WebhooksApiErrors');
+    const away = ['WebhooksRedisUnreachable', 'WebhooksApiErrors'];
+    expect(await firedOf(away)).toEqual(away);
     service.redis.thaw();
   });
 
   it('finds each series that an alert asks for', async () => {
     const selectors = alertsOf(rules).flatMap(({ expr }) => selectorsOf(expr));
-    const asked = selectors.map(({ name, matchers }) => name + matchers);
-    for (const selector of asked.filter((each) => !OF_THE_ARCHIVE.test(each))) {
-      await until(async () => ((await hasNumber(selector)) ? true : undefined));
-    }
+    const asked = selectors.map(({ name, matchers }) => name + matchers).filter((each) => !isOfArchive(each));
+    expect(await withNumbers(asked)).toEqual(asked);
   });
 
   it('is silent again once all is well', async () => {
-    await untilSilent();
+    await until(async () => ((await service.prometheus.firing()).length === 0 ? true : undefined));
     expect(await service.prometheus.query('count(ALERTS{alertstate="firing"})')).toEqual([]);
   });
+
+  /** Those of the expressions that have values, in the end. */
+  async function withNumbers(exprs: readonly string[]): Promise<readonly string[]> {
+    for (const expr of exprs) await until(async () => ((await hasNumber(expr)) ? true : undefined));
+    return exprs;
+  }
 
   async function hasNumber(expr: string): Promise<boolean> {
     return (await service.prometheus.query(expr)).some(Number.isFinite);
