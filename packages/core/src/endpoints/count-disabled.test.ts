@@ -1,4 +1,5 @@
 import { systemClock } from '../kernel/clock';
+import { sealingKeysSchema } from '../kernel/sealing-key';
 import type { Endpoint } from '../model/endpoint';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
@@ -8,6 +9,7 @@ import { disableEndpoint, enableEndpoint } from './change-status';
 import { createCountDisabled } from './count-disabled';
 import { createRedisDisabledEndpoints } from './redis-disabled-endpoints';
 import { createRedisEndpointStore } from './redis-endpoint-store';
+import { createSealer } from './seal';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -21,6 +23,7 @@ async function arrange() {
   await endpointStore.create(endpoint);
   const change = (to: (endpoint: Endpoint) => Endpoint) => endpointStore.update(accountId, id, to);
   return {
+    redis,
     endpointStore,
     disabledEndpoints,
     endpoint,
@@ -57,6 +60,14 @@ it('finds those that are counted although their process died before they were di
   const { count, disabledEndpoints, endpoint } = await arrange();
   await disabledEndpoints.enter(endpoint);
   expect(await count()).toBe(0);
+});
+
+it('goes on counting one whose secrets nobody can read, and the others with it', async () => {
+  const { disable, redis, disabledEndpoints } = await arrange();
+  await disable();
+  const other = createSealer(sealingKeysSchema.parse(Buffer.alloc(32, 'other').toString('base64')));
+  const endpointStore = createRedisEndpointStore(redis.client, other);
+  expect(await createCountDisabled({ disabledEndpoints, endpointStore })()).toBe(1);
 });
 
 it('goes on counting one that was disabled again by the time that another process has counted it as enabled', async () => {

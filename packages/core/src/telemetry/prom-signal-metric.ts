@@ -48,7 +48,10 @@ export function counterOf<Name extends Signal['name'], Label extends Member<Name
     register(registry) {
       const counter = new Counter<string>({ name, help, labelNames, registers: [registry] });
       for (const start of fromZero ? valuesOf(definition.labels) : []) counter.inc(start, 0);
-      return listenTo(on, (signal) => counter.inc(labelsOf(signal, labelNames), amountOf(signal)));
+      return listenTo(on, (signal) => {
+        const amount = amountOf(signal);
+        if (amount > 0) counter.inc(labelsOf(signal, labelNames), amount);
+      });
     },
   };
 }

@@ -7,8 +7,8 @@ export interface ReadingSource {
   read(): Promise<readonly Omit<Reading, 'name'>[]>;
 }
 
-// A source that does not answer must not keep the others from being shown.
-const PATIENCE_MS = 1_000;
+// A source that does not answer must not keep the others from being shown: it is given up before whoever asks gives up.
+const PATIENCE_MS = 500;
 
 /**
  * The numbers that are the same whoever reads them, read by one worker for all: whoever is asked for them first once the
