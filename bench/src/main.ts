@@ -13,6 +13,7 @@ import { runHistorySuite } from './history/index';
 import { runNeighboursSuite } from './neighbours/index';
 import { runPathSuite } from './path/index';
 import { runPublishSuite } from './publish/index';
+import { runScrapeSuite } from './scrape/index';
 import { runTenantsSuite } from './tenants/index';
 import { runZooSuite } from './zoo/index';
 
@@ -25,6 +26,7 @@ const suites = {
   path: runPathSuite,
   burst: runBurstSuite,
   tenants: runTenantsSuite,
+  scrape: runScrapeSuite,
 };
 
 // Those that can measure another checkout's build, and write their figures down.

@@ -32,6 +32,11 @@ const composeSchema = z.object({
       healthcheck: z.object({ test: z.array(z.string()) }),
     }),
     prometheus: z.object({ image: z.string(), volumes: z.array(z.string()) }),
+    grafana: z.object({
+      image: z.string(),
+      volumes: z.array(z.string()),
+      ports: z.array(z.string().startsWith('127.0.0.1:')),
+    }),
   }),
   volumes: z.record(z.string(), z.null()),
 });
@@ -76,7 +81,7 @@ describe('compose.yaml', () => {
   });
 
   it('mounts only files that exist and volumes that it declares', () => {
-    const mounts = [...services.redis.volumes, ...services.prometheus.volumes];
+    const mounts = [services.redis, services.prometheus, services.grafana].flatMap((each) => each.volumes);
     const sources = mounts.map((mount) => mount.split(':')[0] ?? '');
     const files = sources.filter((source) => source.startsWith('./'));
     expect(files.filter((file) => !existsSync(join(DOCKER, file)))).toEqual([]);
@@ -88,7 +93,9 @@ describe('images that others make', () => {
   const ownStages = stages.map(({ name }) => name);
   const bases = stages.map(({ from }) => from).filter((from) => !ownStages.includes(from));
 
-  it.each([...bases, services.redis.image, services.prometheus.image])('%s is one exact version', (image) => {
+  const others = [services.redis, services.prometheus, services.grafana].map(({ image }) => image);
+
+  it.each([...bases, ...others])('%s is one exact version', (image) => {
     expect(image).toMatch(/^[\w./-]+:v?\d+\.\d+\.\d+(-[\w.-]+)?(@sha256:[0-9a-f]{64})?$/);
   });
 

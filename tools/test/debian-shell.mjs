@@ -1,9 +1,7 @@
 // @ts-check
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { libraryPathIn, unpackPackage } from '../debian/unpack-package.mjs';
-import { cacheFolder } from '../project-folders.mjs';
+import { libraryPath, unpackPackage } from '../debian/unpack-package.mjs';
 import { findOnPath } from '../setup/find-on-path.mjs';
 
 /**
@@ -22,18 +20,22 @@ import { findOnPath } from '../setup/find-on-path.mjs';
 export async function provideShell(name) {
   const installed = findOnPath(name);
   if (installed !== undefined) return { program: installed };
-  const root = join(cacheFolder, name);
-  if (!existsSync(root)) {
-    const workFolder = join(cacheFolder, `${name}-${process.pid}`);
-    try {
-      const fetched = await unpackPackage(name, workFolder);
-      if ('refusal' in fetched) return fetched;
-      await rename(fetched.unpacked, root);
-    } finally {
-      await rm(workFolder, { recursive: true, force: true });
-    }
-  }
+  const found = await unpackPackage({
+    title: name,
+    packageName: name,
+    folderName: name,
+    inspect: async (root) => await inspectShell(name, root),
+  });
+  return 'refusal' in found ? found : found.program;
+}
+
+/**
+ * @param {string} name
+ * @param {string} root
+ * @returns {Promise<import('../debian/unpack-package.mjs').Found<Shell>>}
+ */
+async function inspectShell(name, root) {
   const program = ['bin', 'usr/bin'].map((folder) => join(root, folder, name)).find(existsSync);
   if (program === undefined) return { refusal: `there is no program in the package ${name}` };
-  return { program, root, libraryPath: await libraryPathIn(root) };
+  return { program: { program, root, libraryPath: await libraryPath(root) } };
 }

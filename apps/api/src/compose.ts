@@ -6,7 +6,7 @@ import { createLimitAuthFailures } from '@hookferry/core/accounts/limit-auth-fai
 import { createNoteUse } from '@hookferry/core/accounts/note-use';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { systemClock } from '@hookferry/core/kernel/clock';
+import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
 import { createRedisProbe, untilRedisAnswers } from '@hookferry/core/kernel/redis-probe';
@@ -14,9 +14,10 @@ import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
-import { registerPromAccountQuota } from '@hookferry/core/telemetry/prom-gauges';
+import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
+import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
+import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeApp } from './compose-app';
 import type { ApiConfig } from './config';
 import { Drain } from './http/drain';
@@ -30,16 +31,12 @@ export interface Api {
   readonly parts: readonly Stoppable[];
 }
 
-// Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 250;
-
 /**
  * Builds the API, and starts it once Redis answers: whoever is let in before would be sent away. Its parts are made and wired
  * here and in `compose-app.ts`, nowhere else.
  */
 export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
+  const registry = createPromRegistry();
   const emit = createEmit([...listeners, createPromApiMetrics(registry)]);
   const clock = systemClock;
   const newId = createNewId(clock);
@@ -79,8 +76,13 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     clock,
     emit,
   });
-  registerPromAccountQuota(registry, app.quota.standings);
   await bootstrap.tried;
+  registerPromProcessGauges(registry, {
+    standings: app.quota.standings,
+    ping: () => redis.ping(),
+    eventLoopLagMs: watchEventLoop(),
+    clock: steadyClock,
+  });
   const server = await listen(
     createHttpServer(app.app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,

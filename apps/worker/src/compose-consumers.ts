@@ -16,12 +16,10 @@ import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import { JOB_VERSION } from '@hookferry/core/queue/job-version';
 import { createReadEventJob } from '@hookferry/core/queue/read-event-job';
-import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
+import { type ArchiveStream, createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
 import { createChooseEvents } from '@hookferry/core/recovery/choose-events';
 import { createResend } from '@hookferry/core/recovery/resend';
 import { createStepReplay } from '@hookferry/core/recovery/step-replay';
-import { registerPromAccountQuota, registerPromArchiveBacklog } from '@hookferry/core/telemetry/prom-gauges';
-import type { Registry } from 'prom-client';
 import { composeAdmission } from './compose-admission';
 import { composeArchive } from './compose-archive';
 import { composeTransport } from './compose-transport';
@@ -34,7 +32,6 @@ import { openStores, type Stores, type StoresContext } from './open-stores';
 export interface ConsumersContext extends StoresContext {
   /** How connections to Redis are made, for the one that waits for attempts to archive. */
   readonly connection: Omit<ConnectOptions, 'name'>;
-  readonly registry: Registry;
   readonly workerId: string;
 }
 
@@ -56,10 +53,10 @@ export function composeConsumers(context: ConsumersContext) {
   const newerJobs = new NewerJobs({ ...context, connection: context.queues, readableVersion: JOB_VERSION });
   const deps: Deps = { ...context, ...stores, newerJobs };
   const archive = composeArchive(context.config, context);
-  const { registry, recorders, openQueues } = deps;
-  registerPromAccountQuota(registry, deps.quota.standings);
+  const { recorders, openQueues } = deps;
+  const archiveStream = archive && createRedisArchiveStream(context.queues.redis);
   const fanOut = composeFanOut(deps);
-  const { deliveries, transport, releasers } = composeDeliveries(deps, archive !== undefined);
+  const { deliveries, transport, releasers, slots } = composeDeliveries(deps, archiveStream);
   const slow = [composeReplays(deps), composeErasures(deps)];
   return {
     consumers: [fanOut, deliveries, ...slow, ...(archive ? [archive.archiver] : [])],
@@ -74,6 +71,8 @@ export function composeConsumers(context: ConsumersContext) {
     recorders,
     transport,
     openQueues,
+    /** What metrics show. */
+    shown: { ...stores, slots, archiveStream },
   };
 }
 
@@ -108,10 +107,8 @@ function composeFanOut(deps: Deps) {
 }
 
 /** What delivers, and what releases or brings back what it is to deliver. */
-function composeDeliveries(deps: Deps, hasArchive: boolean) {
-  const { config, queues, registry, operationalEvents } = deps;
-  const archiveStream = hasArchive ? createRedisArchiveStream(queues.redis) : undefined;
-  if (archiveStream) registerPromArchiveBacklog(registry, archiveStream);
+function composeDeliveries(deps: Deps, archiveStream: ArchiveStream | undefined) {
+  const { config, queues, operationalEvents } = deps;
   const transport = composeTransport(deps);
   let deliveries: DeliverConsumer | undefined;
   const admission = composeAdmission(config, {
@@ -141,7 +138,8 @@ function composeDeliveries(deps: Deps, hasArchive: boolean) {
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
     concurrency: config.WORKER_CONCURRENCY,
   });
-  return { deliveries, transport, releasers: [admission.releaser, dueDeliveries, formerDeliveries] };
+  const releasers = [admission.releaser, dueDeliveries, formerDeliveries];
+  return { deliveries, transport, releasers, slots: admission.slots };
 }
 
 function composeReplays(deps: Deps) {

@@ -7,10 +7,8 @@ import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { keys } from '@hookferry/core/model/keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
 import { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
-import { registerPromEviction, registerPromQueueDepth } from '@hookferry/core/telemetry/prom-gauges';
-import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeConsumers } from './compose-consumers';
+import { composeMetrics } from './compose-metrics';
 import { stallTimeoutOf, type WorkerConfig } from './config';
 import { OpsServer } from './ops-server';
 import { StallWatch } from './stall-watch';
@@ -28,9 +26,6 @@ export interface WorkerProcess {
 // Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
-// Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 250;
-
 const WRITE_CHECK_MS = 1_000;
 
 /** Builds and starts the worker. Its parts are made and wired here and in the other `compose-*.ts`, nowhere else. */
@@ -38,9 +33,9 @@ export async function composeWorker(
   config: WorkerConfig,
   listeners: readonly SignalListener[],
 ): Promise<WorkerProcess> {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
-  const emit = createEmit([...listeners, createPromWorkerMetrics(registry)]);
+  const metrics = composeMetrics();
+  const { registry } = metrics;
+  const emit = createEmit([...listeners, ...metrics.listeners]);
   const clock = systemClock;
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
@@ -49,12 +44,11 @@ export async function composeWorker(
   watchRedisSafety(redis, emit);
   const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
   const queueDepth = new BullmqQueueDepth(queues);
-  registerPromQueueDepth(registry, queueDepth);
-  registerPromEviction(registry, () => redis.info('memory'));
 
-  const context = { config, queues, connection, registry, workerId, clock, emit };
-  const { consumers, watched, releasers, archiveParts, recorders, transport, openQueues } =
+  const context = { config, queues, connection, workerId, clock, emit };
+  const { consumers, watched, releasers, archiveParts, recorders, transport, openQueues, shown } =
     composeConsumers(context);
+  metrics.showGauges({ ...shown, queues, queueDepth, workerId });
   const stallWatch = new StallWatch({
     queues: watched,
     hasWaiting: (queue) => queueDepth.hasWaiting(queue),

@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { keysOfLimits } from '../admission/redis-admission-store';
+import { createRedisHeldCounts } from '../admission/redis-held-counts';
 import type { RedisClient } from '../kernel/redis-connect';
 import { storageUnavailable, withStorageErrors } from '../kernel/redis-errors';
 import { idOfMember } from '../kernel/redis-newest-first';
@@ -40,6 +41,7 @@ const LOOKED_AT = 1_000;
  * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
  */
 export function createRedisRemainsStore(redis: RedisClient) {
+  const heldCounts = createRedisHeldCounts(redis);
   const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
 
   return withStorageErrors({
@@ -154,6 +156,9 @@ export function createRedisRemainsStore(redis: RedisClient) {
       );
       await redis.unlink(...lists, ...keysOfLimits(endpointId));
       await redis.unlink(keys.held(endpointId));
+      await heldCounts.recount({ accountId, endpointId });
+      await redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);
+      await redis.zrem(keys.openBreakers, endpointId);
       await redis.zrem(keys.looks, `${accountId}/${endpointId}`);
       await redis.zrem(keys.endpointIds(accountId), endpointId);
     },

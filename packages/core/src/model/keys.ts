@@ -10,6 +10,9 @@ import type { AccountId, EventId } from './event';
  * | `accounts:{all}` | hash | account id → record | until erased |
  * | `account-ids:{all}` | sorted set | account ids, in order of creation | until erased |
  * | `erased-accounts:{all}` | sorted set | ids of accounts that were erased, by when they are free again | RETENTION, until the next one |
+ * | `disabled-endpoints:{all}` | sorted set | account/endpoint of those that are disabled, by when | until enabled or deleted |
+ * | `open-breakers:{all}` | sorted set | endpoints whose breaker is open, by until when they count as such | a minute after it may be probed |
+ * | `readings:{all}`, `readings-turn:{all}` | string | what was read for gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
@@ -46,6 +49,8 @@ import type { AccountId, EventId } from './event';
  * | `mailbox:{process}` | list | what processes that listeners have to do with tell each other | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
  * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
+ * | `held-counts:{bull}` | hash | reason → how many deliveries are held for it | until none is |
+ * | `counted-as-held:{bull}` | hash | account/endpoint → reason and number that it adds to `held-counts` | until none is held |
  * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
  * | `account-weights:{bull}` | hash | account id → its weight, if it is not 1 | until erased |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
@@ -61,6 +66,10 @@ export const keys = {
   accounts: 'accounts:{all}',
   accountIds: 'account-ids:{all}',
   erasedAccounts: 'erased-accounts:{all}',
+  disabledEndpoints: 'disabled-endpoints:{all}',
+  openBreakers: 'open-breakers:{all}',
+  readings: 'readings:{all}',
+  readingsTurn: 'readings-turn:{all}',
   apiKey: (id: string) => `api-key:{${id}}`,
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
@@ -101,6 +110,8 @@ export const keys = {
   // In the slot of BullMQ's own keys in a Cluster: these are read and written together with them.
   held: (endpoint: EndpointId) => `held:{bull}:${endpoint}`,
   looks: 'looks:{bull}',
+  heldCounts: 'held-counts:{bull}',
+  countedAsHeld: 'counted-as-held:{bull}',
   fairOrder: (queue: string) => `fair-order:{bull}:${queue}`,
   /** Scripts make these names themselves, from the one above. */
   flows: (queue: string, account: AccountId) => `fair-order:{bull}:${queue}:${account}`,

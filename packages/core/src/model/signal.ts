@@ -13,7 +13,11 @@ import type { ReplayEndStatus, ReplayMode } from './replay';
 import type { Door } from './usage';
 
 /** Why the API hung up on a client without taking its request. */
-export type ConnectionRefusal = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many';
+export const connectionRefusals = ['malformed', 'headers_too_large', 'too_slow', 'too_many'] as const;
+export type ConnectionRefusal = (typeof connectionRefusals)[number];
+
+/** The doors that an event can come in by. */
+export const eventSources = ['http', 'queue'] as const;
 
 /**
  * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
@@ -43,7 +47,7 @@ export type Signal =
   | { readonly name: 'request.failed'; readonly requestId: string; readonly error: unknown }
   | {
       readonly name: 'event.accepted';
-      readonly source: 'http' | 'queue';
+      readonly source: (typeof eventSources)[number];
       readonly accountId: AccountId;
       readonly eventId: EventId;
       readonly type: string;
@@ -83,6 +87,7 @@ export type Signal =
   | ({
       readonly name: 'delivery.attempted';
       readonly deliveryId: DeliveryId;
+      readonly accountId: AccountId;
       readonly eventId: EventId;
       readonly endpointId: EndpointId;
       readonly type: string;
@@ -90,6 +95,8 @@ export type Signal =
       readonly outcome: AttemptOutcome;
       readonly responseStatus?: number;
       readonly durationMs: number;
+      /** From the acceptance of its event to the start of its first attempt; not of later ones, nor if it was held. */
+      readonly firstLagMs?: number;
       readonly nextDelayMs?: number;
     } & AttemptTimings)
   | {

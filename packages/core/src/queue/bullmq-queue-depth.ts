@@ -3,8 +3,8 @@ import { DEAD_LETTERS_QUEUE, type WorkedQueue, workedQueues } from '../model/que
 import { createJobKeys } from './bullmq-layout';
 import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
-const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
-type JobState = (typeof jobStates)[number];
+export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
+export type JobState = (typeof jobStates)[number];
 
 export interface QueueDepth {
   readonly queue: string;

@@ -44,6 +44,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'delivery.attempted': {
     name: 'delivery.attempted',
     deliveryId,
+    accountId,
     eventId,
     endpointId,
     type,
@@ -51,6 +52,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     outcome: 'delivered',
     responseStatus: 204,
     durationMs: 30,
+    firstLagMs: 40,
     connectMs: 4,
     firstByteMs: 25,
   },
