@@ -65,10 +65,11 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
     });
 
     it('gets longer to stop than it may take', () => {
-      const drain = Number(valueAt(container, 'lifecycle.preStop.exec.command.1') ?? 0);
+      const drain = secondsOf(environment.DRAIN_DELAY ?? '0s');
       const grace = Number(valueAt(pod, 'spec.terminationGracePeriodSeconds'));
       expect(grace - drain).toBeGreaterThan(secondsOf(environment.SHUTDOWN_TIMEOUT) + 5);
       expect(secondsOf(environment.SHUTDOWN_TIMEOUT)).toBe(config.SHUTDOWN_TIMEOUT / 1_000);
+      expect(drain).toBe('DRAIN_DELAY' in config ? config.DRAIN_DELAY / 1_000 : 0);
     });
 
     it('is given only settings that it knows', () => {

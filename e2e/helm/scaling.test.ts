@@ -1,3 +1,4 @@
+import { workerMetrics } from '@hookferry/core/telemetry/metric-catalogue';
 import { describeChart } from './chart-tools';
 import { findObject, renderChart, valueAt } from './render-chart';
 import { ALL, LEAST } from './sample-values';
@@ -35,6 +36,14 @@ describeChart('the autoscalers of the Helm chart', ({ helm }) => {
       ],
     });
     expect(valueAt(findObject(all, 'Deployment', 'hooks-webhooks-worker'), 'spec.replicas')).toBeUndefined();
+  });
+
+  it('asks for metrics that workers serve', () => {
+    const { spec } = findObject(all, 'ScaledObject', 'hooks-webhooks-worker');
+    const asked = JSON.stringify(spec).match(/webhooks_\w+/g) ?? [];
+    const served = workerMetrics.map(({ name }) => name);
+    expect(asked.filter((name) => !served.includes(name))).toEqual([]);
+    expect(asked).toHaveLength(2);
   });
 
   it('scales nothing down while nobody knows how much waits', () => {

@@ -1,6 +1,6 @@
 {{/*
 The pod of a process, of dict "root" $, "component" "api", "values" .Values.api, "port" 3000, "portSetting" "API_PORT",
-"secrets" (those that it may read), "settings" (variables by name), "graceSeconds", "drainSeconds".
+"secrets" (those that it may read), "settings" (variables by name), "graceSeconds".
 */}}
 {{- define "webhooks.pod" -}}
 {{- $root := .root }}
@@ -65,10 +65,6 @@ spec:
         httpGet: { path: /readyz, port: http }
         periodSeconds: 5
         timeoutSeconds: 3
-      {{- if .drainSeconds }}
-      lifecycle:
-        preStop: { exec: { command: [sleep, {{ .drainSeconds | quote }}] } }
-      {{- end }}
       resources:
         {{- toYaml $values.resources | nindent 8 }}
       volumeMounts:
