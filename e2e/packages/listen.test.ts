@@ -192,6 +192,14 @@ it('tells the one that another takes the place of, and does not fight for it', a
   await stack.client.waitForStatus('listener.twice', id, 'delivered');
 });
 
+it('ends when somebody deletes the listener, and does not make it anew', async () => {
+  const receiver = await startReceiver();
+  const program = await listen('deleted', receiver.url).ready();
+  await stack.client.expect(204, 'DELETE', '/v1/webhooks/listener.deleted');
+  expect(await program.exited()).toBe(5);
+  expect((await read('deleted')).status).toBe(404);
+});
+
 it('connects again when the API is killed, and loses nothing', async () => {
   const receiver = await startReceiver();
   const { api, client } = await stack.startApi();

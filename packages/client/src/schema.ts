@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 fb79663b21a36e2ab860e18609fc7d9cc9b7e25cad5c2f3f6f75d607026141e0
+// docs/openapi.json: sha256 9912bb5d4d3a3ca713dc4e122319f4e50aa3ef601ead1c931e9db624bf7c3ba2
 
 export interface paths {
   '/v1/webhooks': {
@@ -1405,7 +1405,7 @@ export interface components {
        * @description Why there is nothing more; with `end`. After `replaced`, do not connect again.
        * @enum {string}
        */
-      reason?: 'replaced' | 'stopping' | 'silent' | 'lost' | 'time_over';
+      reason?: 'replaced' | 'stopping' | 'silent' | 'lost' | 'removed' | 'time_over';
     };
     ListenerAnswers: {
       /** @description As the line `ready` has told it. */

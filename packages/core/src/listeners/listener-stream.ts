@@ -12,7 +12,7 @@ export type ListenerLine =
   /** The stream is over; `replaced`: another one has taken its place, and it is no use to connect again. */
   | { readonly kind: 'end'; readonly reason: EndReason };
 
-export const endReasons = ['replaced', 'stopping', 'silent', 'lost', 'time_over'] as const;
+export const endReasons = ['replaced', 'stopping', 'silent', 'lost', 'removed', 'time_over'] as const;
 export type EndReason = (typeof endReasons)[number];
 
 export interface ListenerStreamOptions {
@@ -41,6 +41,7 @@ const WHY: Readonly<Record<EndReason, string>> = {
   stopping: 'The process that has the listener is stopping.',
   silent: 'The listener gives no sign of life.',
   lost: 'The listener hung up before it had answered.',
+  removed: 'The listener was removed.',
   time_over: 'The time of the connection is over.',
 };
 

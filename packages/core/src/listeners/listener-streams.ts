@@ -13,7 +13,10 @@ import type { ListenerStore } from './redis-listener-store';
 import type { RedisMailbox } from './redis-mailbox';
 
 export interface ListenerStreamsDeps {
-  readonly listeners: Pick<ManageListeners, 'requireAwake' | 'connect' | 'disconnect' | 'caughtUp'>;
+  readonly listeners: Pick<
+    ManageListeners,
+    'isThere' | 'requireAwake' | 'connect' | 'disconnect' | 'caughtUp'
+  >;
   readonly listenerStore: Pick<ListenerStore, 'hold' | 'renew' | 'letGo' | 'findHolder'>;
   readonly mailbox: Pick<RedisMailbox, 'address' | 'expect' | 'post' | 'deliverTo'>;
   readonly emit: Emit;
@@ -153,10 +156,11 @@ export class ListenerStreams {
   }
 
   async #checkOne(stream: ListenerStream): Promise<void> {
-    const { listenerStore } = this.deps;
+    const { listeners, listenerStore } = this.deps;
     const { endpointId } = stream.address;
     stream.check();
     try {
+      if (!(await listeners.isThere(stream.address))) return stream.end('removed');
       if (await listenerStore.renew(endpointId, this.#holderOf(stream))) return;
       const holder = await listenerStore.findHolder(endpointId);
       // Nobody else's: this process could not reach Redis for so long that the listener was taken for lost.

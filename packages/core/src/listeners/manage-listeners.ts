@@ -127,6 +127,12 @@ export function createManageListeners(deps: ManageListenersDeps) {
     return changed;
   }
 
+  /** Not one that is asleep either. */
+  async function isThere({ accountId, endpointId }: EndpointAddress): Promise<boolean> {
+    const endpoint = await endpointStore.find(accountId, endpointId);
+    return endpoint?.listener !== undefined && !isAsleep(endpoint);
+  }
+
   async function lose(address: EndpointAddress, stream: string): Promise<void> {
     const now = clock();
     await change(address, (endpoint, listener) => {
@@ -172,10 +178,11 @@ export function createManageListeners(deps: ManageListenersDeps) {
      */
     create,
 
+    isThere,
+
     /** @throws AppError `not_found` when there is no such listener, or it has to be made anew first. */
-    async requireAwake({ accountId, endpointId }: EndpointAddress): Promise<void> {
-      const endpoint = await endpointStore.find(accountId, endpointId);
-      if (endpoint?.listener === undefined || isAsleep(endpoint)) throw listenerNotFound();
+    async requireAwake(address: EndpointAddress): Promise<void> {
+      if (!(await isThere(address))) throw listenerNotFound();
     },
 
     /** Waits until one that goes in order has all that it missed; others need not wait. */

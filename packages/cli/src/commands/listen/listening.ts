@@ -117,6 +117,7 @@ export class Listening {
   }
 
   #onEnd(reason: ListenerLine['reason']): void {
+    if (reason === 'removed') throw new CheckFailed('Somebody has deleted the listener.');
     if (reason !== 'replaced') return;
     throw new CheckFailed(
       `Another "hookferry listen" has taken over the listener "${this.settings.listener.name}". To have both: --name NAME`,
