@@ -138,7 +138,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   }),
   counterOf('delivery.unsent', {
     name: 'webhooks_deliveries_unsent_total',
-    help: 'Times that a delivery could not leave because the proxy for deliveries was out of order; it is tried again, and no attempt is used.',
+    help: 'Times that a delivery could not leave because the proxy for deliveries was out of order, or whoever listened for it was cut off; it is tried again, and no attempt is used.',
   }),
   counterOf('breaker.opened', {
     name: 'webhooks_breakers_opened_total',
