@@ -80,33 +80,40 @@ async function verifyByCommandLine(consumer: ConsumerProject, node: string): Pro
   return await consumer.run('sh', '-c', `"${node}" ${verify}`);
 }
 
+// Four packages are packed and installed: on a busy machine that takes longer than a test may.
+const INSTALL_TIMEOUT_MS = 240_000;
+
 // Each package has tests under the Node.js that runs this; here they meet the newer one, which the images have.
-it('the packages work on the Node.js of the images as well', async () => {
-  const call = 'provideImageNode(new AbortController().signal)';
-  const node = await askTool<string>('tools/test/image-node.mjs', call);
-  if (node === undefined) {
-    process.stderr.write(
-      'SKIPPED: the packages on the Node.js of the images: this is it, or none is to be had.\n',
-    );
-    return;
-  }
-  const consumer = await installAll();
-  const redis = await openTestRedis();
-  try {
-    const run: Run = (...parameters) => consumer.run('env', `REDIS_URL=${redis.url}`, node, ...parameters);
-    expect(await runReceiverAndProducer(run)).toEqual([
-      'import: missing_secret\n',
-      'require: not_a_secret, function, function\n',
-      'import: from-import, closed\n',
-      'require: published\n',
-    ]);
-    expect(await runClient(run)).toEqual([PRINTED_BY_CONSUMER, PRINTED_BY_CONSUMER]);
-    expect(await verifyByCommandLine(consumer, node)).toEqual({
-      code: 0,
-      output: expect.stringMatching(/"is_genuine": ?true/),
-    });
-  } finally {
-    await redis.close();
-    await consumer.remove();
-  }
-});
+it(
+  'the packages work on the Node.js of the images as well',
+  async () => {
+    const call = 'provideImageNode(new AbortController().signal)';
+    const node = await askTool<string>('tools/test/image-node.mjs', call);
+    if (node === undefined) {
+      process.stderr.write(
+        'SKIPPED: the packages on the Node.js of the images: this is it, or none is to be had.\n',
+      );
+      return;
+    }
+    const consumer = await installAll();
+    const redis = await openTestRedis();
+    try {
+      const run: Run = (...parameters) => consumer.run('env', `REDIS_URL=${redis.url}`, node, ...parameters);
+      expect(await runReceiverAndProducer(run)).toEqual([
+        'import: missing_secret\n',
+        'require: not_a_secret, function, function\n',
+        'import: from-import, closed\n',
+        'require: published\n',
+      ]);
+      expect(await runClient(run)).toEqual([PRINTED_BY_CONSUMER, PRINTED_BY_CONSUMER]);
+      expect(await verifyByCommandLine(consumer, node)).toEqual({
+        code: 0,
+        output: expect.stringMatching(/"is_genuine": ?true/),
+      });
+    } finally {
+      await redis.close();
+      await consumer.remove();
+    }
+  },
+  INSTALL_TIMEOUT_MS,
+);
