@@ -13,9 +13,11 @@ import { storageUnavailable } from '@hookferry/core/kernel/redis-errors';
 import { createEraseAccount, type EraseAccount } from '@hookferry/core/manage/erase-account';
 import { createManageAccounts, type ManageAccounts } from '@hookferry/core/manage/manage-accounts';
 import { createRedisRemainsStore } from '@hookferry/core/manage/redis-remains-store';
-import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/model/queue-layout';
 import { BullmqErasureQueue } from '@hookferry/core/queue/bullmq-erasure-queue';
-import { createBullmqHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { createShardedDeadLetterStore } from '@hookferry/core/queue/sharded-dead-letter-store';
+import { createShardedHeldDeliveries } from '@hookferry/core/queue/sharded-held-deliveries';
 import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
 import { createCancelDelivery } from '@hookferry/core/recovery/cancel-delivery';
 import { createCancelReplay } from '@hookferry/core/recovery/cancel-replay';
@@ -57,11 +59,11 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
   const clock = systemClock;
   const newId = createNewId(clock);
   const accountStore = createRedisAccountStore(redis);
-  const remainsStore = createRedisRemainsStore(redis);
+  const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
+  const remainsStore = createRedisRemainsStore(redis, shards);
   await ensureDefaultAccount(accountStore, clock);
-  const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
-  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
-  const erasureQueue = new BullmqErasureQueue(queues);
+  const deadLetterStore = createShardedDeadLetterStore(redis, shards, clock);
+  const erasureQueue = new BullmqErasureQueue({ redis, prefix: shards.first.prefix });
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   return {
     apiKeys: createManageApiKeys({
@@ -84,7 +86,7 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
       cancelDelivery: createCancelDelivery({
         deliveryStore: createRedisDeliveryStore(redis, retention),
         admissionStore: createRedisAdmissionStore(redis),
-        heldDeliveries: createBullmqHeldDeliveries(queues),
+        heldDeliveries: createShardedHeldDeliveries(redis, shards),
         clock,
         emit,
       }),
@@ -101,6 +103,13 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
       redis.disconnect();
     },
   };
+}
+
+/** As they are at the moment: a command is short. */
+async function findShards(redis: RedisClient, firstPrefix: string): Promise<QueueShards> {
+  const { inForce, others } = await createRedisLayoutStore(redis, firstPrefix).look(undefined, []);
+  const [layout, ...rest] = [inForce, ...others].map(({ count }) => createQueueLayout(count, firstPrefix));
+  return shardsAmong(layout ?? createQueueLayout(1, firstPrefix), rest);
 }
 
 // Somebody sits before it, so the first error decides; a process of the service would go on trying.

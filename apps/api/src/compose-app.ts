@@ -21,8 +21,7 @@ const ENVELOPE_BYTES = 4 * 1024;
 
 /** Builds what the API can do, over connections that stand; `parts` are in the order in which they are to be stopped. */
 export function composeApp(context: AppContext) {
-  const { config, queues, authenticate, probes, newId, clock, emit } = context;
-  const { redis } = queues;
+  const { config, redis, authenticate, probes, newId, clock, emit } = context;
   const stores = openStores(context);
   const { accountStore, subscriptions, quota, usageRecorder, parts } = stores;
   const app = createApp({

@@ -12,6 +12,8 @@ import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/ker
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
+import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { registerPromAccountQuota } from '@hookferry/core/telemetry/prom-gauges';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -40,6 +42,10 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
 
+  const firstPrefix = queuePrefix(config.REDIS_URL);
+  const layoutStore = createRedisLayoutStore(redis, firstPrefix);
+  const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
+
   const apiKeyStore = createRedisApiKeyStore(redis);
   const bootstrap = repeatUntilDone(async () => {
     await ensureDefaultAccount(createRedisAccountStore(redis), clock);
@@ -57,19 +63,21 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
 
   const app = composeApp({
     config,
-    queues: { redis, prefix: queuePrefix(config.REDIS_URL) },
+    redis,
+    shards,
     authenticate: AUTH_FAILURE_LIMIT
       ? createLimitAuthFailures({ authenticate, allowance: AUTH_FAILURE_LIMIT, clock })
       : authenticate,
     probes: {
       registry,
-      isReady: async () => bootstrap.isDone() && (await isRedisReachable()),
+      isReady: async () => bootstrap.isDone() && shards.known !== undefined && (await isRedisReachable()),
     },
     newId,
     clock,
     emit,
   });
   registerPromAccountQuota(registry, app.quota.standings);
+  shards.start();
   const server = await listen(
     createHttpServer(app.app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,
@@ -82,6 +90,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...app.parts,
+      { name: 'shards', stop: () => shards.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },
     ],
   };

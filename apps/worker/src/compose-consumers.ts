@@ -9,10 +9,15 @@ import type { ConnectOptions } from '@hookferry/core/kernel/redis-connect';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
 import { VERSION } from '@hookferry/core/kernel/version';
 import { createStepErasure } from '@hookferry/core/manage/step-erasure';
+import type { QueueShard } from '@hookferry/core/model/queue-layout';
+import { BullmqDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
+import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
 import { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliveries';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
+import { createDeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
 import { createReadEventJob } from '@hookferry/core/queue/read-event-job';
+import { createRedisSendingClaims } from '@hookferry/core/queue/redis-sending-claims';
 import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
 import { createChooseEvents } from '@hookferry/core/recovery/choose-events';
 import { createResend } from '@hookferry/core/recovery/resend';
@@ -22,13 +27,15 @@ import type { Registry } from 'prom-client';
 import { composeAdmission } from './compose-admission';
 import { composeArchive } from './compose-archive';
 import { composeTransport } from './compose-transport';
-import { createDeliverConsumer, type DeliverConsumer } from './consumers/bullmq-deliver';
+import { createDeliverConsumer } from './consumers/bullmq-deliver';
 import { createErasureConsumer } from './consumers/bullmq-erasure';
 import { createFanOutConsumer } from './consumers/bullmq-fan-out';
 import { createReplayConsumer } from './consumers/bullmq-replay';
+import { SharedCapacity } from './consumers/shared-capacity';
 import { openStores, type Stores, type StoresContext } from './open-stores';
+import { ServedShards, type ShardPart } from './served-shards';
 
-export interface ConsumersContext extends StoresContext {
+export interface ConsumersContext extends Omit<StoresContext, 'servedShards'> {
   /** How connections to Redis are made, for the one that waits for attempts to archive. */
   readonly connection: Omit<ConnectOptions, 'name'>;
   readonly registry: Registry;
@@ -49,16 +56,23 @@ const STALLED_CHECKS_PER_LOCK = 4;
 
 /** Builds what takes jobs, over connections that stand, and what works for it on the side. Nothing is started. */
 export function composeConsumers(context: ConsumersContext) {
-  const stores = openStores(context);
-  const deps: Deps = { ...context, ...stores };
+  // What is composed for a shard is made when it is served; what it is made of asks which ones are.
+  const servedShards = (): readonly QueueShard[] => served.list();
+  const storesContext = { ...context, servedShards };
+  const deps: Deps = { ...storesContext, ...openStores(storesContext) };
   const archive = composeArchive(context.config, context);
   const { registry, recorders, openQueues } = deps;
   registerPromAccountQuota(registry, deps.quota.standings);
   const fanOut = composeFanOut(deps);
   const { deliveries, transport, releasers } = composeDeliveries(deps, archive !== undefined);
   const slow = [composeReplays(deps), composeErasures(deps)];
+  const served = new ServedShards(
+    (shard) => together(fanOut(shard), ...deliveries(shard)),
+    deps.config.WORKER_SHARDS,
+  );
   return {
-    consumers: [fanOut, deliveries, ...slow, ...(archive ? [archive.archiver] : [])],
+    served,
+    consumers: [...slow, ...(archive ? [archive.archiver] : [])],
     // These let go what consumers take, or bring it to where they take it from.
     releasers,
     archiveParts: archive?.parts ?? [],
@@ -68,24 +82,33 @@ export function composeConsumers(context: ConsumersContext) {
   };
 }
 
+function together(...parts: readonly ShardPart[]): ShardPart {
+  return {
+    start: () => {
+      for (const part of parts) part.start();
+    },
+    stop: async () => void (await Promise.all(parts.map((part) => part.stop()))),
+  };
+}
+
 /** How jobs are taken. */
-function consumerOf({ config, queues, emit }: Deps) {
+function consumerOf({ config, redis, emit }: Deps, { prefix }: QueueShard) {
   const lockDurationMs = config.JOB_LOCK_DURATION;
   const stalledCheckMs = Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
-  return { ...queues, lockDurationMs, stalledCheckMs, emit };
+  return { redis, prefix, lockDurationMs, stalledCheckMs, emit };
 }
 
-/** How those are taken that nobody waits for by the second. */
+/** How those are taken that nobody waits for by the second. They are few, and all in the first shard. */
 function backgroundOf(deps: Deps) {
-  return { ...consumerOf(deps), stalledCheckMs: deps.config.JOB_LOCK_DURATION };
+  return { ...consumerOf(deps, deps.shards.first), stalledCheckMs: deps.config.JOB_LOCK_DURATION };
 }
 
+/** Fans out the events of each shard. */
 function composeFanOut(deps: Deps) {
-  const { config, queues, quota, endpointStore, accountStore, clock } = deps;
-  return createFanOutConsumer({
+  const { config, redis, quota, endpointStore, accountStore, clock } = deps;
+  const shared = {
     ...deps,
-    ...consumerOf(deps),
-    concurrency: FAN_OUT_CONCURRENCY,
+    capacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
     readEventJob: createReadEventJob({
       validateEvent: createValidateEvent({ ...deps, maxBytes: config.MAX_EVENT_BYTES }),
       lookUpEndpoints: createLookUpEndpoints(endpointStore),
@@ -93,27 +116,40 @@ function composeFanOut(deps: Deps) {
       clock,
     }),
     takesEvents: createTakesEvents(accountStore, steadyClock),
-    pushedEvents: new PushedEvents(queues, FAN_OUT_CONCURRENCY),
-    fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(queues.redis) }),
-  });
+    fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(redis) }),
+  };
+  return (shard: QueueShard) => {
+    const consumer = consumerOf(deps, shard);
+    return createFanOutConsumer({
+      ...shared,
+      ...consumer,
+      eventHorizon: new BullmqEventHorizon(consumer),
+      pushedEvents: new PushedEvents(consumer, FAN_OUT_CONCURRENCY),
+    });
+  };
 }
 
-/** What delivers, and what releases or brings back what it is to deliver. */
+/** What delivers what is in a shard, and what releases or brings back what it is to deliver. */
 function composeDeliveries(deps: Deps, hasArchive: boolean) {
-  const { config, queues, registry, operationalEvents } = deps;
-  const archiveStream = hasArchive ? createRedisArchiveStream(queues.redis) : undefined;
+  const { config, redis, shards, registry, operationalEvents } = deps;
+  const archiveStream = hasArchive ? createRedisArchiveStream(redis) : undefined;
   if (archiveStream) registerPromArchiveBacklog(registry, archiveStream);
   const transport = composeTransport(config, deps.emit);
-  let deliveries: DeliverConsumer | undefined;
+  const capacity = new SharedCapacity(config.WORKER_CONCURRENCY);
   const admission = composeAdmission(config, {
     ...deps,
-    onCapacity: (capacity) => deliveries?.setCapacity(capacity),
+    onCapacity: (attempts) => capacity.setCapacity(attempts),
     random: Math.random,
   });
-  const dueDeliveries = new DueDeliveries({ ...deps, connection: queues });
-  const formerDeliveries = new FormerDeliveries({ ...deps, connection: queues });
-  deliveries = createDeliverConsumer({
-    ...consumerOf(deps),
+  // That version had no shards: what it has left is in the first, from where it is brought home.
+  const firstShard = consumerOf(deps, shards.first);
+  const firstQueue = new BullmqDeliveryQueue(firstShard);
+  const formerDeliveries = new FormerDeliveries({
+    ...deps,
+    connection: firstShard,
+    deliveryQueue: firstQueue,
+  });
+  const shared = {
     deliver: createDeliver({
       ...deps,
       archiveStream,
@@ -128,17 +164,22 @@ function composeDeliveries(deps: Deps, hasArchive: boolean) {
       random: Math.random,
     }),
     formerDeliveries,
-    dueDeliveries,
+    placement: createDeliveryPlacement({ ...deps, claims: createRedisSendingClaims(redis) }),
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
-    concurrency: config.WORKER_CONCURRENCY,
-  });
-  return { deliveries, transport, releasers: [admission.releaser, dueDeliveries, formerDeliveries] };
+    capacity,
+  };
+  const deliveries = (shard: QueueShard): readonly ShardPart[] => {
+    const consumer = consumerOf(deps, shard);
+    const dueDeliveries = new DueDeliveries({ ...deps, connection: consumer });
+    return [createDeliverConsumer({ ...shared, ...consumer, dueDeliveries }), dueDeliveries];
+  };
+  return { deliveries, transport, releasers: [admission.releaser, formerDeliveries] };
 }
 
 function composeReplays(deps: Deps) {
   return createReplayConsumer({
     ...backgroundOf(deps),
-    concurrency: REPLAY_CONCURRENCY,
+    capacity: new SharedCapacity(REPLAY_CONCURRENCY),
     stepReplay: createStepReplay({
       ...deps,
       chooseEvents: createChooseEvents(deps),
@@ -150,10 +191,10 @@ function composeReplays(deps: Deps) {
 function composeErasures(deps: Deps) {
   return createErasureConsumer({
     ...backgroundOf(deps),
-    concurrency: ERASURE_CONCURRENCY,
+    capacity: new SharedCapacity(ERASURE_CONCURRENCY),
     stepErasure: createStepErasure({
       ...deps,
-      removeEndpoints: createRedisRemoveEndpoints(deps.queues.redis),
+      removeEndpoints: createRedisRemoveEndpoints(deps.redis),
       deliveryJobs: deps.deliveryQueue,
       retentionMs: deps.config.RETENTION,
     }),

@@ -3,7 +3,10 @@ import { systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/kernel/redis-connect';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
-import { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
+import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { Resharding } from '@hookferry/core/queue/resharding';
+import { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
+import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { registerPromEviction, registerPromQueueDepth } from '@hookferry/core/telemetry/prom-gauges';
 import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -40,13 +43,17 @@ export async function composeWorker(
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
-  const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
-  const queueDepth = new BullmqQueueDepth(queues);
+  const firstPrefix = queuePrefix(config.REDIS_URL);
+  const layoutStore = createRedisLayoutStore(redis, firstPrefix);
+  const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
+  const queueDepth = new ShardedQueueDepth(redis, shards);
   registerPromQueueDepth(registry, queueDepth);
   registerPromEviction(registry, () => redis.info('memory'));
 
-  const context = { config, queues, connection, registry, workerId, clock, emit };
-  const { consumers, releasers, archiveParts, recorders, transport, openQueues } = composeConsumers(context);
+  const context = { config, redis, shards, connection, registry, workerId, clock, emit };
+  const { served, consumers, releasers, archiveParts, recorders, transport, openQueues } =
+    composeConsumers(context);
+  const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
@@ -55,15 +62,17 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  for (const one of [...consumers, ...releasers]) one.start();
+  for (const one of [...consumers, ...releasers, resharding]) one.start();
+  shards.start(served.serve);
 
   return {
     emit,
     workerId,
     port,
     parts: [
-      { name: 'consumers', stop: () => all(consumers.map((one) => one.stop())) },
-      { name: 'releasers', stop: () => all(releasers.map((one) => one.stop())) },
+      { name: 'consumers', stop: () => all([served, ...consumers].map((one) => one.stop())) },
+      { name: 'releasers', stop: () => all([...releasers, resharding].map((one) => one.stop())) },
+      { name: 'shards', stop: () => shards.stop() },
       ...archiveParts,
       ...recorders,
       { name: 'ops server', stop: () => opsServer.stop() },

@@ -34,6 +34,12 @@ const settings = z.object({
   WORKER_CONCURRENCY: concurrencySchema
     .default(256)
     .describe('attempts at the same time, those that take long apart'),
+  WORKER_SHARDS: z
+    .string()
+    .regex(/^(all|\d{1,2}(,\d{1,2})*)$/, 'must be all, or numbers of shards with commas between them, from 0')
+    .default('all')
+    .transform((text) => (text === 'all' ? undefined : text.split(',').map(Number)))
+    .describe('which parts of the queues it takes work from: `all`, or their numbers, such as `0,2`'),
   SLOW_LANE_CONCURRENCY: concurrencySchema
     .optional()
     .describe(
@@ -79,6 +85,10 @@ const settings = z.object({
 /** With what docs/configuration.md says of each. */
 export const workerSettings = settings
   .refine(isProtected, UNPROTECTED)
+  .refine(({ WORKER_SHARDS = [], QUEUE_SHARDS }) => WORKER_SHARDS.every((shard) => shard < QUEUE_SHARDS), {
+    path: ['WORKER_SHARDS'],
+    message: 'must be less than QUEUE_SHARDS, each: the first shard is 0',
+  })
   .refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
     path: ['RESPONSE_BYTES_KEPT'],
     message: 'must not be more than RESPONSE_BYTES_READ',

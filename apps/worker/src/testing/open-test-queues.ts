@@ -2,6 +2,7 @@ import { connectRedis } from '@hookferry/core/kernel/redis-connect';
 import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import type { ConsumerOptions } from '../consumers/bullmq-open-worker';
+import { SharedCapacity } from '../consumers/shared-capacity';
 
 export interface TestQueues extends TestRedis {
   /** For a consumer of their jobs, one at a time, over a connection of its own: while there are none, it blocks. */
@@ -18,7 +19,14 @@ export async function openTestQueues(): Promise<TestQueues> {
   const redis = connectRedis({ url: database.url, role: 'working', name: 'test-queue', emit });
   return {
     ...database,
-    options: { redis, prefix: 'bull', concurrency: 1, lockDurationMs: 30_000, stalledCheckMs: 30_000, emit },
+    options: {
+      redis,
+      prefix: 'bull',
+      capacity: new SharedCapacity(1),
+      lockDurationMs: 30_000,
+      stalledCheckMs: 30_000,
+      emit,
+    },
     signals,
     async close() {
       redis.disconnect();

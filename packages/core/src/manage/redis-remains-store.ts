@@ -5,7 +5,8 @@ import { storageUnavailable, withStorageErrors } from '../kernel/redis-errors';
 import { idOfMember } from '../kernel/redis-newest-first';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
-import { keys } from '../model/keys';
+import { keys, queueKeysOf } from '../model/keys';
+import type { QueueShards } from '../model/queue-layout';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import { placeAfter, placeAmong, type SearchPlace } from './search-place';
 
@@ -39,8 +40,10 @@ const LOOKED_AT = 1_000;
  * API keys, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from its end,
  * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
  */
-export function createRedisRemainsStore(redis: RedisClient) {
+export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards) {
   const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
+  const homesOf = (endpointId: EndpointId) =>
+    shards.homesOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
 
   return withStorageErrors({
     async count(accountId: AccountId): Promise<Remains> {
@@ -82,19 +85,15 @@ export function createRedisRemainsStore(redis: RedisClient) {
 
     /** Those in its list of deliveries, and those that are held: either may reach back further than the other. */
     async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
-      const [listed, held] = await Promise.all([
-        firstOf(keys.deliveries(endpointId), limit),
-        firstOf(keys.held(endpointId), limit),
-      ]);
-      return [...new Set([...listed, ...held])].slice(0, limit).map(toLead);
+      const lists = [keys.deliveries(endpointId), ...homesOf(endpointId).map(({ held }) => held(endpointId))];
+      const members = await Promise.all(lists.map((list) => firstOf(list, limit)));
+      return [...new Set(members.flat())].slice(0, limit).map(toLead);
     },
 
     async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
       const members = membersOf(leads);
-      await Promise.all([
-        redis.zrem(keys.deliveries(endpointId), ...members),
-        redis.zrem(keys.held(endpointId), ...members),
-      ]);
+      const lists = [keys.deliveries(endpointId), ...homesOf(endpointId).map(({ held }) => held(endpointId))];
+      await Promise.all(lists.map((list) => redis.zrem(list, ...members)));
     },
 
     /** The payload, and what stands for it. */
@@ -153,8 +152,10 @@ export function createRedisRemainsStore(redis: RedisClient) {
         keyOf(endpointId),
       );
       await redis.unlink(...lists, ...keysOfLimits(endpointId));
-      await redis.unlink(keys.held(endpointId));
-      await redis.zrem(keys.looks, `${accountId}/${endpointId}`);
+      for (const { held, looks } of homesOf(endpointId)) {
+        await redis.unlink(held(endpointId));
+        await redis.zrem(looks, `${accountId}/${endpointId}`);
+      }
       await redis.zrem(keys.endpointIds(accountId), endpointId);
     },
 
@@ -166,7 +167,10 @@ export function createRedisRemainsStore(redis: RedisClient) {
         keys.rateLimit(accountId),
         keys.runningReplays(accountId),
       );
-      await redis.unlink(keys.flows(DELIVERIES_QUEUE, accountId), keys.flows(EVENTS_QUEUE, accountId));
+      for (const { prefix } of shards.all()) {
+        const { flows } = queueKeysOf(prefix);
+        await redis.unlink(flows(DELIVERIES_QUEUE, accountId), flows(EVENTS_QUEUE, accountId));
+      }
     },
   });
 }
