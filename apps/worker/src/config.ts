@@ -36,10 +36,15 @@ const settings = z.object({
     .describe('attempts at the same time, those that take long apart'),
   WORKER_SHARDS: z
     .string()
-    .regex(/^(all|\d{1,2}(,\d{1,2})*)$/, 'must be all, or numbers of shards with commas between them, from 0')
-    .default('all')
-    .transform((text) => (text === 'all' ? undefined : text.split(',').map(Number)))
-    .describe('which parts of the queues it takes work from: `all`, or their numbers, such as `0,2`'),
+    .regex(/^\d{1,2}(,\d{1,2})*$/, {
+      message: 'must be numbers of shards with commas between them, from 0',
+      abort: true,
+    })
+    .transform((text) => text.split(',').map(Number))
+    .optional()
+    .describe(
+      'which parts of the queues it takes work from: their numbers, such as `0,2`; all of them unless set',
+    ),
   SLOW_LANE_CONCURRENCY: concurrencySchema
     .optional()
     .describe(

@@ -34,8 +34,8 @@ const KEPT_MS = 3_600_000;
 const SERVED_FOR_MS = 15_000;
 
 /*
- * Which layout is wanted counts at the start of a process, and the last one to start decides. What no process has gone by yet
- * is forgotten when the one in force is wanted again. A Redis that nobody has used needs no time to change.
+ * Which layout is wanted counts at the start of a process, and the last one to start decides. What was wanted before it, and is
+ * not in force yet, counts as one of the past. A Redis that nobody has used needs no time to change.
  *
  * KEYS: layouts, left layouts, served shards, then keys that there are once the queues were used. ARGV: the layout that is
  * wanted, or '', after how long it is in force, how long one is kept, how long a shard counts as served, then the prefixes of
@@ -57,7 +57,9 @@ const LOOK = defineScript(`
     redis.call('ZADD', layouts, 0, is_used and '1' or (wanted ~= '' and wanted or '1'))
   end
   if wanted ~= '' and redis.call('ZREVRANGE', layouts, 0, 0)[1] ~= wanted then
-    redis.call('ZREMRANGEBYSCORE', layouts, '(' .. now - in_force_after, '+inf')
+    for _, pending in ipairs(redis.call('ZRANGEBYSCORE', layouts, '(' .. now - in_force_after, '+inf')) do
+      redis.call('ZADD', layouts, redis.call('ZSCORE', layouts, in_force()) - 1, pending)
+    end
     if in_force() ~= wanted then
       redis.call('ZADD', layouts, now, wanted)
       redis.call('ZREM', left, wanted)
