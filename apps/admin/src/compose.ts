@@ -12,6 +12,7 @@ import { connectRedis, queuePrefix, type RedisClient } from '@hookferry/core/ker
 import { storageUnavailable } from '@hookferry/core/kernel/redis-errors';
 import { createEraseAccount, type EraseAccount } from '@hookferry/core/manage/erase-account';
 import { createManageAccounts, type ManageAccounts } from '@hookferry/core/manage/manage-accounts';
+import { type CopyResult, copyData } from '@hookferry/core/manage/redis-copy-data';
 import { createRedisRemainsStore } from '@hookferry/core/manage/redis-remains-store';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/model/queue-layout';
 import { BullmqErasureQueue } from '@hookferry/core/queue/bullmq-erasure-queue';
@@ -34,6 +35,7 @@ export interface Service {
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
   readonly deadLetters: ManageDeadLetters;
+  readonly copyTo: (url: string, onProgress: (keys: number) => void) => Promise<CopyResult>;
   readonly clock: Clock;
   close(): Promise<void>;
 }
@@ -97,12 +99,28 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
       }),
       emit,
     }),
+    copyTo: (url, onProgress) =>
+      withRedis(url, (to) => copyData({ redis, url: config.REDIS_URL }, { redis: to, url }, onProgress)),
     clock,
     async close() {
       await Promise.all([deadLetterStore, erasureQueue].map((queue) => queue.close()));
       redis.disconnect();
     },
   };
+}
+
+/** Connects for as long as `work` takes. @throws AppError `storage_unavailable`. */
+async function withRedis<Result>(
+  url: string,
+  work: (redis: RedisClient) => Promise<Result>,
+): Promise<Result> {
+  const redis = connectRedis({ url, role: 'working', name: 'admin', emit });
+  try {
+    await untilReady(redis);
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
 }
 
 /** As they are at the moment: a command is short. */

@@ -1,7 +1,7 @@
-import { Cluster, type Redis } from 'ioredis';
 import { keysOfLimits } from '../admission/redis-admission-store';
 import type { RedisClient } from '../kernel/redis-connect';
 import { storageUnavailable, withStorageErrors } from '../kernel/redis-errors';
+import { mastersOf } from '../kernel/redis-masters';
 import { idOfMember } from '../kernel/redis-newest-first';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
@@ -176,12 +176,6 @@ export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards)
 }
 
 export type RemainsStore = ReturnType<typeof createRedisRemainsStore>;
-
-/** The servers that hold keys, by their addresses. */
-function mastersOf(redis: RedisClient): ReadonlyMap<string, Redis> {
-  const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
-  return new Map(masters.map((master) => [`${master.options.host}:${master.options.port}`, master]));
-}
 
 const EVENT_KEY = /^(?:event|receivers|event-claim):\{[^/]+\/([\w-]+)\}$/;
 const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
