@@ -68,19 +68,19 @@ it(
     });
     for (let i = 0; i < HEALTHY; i += 1) await register(await Receiver.start());
     await register(await Receiver.start(), { ordering: 'strict' });
-    await register(await Receiver.start(), { rate_limit: 25 });
-    const failing = await Receiver.start((_request, count) => (count % 3 === 0 ? 500 : 204));
+    await register(await Receiver.start(), { rate_limit: 28 });
+    const failing = await Receiver.start((_request, count) => (count % 8 === 0 ? 500 : 204));
     await register(failing);
     const heldId = await register(await Receiver.start());
     await stack.client.expect(200, 'POST', `/v1/webhooks/${heldId}/disable`);
 
     const load = publishWithoutEnd(stack.client);
-    const [one, other] = stack.workers;
+    const [early, late] = stack.workers;
     await until(async () => (load.accepted.length > 50 ? true : undefined));
     const splitting = await stack.startWorker({ QUEUE_SHARDS: '4' });
-    await one?.end('SIGTERM');
+    await early?.end('SIGTERM');
     await untilInForce(4, stack.api, splitting);
-    await other?.end('SIGTERM');
+    await late?.end('SIGTERM');
     // All that is held has come to its shard, and is released from there.
     await until(async () => ((await keysOf('held:{bull-*')).length > 0 ? true : undefined));
     await stack.client.expect(200, 'POST', `/v1/webhooks/${heldId}/enable`);
@@ -96,7 +96,7 @@ it(
     for (const receiver of receivers.filter((one) => one !== failing)) {
       expect(eventIds(receiver).toSorted()).toEqual(load.accepted);
     }
-    expect(failing.requests.filter((_request, i) => (i + 1) % 3 !== 0)).toHaveLength(load.accepted.length);
+    expect(failing.requests.filter((_request, i) => (i + 1) % 8 !== 0)).toHaveLength(load.accepted.length);
     const strict = receivers[HEALTHY];
     expect(strict && eventIds(strict)).toEqual(load.accepted);
     await until(async () => ((await keysOf(...LEFT_OVERS)).length === 0 ? true : undefined));
