@@ -68,7 +68,7 @@ async function main() {
   if (!costs)
     throw new Problem(`${file} has no figures of the scene "workers": npm run bench -- scale --json ${file}`);
   const assumed = /** @type {Assumptions} */ (
-    Object.fromEntries(Object.entries(values).map(([name, text]) => [name, numberOf(name, String(text))]))
+    Object.fromEntries(Object.entries(values).map(([name, text]) => [name, numberOf(name, text)]))
   );
   const rows = PER_DAY.map((perDay) => capacityOf(perDay, costs, assumed));
   process.stdout.write(
