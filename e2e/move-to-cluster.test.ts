@@ -1,9 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { ApiClient } from './support/api-client';
+import { publishWithoutEnd } from './support/publish-without-end';
 import { Receiver } from './support/receiver';
 import { RedisCluster } from './support/redis-cluster';
 import { runCli } from './support/run-cli';
-import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 import { until } from './support/until';
 
@@ -24,36 +22,6 @@ afterAll(async () => {
   await cluster.remove();
 });
 
-/** As a producer does: each event under an id of its own, again and again until the API has accepted it. */
-function publishWithoutEnd(first: ApiClient) {
-  let client = first;
-  const accepted: string[] = [];
-  const stopping = new AbortController();
-  const publishing = (async () => {
-    for (let count = 0; !stopping.signal.aborted; count += 1) {
-      const id = `move-${count}`;
-      await until(async () => {
-        const answer = await client
-          .request('POST', '/v1/events', { ...QUICK_WIN, id })
-          .catch(() => undefined);
-        return answer?.status === 202 || answer?.status === 200 ? true : undefined;
-      });
-      accepted.push(id);
-      await wait(PAUSE_MS);
-    }
-  })();
-  return {
-    accepted,
-    goOnWith: (other: ApiClient) => {
-      client = other;
-    },
-    stop: async () => {
-      stopping.abort();
-      await publishing;
-    },
-  };
-}
-
 it('loses and repeats nothing when one Redis becomes a Cluster, with as many shards as masters', async () => {
   before = await Stack.start({ workers: 2, environment: { RETRY_SCHEDULE } });
   const { client, redis } = before;
@@ -65,8 +33,8 @@ it('loses and repeats nothing when one Redis becomes a Cluster, with as many sha
   }
   const [heldId] = webhooks;
   await client.expect(200, 'POST', `/v1/webhooks/${heldId}/disable`);
-  const load = publishWithoutEnd(client);
-  await until(async () => (load.accepted.length > 60 ? true : undefined));
+  const load = publishWithoutEnd(client, 'move', PAUSE_MS);
+  await load.untilAccepted(60);
 
   const refused = await runCli(redis.url, 'data', 'copy', '--to', cluster.url);
   expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Stop them first') });
@@ -78,15 +46,14 @@ it('loses and repeats nothing when one Redis becomes a Cluster, with as many sha
     environment: { REDIS_URL: cluster.url, QUEUE_SHARDS: String(MASTERS), RETRY_SCHEDULE },
   });
   load.goOnWith(after.client);
-  const count = load.accepted.length;
-  await until(async () => (load.accepted.length > count + 60 ? true : undefined));
+  await load.untilAccepted(load.accepted.length + 60);
   await load.stop();
   await after.client.expect(200, 'POST', `/v1/webhooks/${heldId}/enable`);
 
   for (const receiver of receivers) {
     await until(async () => (receiver.requests.length >= load.accepted.length ? true : undefined));
     const ids = receiver.requests.map(({ headers }) => String(headers['webhook-id']));
-    expect(ids.toSorted()).toEqual(load.accepted.toSorted());
+    expect(ids.toSorted()).toEqual(load.accepted);
   }
   const taken = () => failing.requests.filter((_request, i) => i % 4 !== 0).length;
   await until(async () => (taken() >= load.accepted.length ? true : undefined));

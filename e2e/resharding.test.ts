@@ -1,8 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { ApiClient } from './support/api-client';
 import type { ManagedProcess } from './support/managed-process';
+import { publishWithoutEnd } from './support/publish-without-end';
 import { Receiver } from './support/receiver';
-import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 import { until } from './support/until';
 
@@ -19,27 +17,6 @@ afterEach(async () => {
   await stack.stop();
   await Promise.all(receivers.map((receiver) => receiver.stop()));
 });
-
-/** Publishes one event after the other, each under an id of its own, and notes those that were accepted. */
-function publishWithoutEnd(client: ApiClient) {
-  const accepted: string[] = [];
-  const stopping = new AbortController();
-  const publishing = (async () => {
-    for (let count = 0; !stopping.signal.aborted; count += 1) {
-      const id = `reshard-${String(count).padStart(5, '0')}`;
-      await client.expect(202, 'POST', '/v1/events', { ...QUICK_WIN, id });
-      accepted.push(id);
-      await wait(PAUSE_MS);
-    }
-  })();
-  return {
-    accepted,
-    async stop() {
-      stopping.abort();
-      await publishing;
-    },
-  };
-}
 
 const eventIds = ({ requests }: Receiver) => requests.map(({ headers }) => String(headers['webhook-id']));
 
@@ -74,9 +51,9 @@ it(
     const heldId = await register(await Receiver.start());
     await stack.client.expect(200, 'POST', `/v1/webhooks/${heldId}/disable`);
 
-    const load = publishWithoutEnd(stack.client);
+    const load = publishWithoutEnd(stack.client, 'reshard', PAUSE_MS);
     const [early, late] = stack.workers;
-    await until(async () => (load.accepted.length > 50 ? true : undefined));
+    await load.untilAccepted(50);
     const splitting = await stack.startWorker({ QUEUE_SHARDS: '4' });
     await early?.end('SIGTERM');
     await untilInForce(4, stack.api, splitting);
