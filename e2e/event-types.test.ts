@@ -95,3 +95,32 @@ it('checks by a replacement at once, whichever process took the last event', asy
   await third.expect(200, 'PUT', path, { ...paid, schema: { ...schema, required: [] } });
   expect(await statuses()).toEqual([202, 202, 202]);
 });
+
+it('has a type that is removed out of force in all processes at once, and delivers what was accepted of it', async () => {
+  await stack.client.expect(200, 'PUT', path, paid);
+  let isUp = false;
+  const slow = await Receiver.start(() => (isUp ? 204 : 503));
+  const webhook = await stack.client.register(slow.url, ['invoice.*']);
+  const event = { type: 'invoice.paid', data: { id: 'inv_1' } };
+  const accepted = await second.expect<{ id: string }>(202, 'POST', '/v1/events', event);
+  await slow.waitFor(1);
+  const webhooks = await stack.client.request<{ data: { id: string }[] }>('GET', '/v1/webhooks');
+  for (const { id } of webhooks.body.data) {
+    await third.expect(200, 'PATCH', `/v1/webhooks/${id}`, { events: ['*'] });
+  }
+  await third.expect(204, 'DELETE', path);
+
+  for (const client of [stack.client, second, third]) await client.expect(422, 'POST', '/v1/events', event);
+  const late = await events.add('invoice.paid', { ...job, data: { id: 'inv_3' } });
+  const letter = await until(async () =>
+    (await deadLetters.getWaiting()).find(({ data }) => data.job.id === late.id),
+  );
+  expect(letter.data.errors).toMatchObject([{ pointer: '/type' }]);
+
+  isUp = true;
+  const delivery = `${accepted.body.id}.${webhook.id}`;
+  await third.expect(202, 'POST', `/v1/deliveries/${delivery}/redeliver`);
+  await third.waitForStatus(webhook.id, accepted.body.id, 'delivered');
+  expect(slow.requests.at(-1)?.body.toString()).toBe(JSON.stringify(event));
+  await slow.stop();
+});

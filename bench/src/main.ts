@@ -14,6 +14,7 @@ import { runNeighboursSuite } from './neighbours/index';
 import { runPathSuite } from './path/index';
 import { runPublishSuite } from './publish/index';
 import { runScaleSuite } from './scale/index';
+import { runScrapeSuite } from './scrape/index';
 import { runTenantsSuite } from './tenants/index';
 import { runZooSuite } from './zoo/index';
 
@@ -27,6 +28,7 @@ const suites = {
   burst: runBurstSuite,
   tenants: runTenantsSuite,
   scale: runScaleSuite,
+  scrape: runScrapeSuite,
 };
 
 // Those that can measure another checkout's build, and write their figures down.

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { readApiConfig } from '../../apps/api/src/config';
 import { readWorkerConfig } from '../../apps/worker/src/config';
+import { BARE, readDefaults } from './read-defaults';
 import { readDockerfile } from './read-dockerfile';
 
 const DOCKER = join(__dirname, '..', '..', 'docker');
@@ -14,11 +15,12 @@ const processSchema = z.object({
   ports: z.array(z.string()).optional(),
   container_name: z.string().optional(),
   stop_grace_period: z.string().regex(/^\d+s$/),
+  init: z.literal(true),
+  read_only: z.literal(true),
+  cap_drop: z.tuple([z.literal('ALL')]),
+  security_opt: z.array(z.string()),
   depends_on: z.object({ redis: z.object({ condition: z.literal('service_healthy') }) }),
 });
-
-// As little as a process runs with.
-const BARE: Record<string, string | undefined> = { INSECURE_UNENCRYPTED_SECRETS: 'true' };
 
 const composeSchema = z.object({
   services: z.strictObject({
@@ -30,6 +32,11 @@ const composeSchema = z.object({
       healthcheck: z.object({ test: z.array(z.string()) }),
     }),
     prometheus: z.object({ image: z.string(), volumes: z.array(z.string()) }),
+    grafana: z.object({
+      image: z.string(),
+      volumes: z.array(z.string()),
+      ports: z.array(z.string().startsWith('127.0.0.1:')),
+    }),
   }),
   volumes: z.record(z.string(), z.null()),
 });
@@ -55,7 +62,9 @@ describe.each(processes)('compose.yaml: $name', ({ name, service, config, settin
   });
 
   it('gets longer to stop than it may take', () => {
-    expect(Number.parseInt(service.stop_grace_period, 10) * 1_000).toBeGreaterThan(config.SHUTDOWN_TIMEOUT);
+    const drainMs = 'DRAIN_DELAY' in config ? config.DRAIN_DELAY : 0;
+    const graceMs = Number.parseInt(service.stop_grace_period, 10) * 1_000;
+    expect(graceMs).toBeGreaterThan(drainMs + config.SHUTDOWN_TIMEOUT);
   });
 });
 
@@ -72,7 +81,7 @@ describe('compose.yaml', () => {
   });
 
   it('mounts only files that exist and volumes that it declares', () => {
-    const mounts = [...services.redis.volumes, ...services.prometheus.volumes];
+    const mounts = [services.redis, services.prometheus, services.grafana].flatMap((each) => each.volumes);
     const sources = mounts.map((mount) => mount.split(':')[0] ?? '');
     const files = sources.filter((source) => source.startsWith('./'));
     expect(files.filter((file) => !existsSync(join(DOCKER, file)))).toEqual([]);
@@ -84,7 +93,9 @@ describe('images that others make', () => {
   const ownStages = stages.map(({ name }) => name);
   const bases = stages.map(({ from }) => from).filter((from) => !ownStages.includes(from));
 
-  it.each([...bases, services.redis.image, services.prometheus.image])('%s is one exact version', (image) => {
+  const others = [services.redis, services.prometheus, services.grafana].map(({ image }) => image);
+
+  it.each([...bases, ...others])('%s is one exact version', (image) => {
     expect(image).toMatch(/^[\w./-]+:v?\d+\.\d+\.\d+(-[\w.-]+)?(@sha256:[0-9a-f]{64})?$/);
   });
 
@@ -115,23 +126,6 @@ describe('prometheus.yml', () => {
 function exposedBy(target: string): number[] {
   const instructions = stages.find(({ name }) => name === target)?.instructions ?? [];
   return instructions.flatMap((step) => (step.kind === 'expose' ? [step.port] : []));
-}
-
-/** What a process runs with when nothing is set, and the names that it looks for. */
-function readDefaults<Config>(read: (environment: Record<string, string | undefined>) => Config) {
-  const settings = new Set<string>();
-  const config = read(
-    new Proxy<Record<string, string | undefined>>(
-      {},
-      {
-        get(_target, name) {
-          settings.add(String(name));
-          return BARE[String(name)];
-        },
-      },
-    ),
-  );
-  return { config, settings };
 }
 
 // With `merge` for the `<<` of YAML 1.1, which Compose understands too.

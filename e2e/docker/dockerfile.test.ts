@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -8,8 +8,10 @@ import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { BRIEF } from '../support/samples';
+import { canConfine } from './confinement';
 import { DockerfileFollower, type Image, type ImageFile, listFiles } from './follow-dockerfile';
 import { ImageProcess } from './image-process';
+import { readDevelopmentDependencies, workspaceManifests } from './manifests';
 import { npmSettings, provideNpmOfImage } from './npm-of-image';
 import { readDockerfile } from './read-dockerfile';
 
@@ -26,8 +28,13 @@ const APPS: Readonly<Record<Target, readonly string[]>> = {
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';
 
-// It installs all dependencies three times and compiles.
+// It installs the dependencies twice, and compiles.
 const BUILD_TIMEOUT_MS = 600_000;
+
+const isConfined = canConfine();
+if (!isConfined) say('not followed: user, read-only file system: that takes root, util-linux and namespaces');
+
+const describeConfined = isConfined ? describe : describe.skip;
 
 interface Built {
   readonly image: Image;
@@ -41,6 +48,8 @@ const built = {} as Record<Target, Built>;
 
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'webhooks-images-')));
+  // For the images' own user.
+  await chmod(folder, 0o755);
   programs = join(folder, 'programs');
   await mkdir(programs);
   await symlink(process.execPath, join(programs, 'node'));
@@ -61,6 +70,7 @@ beforeAll(async () => {
     built[target] = { image, files };
     say(`${target}: ${files.length} files, ${megabytes(files)} on top of the base image`);
   }
+  say(`of these in layers that both share: ${megabytes(await listFiles(await follower.build('runtime')))}`);
 }, BUILD_TIMEOUT_MS);
 
 afterAll(async () => {
@@ -72,7 +82,7 @@ describe.each(TARGETS)('the %s image', (target) => {
     const { command, user, stopSignal, environment, workdir } = built[target].image;
     expect({ command, user, stopSignal, environment, workdir }).toEqual({
       command: ['node', `apps/${target}/dist/main.js`],
-      user: 'node',
+      user: '1000:1000',
       stopSignal: 'SIGTERM',
       environment: { NODE_ENV: 'production' },
       workdir: '/app',
@@ -80,10 +90,10 @@ describe.each(TARGETS)('the %s image', (target) => {
   });
 
   it('holds no development dependency, but for one bundled file', async () => {
-    const { devDependencies } = await readManifest(PROJECT);
+    const development = await readDevelopmentDependencies();
     const files = built[target].files.filter(({ path }) => path !== BUNDLE);
     const installed = new Set(files.map(({ path }) => packageOf(path)));
-    expect(Object.keys(devDependencies ?? {}).filter((name) => installed.has(name))).toEqual([]);
+    expect([...development].filter((name) => installed.has(name))).toEqual([]);
   });
 
   it('holds no source, test or other app, only what is compiled', () => {
@@ -127,6 +137,26 @@ describe('the api and worker images together', () => {
     await Promise.all(running.splice(0).map((part) => part.stop()));
   });
 
+  describeConfined('confined', () => {
+    it('run where nothing can be written', async () => {
+      const redis = await openTestRedis();
+      running.push({ stop: () => redis.close() });
+      const port = await findClosedPort();
+      const worker = await start('worker', port, {
+        REDIS_URL: redis.url,
+        INSECURE_UNENCRYPTED_SECRETS: 'true',
+        WORKER_PORT: String(port),
+      });
+      const write = (path: string) =>
+        worker.run(['node', '-e', `require('fs').writeFileSync('${path}', '')`]);
+      const inImage = join(built.worker.image.root, 'app/written');
+      expect(await Promise.all([write(inImage), write('/tmp/written'), write('/dev/null')])).toEqual([
+        1, 1, 0,
+      ]);
+      expect(await worker.run(['node', '-e', 'process.exit(process.getuid() === 1000 ? 0 : 1)'])).toBe(0);
+    });
+  });
+
   it('deliver an event, are healthy, and stop when they are told to', async () => {
     const redis = await openTestRedis();
     const receiver = await Receiver.start();
@@ -139,6 +169,7 @@ describe('the api and worker images together', () => {
       SECRETS_ENCRYPTION_KEY: secretsKey,
       API_PORT: String(apiPort),
       BOOTSTRAP_API_KEY: apiKey,
+      DRAIN_DELAY: '0s',
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
     });
@@ -163,43 +194,17 @@ describe('the api and worker images together', () => {
   });
 
   async function start(target: Target, port: number, environment: Readonly<Record<string, string>>) {
-    const process = new ImageProcess({ image: built[target].image, path: programs, environment });
+    const process = new ImageProcess({
+      image: built[target].image,
+      path: programs,
+      environment,
+      isConfined,
+    });
     running.push(process);
     await process.waitUntilReady(port);
     return process;
   }
 });
-
-async function workspaceManifests(): Promise<string[]> {
-  const { workspaces = [] } = await readManifest(PROJECT);
-  const manifests = await Promise.all(
-    workspaces.map(async (pattern) => {
-      const parent = pattern.replace(/\/\*$/, '');
-      const names = await readdir(join(PROJECT, parent));
-      return names.map((name) => `${parent}/${name}/package.json`);
-    }),
-  );
-  const exist = await Promise.all(
-    manifests.flat().map(async (path) => ((await isFile(join(PROJECT, path))) ? path : undefined)),
-  );
-  return exist.filter((path) => path !== undefined);
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
-}
-
-interface Manifest {
-  readonly workspaces?: readonly string[];
-  readonly devDependencies?: Readonly<Record<string, string>>;
-}
-
-async function readManifest(packageFolder: string): Promise<Manifest> {
-  return JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as Manifest;
-}
 
 function packageOf(path: string): string | undefined {
   return /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1];

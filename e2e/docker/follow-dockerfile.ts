@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join, posix } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { copyTree, linkTree } from './copy-tree';
 import { readDockerIgnore } from './docker-ignore';
 import { type Command, type Instruction, readDockerfile, type Stage } from './read-dockerfile';
 
@@ -29,6 +30,8 @@ export interface FollowOptions {
   /** Hears about each step that could not be followed. */
   readonly onSkipped: (step: string) => void;
 }
+
+type Copy = Extract<Instruction, { kind: 'copy' }>;
 
 /** What only makes sense in the base image, and must not be done to this machine. */
 const SYSTEM_COMMAND = /\b(apt-get|apk|adduser|useradd|groupadd|chown)\b/;
@@ -62,21 +65,23 @@ export class DockerfileFollower {
     const root = join(this.options.output, name);
     await mkdir(root);
     let image = await this.#start(stage, root);
-    for (const instruction of stage.instructions) image = await this.#follow(instruction, image);
+    for (const instruction of stage.instructions) image = await this.#follow(instruction, image, stage);
     return image;
   }
 
-  async #start({ from }: Stage, root: string): Promise<Image> {
+  async #start(stage: Stage, root: string): Promise<Image> {
+    const { from } = stage;
     if (!(await this.#stages).some(({ name }) => name === from)) {
       this.options.onSkipped(`FROM ${from}: an empty folder and Node.js ${process.version} instead`);
       return { root, workdir: '/', environment: {}, user: 'root', ports: [] };
     }
     const parent = await this.build(from);
-    await copyTree(parent.root, root);
+    if (hasCommands(stage)) await copyTree(parent.root, root);
+    else await linkTree(parent.root, root);
     return { ...parent, root };
   }
 
-  async #follow(instruction: Instruction, image: Image): Promise<Image> {
+  async #follow(instruction: Instruction, image: Image, stage: Stage): Promise<Image> {
     switch (instruction.kind) {
       case 'workdir': {
         const workdir = posix.resolve(image.workdir, instruction.path);
@@ -84,7 +89,7 @@ export class DockerfileFollower {
         return { ...image, workdir };
       }
       case 'copy':
-        await this.#copy(instruction, image);
+        await this.#copy(instruction, image, stage);
         return image;
       case 'run':
         await this.#run(instruction.command, image);
@@ -95,7 +100,6 @@ export class DockerfileFollower {
           environment: { ...image.environment, [instruction.name]: instruction.value },
         };
       case 'user':
-        this.options.onSkipped(`USER ${instruction.name}: no change of user`);
         return { ...image, user: instruction.name };
       case 'expose':
         return { ...image, ports: [...image.ports, instruction.port] };
@@ -108,20 +112,26 @@ export class DockerfileFollower {
     }
   }
 
-  async #copy(step: Extract<Instruction, { kind: 'copy' }>, image: Image): Promise<void> {
-    const { from, sources, destination } = step;
+  async #copy({ from, sources, destination }: Copy, image: Image, stage: Stage): Promise<void> {
     const target = join(image.root, posix.resolve(image.workdir, destination));
     const intoFolder = destination.endsWith('/') || sources.length > 1;
     const base = from === undefined ? this.options.context : (await this.build(from)).root;
-    const isIgnored = from === undefined ? await this.#isIgnored : () => false;
     for (const source of sources) {
       const path = posix.normalize(source).replace(/^\//, '');
-      if (isIgnored(path)) throw new Error(`COPY ${source}: .dockerignore leaves it out.`);
       const isFolder = (await stat(join(base, path))).isDirectory();
       // As Docker does: of a folder its content, a file under its name if the destination is a folder.
       const to = !isFolder && intoFolder ? join(target, basename(path)) : target;
-      await copyTree(join(base, path), to, (part) => !isIgnored(part === '' ? path : `${path}/${part}`));
+      if (from === undefined) await this.#copyFromContext(path, to);
+      else if (hasCommands(stage)) await copyTree(join(base, path), to);
+      else await linkTree(join(base, path), to);
     }
+  }
+
+  async #copyFromContext(path: string, to: string): Promise<void> {
+    const isIgnored = await this.#isIgnored;
+    if (isIgnored(path)) throw new Error(`COPY ${path}: .dockerignore leaves it out.`);
+    const takes = (part: string) => !isIgnored(part === '' ? path : `${path}/${part}`);
+    await copyTree(join(this.options.context, path), to, takes);
   }
 
   async #run(command: string, image: Image): Promise<void> {
@@ -142,14 +152,9 @@ export class DockerfileFollower {
   }
 }
 
-/** @param takes is asked with the path below `from`, `''` being `from` itself. */
-async function copyTree(from: string, to: string, takes: (path: string) => boolean = () => true) {
-  await mkdir(join(to, '..'), { recursive: true });
-  await cp(from, to, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (source) => takes(source.slice(from.length + 1)),
-  });
+// A command may write to any file, and a stage must not change another one.
+function hasCommands({ instructions }: Stage): boolean {
+  return instructions.some(({ kind }) => kind === 'run');
 }
 
 export interface ImageFile {

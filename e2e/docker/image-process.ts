@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { confine, confinedProcess } from './confinement';
 import type { Image } from './follow-dockerfile';
 import type { Command } from './read-dockerfile';
 
@@ -10,6 +11,8 @@ export interface ContainerOptions {
   /** What the base image's PATH would find: `node`, and nothing else. */
   readonly path: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Whether it runs on a read-only root file system, without rights; as this process does otherwise. */
+  readonly isConfined: boolean;
 }
 
 const ASK_EVERY_MS = 50;
@@ -55,8 +58,14 @@ export class ImageProcess {
 
   /** Sends the image's STOPSIGNAL; resolves with the exit code, or null if the signal ended it. */
   async stop(): Promise<number | null> {
-    if (!this.#hasEnded) this.#child.kill((this.options.image.stopSignal ?? 'SIGTERM') as NodeJS.Signals);
+    if (!this.#hasEnded) process.kill(await this.#processId(), this.options.image.stopSignal ?? 'SIGTERM');
     return await this.#exited;
+  }
+
+  async #processId(): Promise<number> {
+    const { pid } = this.#child;
+    if (pid === undefined) throw new Error('The process did not start.');
+    return this.options.isConfined ? await confinedProcess(pid) : pid;
   }
 
   get #hasEnded(): boolean {
@@ -64,7 +73,8 @@ export class ImageProcess {
   }
 }
 
-function start({ image, path, environment }: ContainerOptions, [program, ...args]: Command): ChildProcess {
+function start({ image, path, environment, isConfined }: ContainerOptions, command: Command): ChildProcess {
+  const [program, ...args] = isConfined ? confine(command, image.user) : command;
   return spawn(program, args, {
     cwd: join(image.root, image.workdir),
     env: { PATH: path, ...image.environment, ...environment },

@@ -8,6 +8,7 @@ import { Terminal } from './terminal';
 
 const ROOT = join(__dirname, '..', '..');
 const API_ON_PAGES = 'http://127.0.0.1:3000';
+const REDIS_ON_PAGES = 'redis://127.0.0.1:6379';
 const RECEIVER_ON_PAGES = /\b4000\b/g;
 
 /** Somebody with a service that runs and a terminal in its folder, who pastes what the pages say. */
@@ -25,14 +26,15 @@ export class Reader {
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-reader-'));
     await mkdir(join(folder, '.data'));
     await writeFile(join(folder, '.data', 'api-key'), apiKey);
-    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    for (const name of ['node_modules', 'examples']) await symlink(join(ROOT, name), join(folder, name));
     return new Reader(stack, new Terminal(folder), await findClosedPort(), folder);
   }
 
-  /** A block of a page, with the ports of this reader's service and receiver. */
+  /** A block of a page, with this reader's Redis, and the ports of its service and receiver. */
   adapt(block: string): string {
     return block
       .replaceAll(API_ON_PAGES, this.stack.client.baseUrl)
+      .replaceAll(REDIS_ON_PAGES, this.stack.redis.url)
       .replaceAll(RECEIVER_ON_PAGES, String(this.receiverPort));
   }
 

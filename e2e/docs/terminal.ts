@@ -27,7 +27,8 @@ export class Terminal {
     const from = this.#output.length;
     this.#pasted += 1;
     const end = `pasted-${this.#pasted}-is-done\n`;
-    this.#shell.stdin?.write(`${commands}\necho ${end}`);
+    // What is pasted later is none of the input of what runs now.
+    this.#shell.stdin?.write(`{\n${commands}\n} < /dev/null\necho ${end}`);
     await until(async () => this.#output.includes(end) || undefined);
     return this.#output.slice(from).replace(end, '');
   }

@@ -155,7 +155,7 @@ function settingsOf(kind: 'api' | 'worker', port: number, redisUrl: string, apiK
     LOG_FORMAT: 'json',
     LOG_LEVEL: 'warn',
     ...(kind === 'api'
-      ? { BOOTSTRAP_API_KEY: apiKey, RATE_LIMIT: 'off', MAX_WEBHOOKS: '20000' }
+      ? { BOOTSTRAP_API_KEY: apiKey, RATE_LIMIT: 'off', MAX_WEBHOOKS: '20000', DRAIN_DELAY: '0s' }
       : { RETRY_SCHEDULE: RETRY_SCHEDULE }),
   };
 }

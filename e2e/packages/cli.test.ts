@@ -184,6 +184,10 @@ describe('as a script runs it', () => {
     const type = '{"description":"Paid.","schema":{"type":"object"},"example":{"id":1.0}}';
     expect(await json(['types', 'put', 'invoice.paid', '--data', '-'], type)).toMatchObject({ version: 1 });
     expect(await lines(['types', 'list'])).toContainEqual(expect.objectContaining({ name: 'invoice.paid' }));
+    const removal = ['types', 'delete', 'invoice.paid'];
+    expect(await cli.run([...removal, '--no-input'], environment)).toMatchObject({ exitCode: 2 });
+    expect(await json([...removal, '--yes'])).toEqual({ name: 'invoice.paid', deleted: true });
+    expect(await cli.run(['types', 'show', 'invoice.paid'], environment)).toMatchObject({ exitCode: 1 });
     expect(await lines(['dead-letters', 'list'])).toEqual([]);
     expect(await json(['dead-letters', 'redrive', '--all', '--yes'])).toEqual({ redriven: 0 });
     expect(await json(['accounts', 'delete', id, '--yes'])).toMatchObject({ id, status: 'erasing' });

@@ -1,22 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ApiServer, json, lines, problem, type Reply } from '../../packages/client/src/testing/api-server';
+import type { ApiServer } from '../../packages/client/src/testing/api-server';
+import { PRINTED_BY_CONSUMER, serveConsumer } from './client-consumer/serve-consumer';
 import { type ConsumerProject, STRICT_COMPILER } from './consumer-project';
 import { installClient } from './install-client';
 import { PROJECT, programOf } from './pack-package';
 import { runProgram, runWell } from './run-program';
 
 const NODE = { lib: ['es2022'], types: ['node'], typeRoots: [join(PROJECT, 'node_modules/@types')] };
-
-const LINE = `${JSON.stringify({ cursor: 'c', attempt: { outcome: 'delivered' } })}\n`;
-const PAGE = { data: [{ id: 'wh_1' }], next_cursor: null, has_more: false };
-
-const answer: Reply = (response, request) => {
-  if (request.method === 'DELETE') problem(404, 'not_found')(response, request);
-  else if (request.url.includes('export')) lines(LINE)(response, request);
-  else if (request.url === '/v1/webhooks') json(200, PAGE)(response, request);
-  else json(200, { url: 'https://example.com/hook' })(response, request);
-};
 
 let project: ConsumerProject;
 let server: ApiServer;
@@ -26,7 +17,7 @@ beforeAll(async () => {
     await project.write(name, await readFile(join(__dirname, 'client-consumer', name), 'utf8'));
   }
   await project.write('readme.mts', (await readExamples()).join(''));
-  server = await ApiServer.start(answer);
+  server = await serveConsumer();
 });
 afterAll(async () => {
   await server.stop();
@@ -63,12 +54,8 @@ it('the package type-checks in a strict program for browsers', async () => {
 });
 
 it.each(['consumer.mjs', 'consumer.cjs'])('the package runs from %s', async (name) => {
-  expect(JSON.parse(await runWell(process.execPath, [name, server.baseUrl], project.folder))).toEqual({
-    url: 'https://example.com/hook',
-    ids: ['wh_1'],
-    outcomes: ['delivered'],
-    code: 'not_found',
-  });
+  const printed = await runWell(process.execPath, [name, server.baseUrl], project.folder);
+  expect(JSON.parse(printed)).toEqual(PRINTED_BY_CONSUMER);
 });
 
 it('nothing in the package is of Node.js alone', async () => {

@@ -8,12 +8,21 @@ const SLOTS = 16_384;
 
 /** A Redis Cluster of three masters, each with a third of the slots. */
 export class RedisCluster {
-  private constructor(private readonly nodes: readonly RedisServer[]) {}
+  private constructor(readonly nodes: readonly RedisServer[]) {}
 
-  static async start(): Promise<RedisCluster> {
+  /** @param optionsOf more of the command line of each node. */
+  static async start(optionsOf: () => Promise<readonly string[]> = async () => []): Promise<RedisCluster> {
     const busPorts = await Promise.all(Array.from({ length: NODES }, () => findClosedPort()));
     const nodes = await Promise.all(
-      busPorts.map((port) => RedisServer.start(['--cluster-enabled', 'yes', '--cluster-port', String(port)])),
+      busPorts.map(async (port) =>
+        RedisServer.start([
+          '--cluster-enabled',
+          'yes',
+          '--cluster-port',
+          String(port),
+          ...(await optionsOf()),
+        ]),
+      ),
     );
     const cluster = new RedisCluster(nodes);
     await cluster.#shareSlots();

@@ -73,6 +73,8 @@ export function testSettings(redisUrl: string, apiKey: string) {
     REDIS_URL: redisUrl,
     API_HOST: '127.0.0.1',
     API_PORT: '0',
+    // Nothing stands before it that would have to notice.
+    DRAIN_DELAY: '0s',
     WORKER_HOST: '127.0.0.1',
     WORKER_PORT: '0',
     BOOTSTRAP_API_KEY: apiKey,

@@ -1,5 +1,5 @@
 // @ts-check
-import { findOnPath } from './find-on-path.mjs';
+import { findOnPath } from '../setup/find-on-path.mjs';
 import { inspectRedisProgram } from './redis-program.mjs';
 
 /** @import { RedisSource } from './provide-redis.mjs' */

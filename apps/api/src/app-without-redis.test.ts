@@ -7,7 +7,7 @@ import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
 import { createQueueLayout, shardsOf } from '@hookferry/core/model/queue-layout';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { createClosables } from '@hookferry/core/testing/closables';
-import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
@@ -15,6 +15,7 @@ import { Registry } from 'prom-client';
 import request from 'supertest';
 import { composeApp } from './compose-app';
 import { readApiConfig } from './config';
+import { Drain } from './http/drain';
 import { readProblem } from './testing/read-problem';
 import { type Belongings, pathTo, routeCases, saveBelongings, unknownIds } from './testing/route-cases';
 import { startApi, untilReady } from './testing/start-test-api';
@@ -51,16 +52,28 @@ async function startProxy(redis: TestRedis): Promise<RedisProxy> {
   return willClose(await startRedisProxy(redis.url));
 }
 
+async function startOverProxy() {
+  const redis = willClose(await openTestRedis());
+  const proxy = await startProxy(redis);
+  const api = willClose(await startApi({ REDIS_URL: proxy.url }));
+  await untilReady(api.url);
+  const { key, record } = buildApiKey();
+  await createRedisApiKeyStore(redis.client).save(record);
+  return { api, proxy, key };
+}
+
 describe.each([
-  ['refuses connections', async () => findClosedPort()],
-  ['takes connections and is silent', async () => willClose(await startTcpServer(() => {})).port],
-])('while Redis %s', (_what, findPort) => {
+  ['refuses connections', (proxy: RedisProxy) => proxy.close()],
+  ['is silent', async (proxy: RedisProxy) => proxy.freeze()],
+])('when Redis %s under a running API', (_what, takeAway) => {
   it(
     'every route answers soon: with 503, and when to try again',
     async () => {
+      const { api, proxy, key } = await startOverProxy();
       const ids = unknownIds();
-      const api = willClose(await startApi({ REDIS_URL: `redis://127.0.0.1:${await findPort()}` }));
-      expect(await askEverything(api.url, buildApiKey().key, ids)).toEqual(unavailable(ids));
+      await takeAway(proxy);
+      expect(await askEverything(api.url, key, ids)).toEqual(unavailable(ids));
+      expect(api.signals.named('request.failed').length).toBe(routeCases.length);
     },
     PATIENCE_MS,
   );
@@ -68,7 +81,8 @@ describe.each([
   it(
     'the process is alive, not ready, and still shows its metrics',
     async () => {
-      const api = willClose(await startApi({ REDIS_URL: `redis://127.0.0.1:${await findPort()}` }));
+      const { api, proxy } = await startOverProxy();
+      await takeAway(proxy);
       const probes = ['/healthz', '/readyz', '/metrics'].map((path) => request(api.url).get(path));
       const statuses = (await Promise.all(probes)).map(({ status }) => status);
       expect(statuses).toEqual([200, 503, 200]);
@@ -77,49 +91,26 @@ describe.each([
   );
 
   it('a request that needs no look into Redis is refused as ever', async () => {
-    const api = willClose(await startApi({ REDIS_URL: `redis://127.0.0.1:${await findPort()}` }));
+    const { api, proxy } = await startOverProxy();
+    await takeAway(proxy);
     expect(readProblem(await request(api.url).get('/v1/webhooks'))).toMatchObject({ status: 401 });
     expect(readProblem(await request(api.url).get('/v1/nothing'))).toMatchObject({ status: 404 });
   });
 });
 
-describe('when Redis falls silent under a running API', () => {
-  async function startOverProxy() {
-    const redis = willClose(await openTestRedis());
-    const proxy = await startProxy(redis);
-    const api = willClose(await startApi({ REDIS_URL: proxy.url }));
+it(
+  'serves again as soon as Redis is back',
+  async () => {
+    const { api, proxy, key } = await startOverProxy();
+    const list = () => request(api.url).get('/v1/webhooks').set('authorization', `Bearer ${key}`);
+    proxy.freeze();
+    expect((await list()).status).toBe(503);
+    proxy.thaw();
     await untilReady(api.url);
-    const { key, record } = buildApiKey();
-    await createRedisApiKeyStore(redis.client).save(record);
-    return { api, proxy, key };
-  }
-
-  it(
-    'every route answers soon: with 503, and when to try again',
-    async () => {
-      const { api, proxy, key } = await startOverProxy();
-      const ids = unknownIds();
-      proxy.freeze();
-      expect(await askEverything(api.url, key, ids)).toEqual(unavailable(ids));
-      expect(api.signals.named('request.failed').length).toBe(routeCases.length);
-    },
-    PATIENCE_MS,
-  );
-
-  it(
-    'requests are served again as soon as it is back',
-    async () => {
-      const { api, proxy, key } = await startOverProxy();
-      const list = () => request(api.url).get('/v1/webhooks').set('authorization', `Bearer ${key}`);
-      proxy.freeze();
-      expect((await list()).status).toBe(503);
-      proxy.thaw();
-      await untilReady(api.url);
-      expect((await list()).status).toBe(200);
-    },
-    PATIENCE_MS,
-  );
-});
+    expect((await list()).status).toBe(200);
+  },
+  PATIENCE_MS,
+);
 
 // A process that knows its keys, but whose other data is out of reach: what the handlers themselves do then.
 describe('when Redis falls silent after a key was found', () => {
@@ -134,6 +125,7 @@ describe('when Redis falls silent after a key was found', () => {
         clock: systemClock,
       }),
       probes: { registry: new Registry(), isReady: async () => true },
+      drain: new Drain(0),
       newId: createNewId(systemClock),
       clock: systemClock,
       emit: () => {},
@@ -163,16 +155,34 @@ describe('when Redis falls silent after a key was found', () => {
   );
 });
 
-it('creates the bootstrap key as soon as Redis is there, and is not ready before', async () => {
-  const redis = willClose(await openTestRedis());
-  const proxy = await startProxy(redis);
+it('lets nobody in before Redis answers, and knows the bootstrap key from the first request on', async () => {
+  const proxy = await startProxy(willClose(await openTestRedis()));
   proxy.freeze();
   const { key } = buildApiKey();
-  const api = willClose(await startApi({ REDIS_URL: proxy.url, BOOTSTRAP_API_KEY: key }));
-  expect((await request(api.url).get('/readyz')).status).toBe(503);
+  const port = await findClosedPort();
+  const starting = startApi({ REDIS_URL: proxy.url, BOOTSTRAP_API_KEY: key, API_PORT: String(port) });
+  const list = () => request(`http://127.0.0.1:${port}`).get('/v1/webhooks').auth(key, { type: 'bearer' });
+  await expect(list()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 
   proxy.thaw();
-  await untilReady(api.url);
-  const response = await request(api.url).get('/v1/webhooks').set('authorization', `Bearer ${key}`);
-  expect(response.status).toBe(200);
+  willClose(await starting);
+  expect((await list()).status).toBe(200);
 }, 20_000);
+
+describe('an API that is told to stop', () => {
+  it('is not ready any more, answers still, and ends each connection with its answer', async () => {
+    const redis = willClose(await openTestRedis());
+    const { key, record } = buildApiKey();
+    await createRedisApiKeyStore(redis.client).save(record);
+    const api = await startApi({ REDIS_URL: redis.url, DRAIN_DELAY: '2s' });
+    const ask = (path: string) => request(api.url).get(path).auth(key, { type: 'bearer' });
+    expect((await ask('/v1/webhooks').set('connection', 'keep-alive')).headers.connection).toBe('keep-alive');
+
+    const closing = api.close();
+    expect((await ask('/readyz')).status).toBe(503);
+    const answer = await ask('/v1/webhooks').set('connection', 'keep-alive');
+    expect([answer.status, answer.headers.connection]).toEqual([200, 'close']);
+    await closing;
+    await expect(ask('/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  }, 20_000);
+});

@@ -51,8 +51,13 @@ interface Sending {
 }
 
 /** A request to a route that lacks nothing but a body, with the changes given. */
+/** A path may have a query of its own. */
+function withQueryOf(path: string, query: string): string {
+  return path + (path.includes('?') ? query.replace('?', '&') : query);
+}
+
 function open(route: RouteCase, { ids = own, query = '', ...given }: Sending = {}): Test {
-  const test = request(api.url)[route.method](pathTo(route, ids) + query);
+  const test = request(api.url)[route.method](withQueryOf(pathTo(route, ids), query));
   const authorization = 'authorization' in given ? given.authorization : `Bearer ${keyFor(route)}`;
   return authorization === undefined ? test : test.set('authorization', authorization);
 }

@@ -8,13 +8,16 @@ import type { IdempotencyStore } from '@hookferry/core/intake/redis-idempotency-
 import type { Clock } from '@hookferry/core/kernel/clock';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { Emit } from '@hookferry/core/model/signal';
+import type { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import express, { type Express } from 'express';
 import { announceRequests } from './http/announce-requests';
 import { mountDocs } from './http/docs';
+import type { Drain } from './http/drain';
 import { createAnswerOnce } from './http/idempotency';
 import { mountRoutes } from './http/mount-route';
 import { mountProbes, type ProbeOptions } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
+import { mountQueueInspector } from './http/queue-inspector';
 import { refuseBadHead } from './http/refuse-bad-head';
 import { requestId } from './http/request-id';
 import type { Route } from './http/route';
@@ -24,6 +27,7 @@ import { describeApi } from './openapi/document';
 export interface AppDeps {
   readonly routes: readonly Route[];
   readonly probes: ProbeOptions;
+  readonly drain: Drain;
   readonly authenticate: AuthenticateClient;
   readonly actFor: ActFor;
   readonly idempotencyStore: IdempotencyStore;
@@ -34,6 +38,8 @@ export interface AppDeps {
   readonly trustProxy: number | readonly string[];
   readonly maxBodyBytes: number;
   readonly hasDocs: boolean;
+  /** Those that operators may look into; none: there is no page for it. */
+  readonly inspectedQueues: InspectedQueues | undefined;
   readonly newId: NewId;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -43,6 +49,7 @@ export interface AppDeps {
 export function createApp({
   routes,
   probes,
+  drain,
   authenticate,
   actFor,
   idempotencyStore,
@@ -52,6 +59,7 @@ export function createApp({
   trustProxy,
   maxBodyBytes,
   hasDocs,
+  inspectedQueues,
   newId,
   clock,
   emit,
@@ -61,6 +69,7 @@ export function createApp({
   // An ETag would cost a hash of every answer, and nothing here is cached by clients.
   app.disable('etag');
   app.set('trust proxy', trustProxy);
+  app.use(drain.endConnections);
   app.use(requestId(newId));
   app.use(securityHeaders);
   app.use(refuseBadHead);
@@ -68,6 +77,7 @@ export function createApp({
   mountProbes(app, probes);
   app.use(announceRequests(emit, clock));
   if (hasDocs) mountDocs(app, describeApi(routes));
+  if (inspectedQueues) mountQueueInspector(app, inspectedQueues, authenticate);
   const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
   mountRoutes(app, routes, {
     authenticate,

@@ -5,28 +5,35 @@ import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowa
 import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/redis-idempotency-store';
 import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import type { NewId } from '@hookferry/core/kernel/ids';
+import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
+import type { Drain } from './http/drain';
 import type { ProbeOptions } from './http/probes';
 import { openStores, type StoresContext } from './open-stores';
 
 export interface AppContext extends StoresContext {
   readonly authenticate: AuthenticateClient;
   readonly probes: ProbeOptions;
+  readonly drain: Drain;
   readonly newId: NewId;
 }
 
 // The body of a request holds the event and a little around it: white space, the names of the members.
 const ENVELOPE_BYTES = 4 * 1024;
 
-/** Builds what the API can do, over connections that stand; `parts` are in the order in which they are to be stopped. */
+/** Builds what the API can do, over connections that stand; `streams` have to end before the server can, `parts` after it. */
 export function composeApp(context: AppContext) {
-  const { config, redis, authenticate, probes, newId, clock, emit } = context;
+  const { config, redis, shards, authenticate, probes, drain, newId, clock, emit } = context;
   const stores = openStores(context);
-  const { accountStore, subscriptions, quota, usageRecorder, parts } = stores;
+  const { accountStore, subscriptions, quota, usageRecorder } = stores;
+  const { routes, streams } = composeRoutes(context, stores);
+  const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const app = createApp({
-    routes: composeRoutes(context, stores),
+    routes,
     probes,
+    drain,
     authenticate,
     actFor: createActFor(accountStore),
     readEndpointsVersion: subscriptions.readVersion,
@@ -42,10 +49,15 @@ export function composeApp(context: AppContext) {
     }),
     trustProxy: config.TRUST_PROXY,
     hasDocs: config.DOCS_ENABLED,
+    inspectedQueues,
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,
     emit,
   });
-  return { app, parts, quota };
+  const inspector: Stoppable = {
+    name: 'queue inspector',
+    stop: async () => await inspectedQueues?.close(),
+  };
+  return { app, streams, parts: [inspector, ...stores.parts], quota };
 }

@@ -23,6 +23,7 @@ import { createErasePayload } from '@hookferry/core/manage/erase-payload';
 import { createManageAccounts } from '@hookferry/core/manage/manage-accounts';
 import { createManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import { createReadHealth } from '@hookferry/core/manage/read-health';
+import { createRemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import { createRequireKnownFilters } from '@hookferry/core/manage/require-known-filters';
 import { createTestEndpoint } from '@hookferry/core/manage/test-endpoint';
 import { createShardedQueuedEvents } from '@hookferry/core/queue/sharded-events';
@@ -33,6 +34,7 @@ import { createManageDeadLetters } from '@hookferry/core/recovery/manage-dead-le
 import { createManageReplays } from '@hookferry/core/recovery/manage-replays';
 import { createRedeliver } from '@hookferry/core/recovery/redeliver';
 import { createResend } from '@hookferry/core/recovery/resend';
+import { composeListeners } from './compose-listeners';
 import type { ApiConfig } from './config';
 import type { Stores, StoresContext } from './open-stores';
 import { createRoutes } from './routes/index';
@@ -44,7 +46,7 @@ interface RoutesContext extends StoresContext {
 /** What use cases are made of: stores, under their names, and what else they ask for. */
 type Deps = RoutesContext & Stores;
 
-/** The routes, each with the use cases that it calls. */
+/** The routes, each with the use cases that it calls; `streams` are answers that go on until they are stopped. */
 export function composeRoutes(context: RoutesContext, stores: Stores) {
   const deps: Deps = { ...context, ...stores };
   const { config, quota, clock } = deps;
@@ -52,7 +54,9 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
   const deliveries = createReadDeliveries({ ...deps, explainHold: createExplainHold(deps) });
   const acceptEvents = composeIntake(deps);
   const eventTypes = createEventTypes(deps);
-  return createRoutes({
+  const replays = createManageReplays(deps);
+  const { listeners, listenerStreams, parts: streams } = composeListeners({ ...deps, endpoints, replays });
+  const routes = createRoutes({
     endpoints,
     readHealth: createReadHealth(deps),
     deliveries,
@@ -64,7 +68,9 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
       ...createResend({ ...deps, resendQueue: deps.deliveryQueue }),
       bringForward: createBringForward({ ...deps, delayedJobs: deps.deliveryQueue }),
     }),
-    replays: createManageReplays(deps),
+    replays,
+    listeners,
+    listenerStreams,
     acceptEvents,
     erasePayload: createErasePayload({
       ...deps,
@@ -80,6 +86,7 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
       removeEndpoints: createRedisRemoveEndpoints(deps.redis),
     }),
     eventTypes,
+    removeEventType: createRemoveEventType({ ...deps, eventTypes }),
     deadLetters: createManageDeadLetters({
       ...deps,
       cancelDelivery: createCancelDelivery(deps),
@@ -88,6 +95,7 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     quota,
     clock,
   });
+  return { routes, streams };
 }
 
 function composeEndpoints(deps: Deps) {

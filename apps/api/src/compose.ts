@@ -6,19 +6,23 @@ import { createLimitAuthFailures } from '@hookferry/core/accounts/limit-auth-fai
 import { createNoteUse } from '@hookferry/core/accounts/note-use';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { systemClock } from '@hookferry/core/kernel/clock';
+import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
-import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { createRedisProbe, untilRedisAnswers } from '@hookferry/core/kernel/redis-probe';
+import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
 import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
-import { registerPromAccountQuota } from '@hookferry/core/telemetry/prom-gauges';
+import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
+import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
+import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeApp } from './compose-app';
 import type { ApiConfig } from './config';
+import { Drain } from './http/drain';
 import { createHttpServer } from './http/http-server';
 
 export interface Api {
@@ -29,18 +33,20 @@ export interface Api {
   readonly parts: readonly Stoppable[];
 }
 
-// Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 250;
-
-/** Builds and starts the API. Its parts are made and wired here and in `compose-app.ts`, nowhere else. */
+/**
+ * Builds the API, and starts it once Redis answers: whoever is let in before would be sent away. Its parts are made and wired
+ * here and in `compose-app.ts`, nowhere else.
+ */
 export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
+  const registry = createPromRegistry();
   const emit = createEmit([...listeners, createPromApiMetrics(registry)]);
   const clock = systemClock;
   const newId = createNewId(clock);
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
+  watchRedisSafety(redis, emit);
+  const isRedisAnswering = createRedisProbe(redis);
+  await untilRedisAnswers(isRedisAnswering);
 
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = createRedisLayoutStore(redis, firstPrefix);
@@ -52,7 +58,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
   });
-  const isRedisReachable = createRedisProbe(redis);
+  const drain = new Drain(config.DRAIN_DELAY);
 
   const authenticate = createAuthenticate({
     apiKeyStore,
@@ -70,14 +76,21 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       : authenticate,
     probes: {
       registry,
-      isReady: async () => bootstrap.isDone() && shards.known !== undefined && (await isRedisReachable()),
+      isReady: async () =>
+        !drain.isDraining && bootstrap.isDone() && shards.known !== undefined && (await isRedisAnswering()),
     },
+    drain,
     newId,
     clock,
     emit,
   });
-  registerPromAccountQuota(registry, app.quota.standings);
-  shards.start();
+  await Promise.all([shards.start(), bootstrap.tried]);
+  registerPromProcessGauges(registry, {
+    standings: app.quota.standings,
+    ping: () => redis.ping(),
+    eventLoopLagMs: watchEventLoop(),
+    clock: steadyClock,
+  });
   const server = await listen(
     createHttpServer(app.app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,
@@ -87,6 +100,8 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
     emit,
     port: portOf(server),
     parts: [
+      { name: 'drain', stop: () => drain.stop() },
+      ...app.streams,
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...app.parts,

@@ -30,6 +30,8 @@ describe('readApiConfig', () => {
       MAX_CONNECTIONS: 10_000,
       TRUST_PROXY: 0,
       DOCS_ENABLED: true,
+      DRAIN_DELAY: 5_000,
+      QUEUE_INSPECTOR_ENABLED: false,
     });
   });
 
@@ -59,6 +61,8 @@ describe('readApiConfig', () => {
         MAX_CONNECTIONS: '100',
         TRUST_PROXY: '10.1.0.0/16',
         DOCS_ENABLED: 'false',
+        DRAIN_DELAY: '0s',
+        QUEUE_INSPECTOR_ENABLED: 'true',
       }),
     ).toEqual({
       REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
@@ -85,6 +89,8 @@ describe('readApiConfig', () => {
       MAX_CONNECTIONS: 100,
       TRUST_PROXY: ['10.1.0.0/16'],
       DOCS_ENABLED: false,
+      DRAIN_DELAY: 0,
+      QUEUE_INSPECTOR_ENABLED: true,
     });
   });
 

@@ -6,6 +6,7 @@ import {
   maxEventBytesSchema,
   portSchema,
 } from '@hookferry/core/kernel/common-settings';
+import { durationSchema } from '@hookferry/core/kernel/duration';
 import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
 import { isProtected, secretsSettings, UNPROTECTED } from '@hookferry/core/kernel/secrets-settings';
 import { idOfKey } from '@hookferry/core/model/api-key';
@@ -53,9 +54,15 @@ export const apiSettings = z
       .min(1)
       .default(10_000)
       .describe('connections at the same time, in each process'),
+    DRAIN_DELAY: durationSchema
+      .prefault('5s')
+      .describe('how long after SIGTERM it answers still, with `/readyz` at 503, before it closes'),
     DOCS_ENABLED: flagSchema
       .default(true)
       .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),
+    QUEUE_INSPECTOR_ENABLED: flagSchema
+      .default(false)
+      .describe('whether operators may look into the queues at `/internal/queues`'),
     TRUST_PROXY: trustProxySchema
       .prefault('off')
       .describe(

@@ -49,6 +49,7 @@ beforeAll(async () => {
     API_PORT: '0',
     RATE_LIMIT: 'off',
     AUTH_FAILURE_LIMIT: 'off',
+    DRAIN_DELAY: '0s',
     SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
   };
   const config = readApiConfig({ REDIS_URL: redis.url, MAX_EVENT_BYTES: '4096', ...settings });

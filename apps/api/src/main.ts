@@ -20,6 +20,6 @@ void runProcess(async () => {
     emit,
     parts,
     detail: `API on http://${config.API_HOST}:${port}`,
-    stopWithinMs: config.SHUTDOWN_TIMEOUT,
+    stopWithinMs: config.DRAIN_DELAY + config.SHUTDOWN_TIMEOUT,
   };
 });

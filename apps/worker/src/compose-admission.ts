@@ -4,6 +4,7 @@ import type { HeldDeliveries } from '@hookferry/core/admission/held-deliveries';
 import { createHold } from '@hookferry/core/admission/hold';
 import { createLookAtEndpoint, type EventHorizon } from '@hookferry/core/admission/look-at-endpoint';
 import type { AdmissionStore } from '@hookferry/core/admission/redis-admission-store';
+import type { OpenBreakers } from '@hookferry/core/admission/redis-open-breakers';
 import { Releaser } from '@hookferry/core/admission/releaser';
 import { createSettle } from '@hookferry/core/admission/settle';
 import { Slots } from '@hookferry/core/admission/slots';
@@ -11,6 +12,7 @@ import { createLeaveOrder } from '@hookferry/core/attempt/leave-order';
 import { createDisable } from '@hookferry/core/endpoints/disable';
 import { createDisableFailing } from '@hookferry/core/endpoints/disable-failing';
 import type { DisablePolicy } from '@hookferry/core/endpoints/disable-policy';
+import type { DisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
 import type { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import type { HealthStore } from '@hookferry/core/endpoints/redis-health-store';
 import type { DeliveryQueue } from '@hookferry/core/intake/fan-out-event';
@@ -32,7 +34,9 @@ const SLOW_FACTOR = 4;
 interface AdmissionDeps {
   readonly endpointStore: EndpointStore;
   readonly healthStore: HealthStore;
+  readonly disabledEndpoints: DisabledEndpoints;
   readonly admissionStore: AdmissionStore;
+  readonly openBreakers: OpenBreakers;
   readonly deliveryStore: DeliveryStore;
   readonly deliveryQueue: DeliveryQueue;
   readonly heldDeliveries: HeldDeliveries;
@@ -65,6 +69,7 @@ export function composeAdmission(config: WorkerConfig, deps: AdmissionDeps) {
   const disable = createDisable(deps);
   const disableFailing = createDisableFailing({ ...deps, disable, policy: disablePolicyOf(config) });
   return {
+    slots,
     concurrency,
     releaser,
     admit: createAdmit({ ...deps, concurrency, attemptTimeoutMs: config.DELIVERY_TIMEOUT }),

@@ -1,4 +1,5 @@
 import { GotTransport } from '@hookferry/core/attempt/got-transport';
+import type { Transport } from '@hookferry/core/attempt/transport';
 import { cacheNames } from '@hookferry/core/egress/cache-names';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
 import { directRoute } from '@hookferry/core/egress/direct-route';
@@ -7,11 +8,52 @@ import { createJudgeTarget } from '@hookferry/core/egress/judge-target';
 import { proxyRoute } from '@hookferry/core/egress/proxy-route';
 import { createResolveName } from '@hookferry/core/egress/resolve-name';
 import { steadyClock } from '@hookferry/core/kernel/clock';
+import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
+import { createHandOver } from '@hookferry/core/listeners/hand-over';
+import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import type { Emit } from '@hookferry/core/model/signal';
 import type { WorkerConfig } from './config';
 
-/** What deliveries go out by: to allowed addresses only, straight or through the proxy. */
-export function composeTransport(config: WorkerConfig, emit: Emit): GotTransport {
+interface TransportContext {
+  readonly config: WorkerConfig;
+  readonly redis: RedisClient;
+  readonly connection: Omit<ConnectOptions, 'name'>;
+  readonly emit: Emit;
+}
+
+/** What deliveries go out by: to receivers, or to those who listen for them. */
+export function composeTransport(context: TransportContext) {
+  const toReceivers = composeGot(context);
+  const { handOver, mailbox } = composeHandOver(context);
+  const send: Transport = (request, signal) =>
+    request.listener === undefined ? toReceivers.send(request, signal) : handOver(request, signal);
+  return {
+    send,
+    async close(): Promise<void> {
+      toReceivers.close();
+      await mailbox.close();
+    },
+  };
+}
+
+function composeHandOver({ config, redis, connection, emit }: TransportContext) {
+  const mailbox = new RedisMailbox({
+    redis,
+    connect: () => connectRedis({ ...connection, name: 'worker-mailbox', silenceMs: MAILBOX_SILENCE_MS }),
+    emit,
+  });
+  const handOver = createHandOver({
+    listenerStore: createRedisListenerStore(redis),
+    mailbox,
+    timeoutMs: config.DELIVERY_TIMEOUT,
+    keptBytes: config.RESPONSE_BYTES_KEPT,
+  });
+  return { handOver, mailbox };
+}
+
+/** To allowed addresses only, straight or through the proxy. */
+function composeGot({ config, emit }: TransportContext): GotTransport {
   const classifyAddress = createClassifyAddress({
     allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
     deniedCidrs: config.DELIVERY_DENIED_CIDRS,

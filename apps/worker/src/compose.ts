@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '@hookferry/core/kernel/clock';
-import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { createRedisProbe } from '@hookferry/core/kernel/redis-probe';
+import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import { keys } from '@hookferry/core/model/keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
 import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding';
 import { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
-import { registerPromEviction, registerPromQueueDepth } from '@hookferry/core/telemetry/prom-gauges';
-import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeConsumers } from './compose-consumers';
-import type { WorkerConfig } from './config';
+import { composeMetrics } from './compose-metrics';
+import { stallTimeoutOf, type WorkerConfig } from './config';
 import { OpsServer } from './ops-server';
+import { StallWatch } from './stall-watch';
 
 export interface WorkerProcess {
   readonly emit: Emit;
@@ -27,56 +29,69 @@ export interface WorkerProcess {
 // Short, since it is on record with each attempt; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
-// Its default, 10 ms, is half of what an idle process costs.
-const EVENT_LOOP_LOOK_MS = 250;
+const WRITE_CHECK_MS = 1_000;
 
 /** Builds and starts the worker. Its parts are made and wired here and in the other `compose-*.ts`, nowhere else. */
 export async function composeWorker(
   config: WorkerConfig,
   listeners: readonly SignalListener[],
 ): Promise<WorkerProcess> {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
-  const emit = createEmit([...listeners, createPromWorkerMetrics(registry)]);
+  const metrics = composeMetrics();
+  const { registry } = metrics;
+  const emit = createEmit([...listeners, ...metrics.listeners]);
   const clock = systemClock;
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
+  watchRedisSafety(redis, emit);
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = createRedisLayoutStore(redis, firstPrefix);
   const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
   const queueDepth = new ShardedQueueDepth(redis, shards);
-  registerPromQueueDepth(registry, queueDepth);
-  registerPromEviction(registry, () => redis.info('memory'));
 
-  const context = { config, redis, shards, connection, registry, workerId, clock, emit };
-  const { served, consumers, releasers, archiveParts, recorders, transport, openQueues } =
+  const context = { config, redis, shards, connection, workerId, clock, emit };
+  const { served, consumers, releasers, archiveParts, recorders, transport, openQueues, shown } =
     composeConsumers(context);
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
+  metrics.showGauges({ ...shown, redis, shards, queueDepth, workerId });
+  const stallWatch = new StallWatch({
+    watched: served.watched,
+    hasWaiting: ({ queue, shard }) => queueDepth.hasWaiting(queue, shard),
+    write: () => redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS),
+    stalledAfterMs: stallTimeoutOf(config),
+    emit,
+  });
+  const isRedisAnswering = createRedisProbe(redis);
+  let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
     registry,
-    isReady: createRedisProbe(redis),
+    stalledQueue: () => stallWatch.stalledQueue,
+    isReady: async () => !isStopping && (await isRedisAnswering()),
   });
 
   const port = await opsServer.start();
-  for (const one of [...consumers, ...releasers, resharding]) one.start();
-  shards.start(served.serve);
+  for (const one of [...consumers, ...releasers, resharding, stallWatch]) one.start();
+  // Without Redis it looks until there is one.
+  void shards.start(served.serve);
 
   return {
     emit,
     workerId,
     port,
     parts: [
+      { name: 'readiness', stop: async () => void (isStopping = true) },
+      // What comes to its end now takes nothing any more, whatever waits.
+      { name: 'stall watch', stop: () => stallWatch.stop() },
       { name: 'consumers', stop: () => all([served, ...consumers].map((one) => one.stop())) },
       { name: 'releasers', stop: () => all([...releasers, resharding].map((one) => one.stop())) },
       { name: 'shards', stop: () => shards.stop() },
       ...archiveParts,
       ...recorders,
       { name: 'ops server', stop: () => opsServer.stop() },
-      { name: 'transport', stop: async () => transport.close() },
+      { name: 'transport', stop: () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },
       { name: 'connection', stop: async () => redis.disconnect() },
     ],

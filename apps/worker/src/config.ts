@@ -71,6 +71,11 @@ const settings = z.object({
   JOB_LOCK_DURATION: positiveDurationSchema
     .prefault('10s')
     .describe("a killed worker's deliveries are taken over after one and a quarter times this at most"),
+  WORKER_STALL_TIMEOUT: positiveDurationSchema
+    .optional()
+    .describe(
+      'a worker that does nothing for so long while jobs wait is unhealthy; 60s or twice `DELIVERY_TIMEOUT` unless set',
+    ),
   MAX_EVENT_BYTES: maxEventBytesSchema,
   ARCHIVE_DATABASE_URL: databaseUrlSchema
     .optional()
@@ -97,7 +102,21 @@ export const workerSettings = settings
   .refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
     path: ['RESPONSE_BYTES_KEPT'],
     message: 'must not be more than RESPONSE_BYTES_READ',
-  });
+  })
+  .refine(
+    ({ WORKER_STALL_TIMEOUT: timeout, DELIVERY_TIMEOUT }) =>
+      timeout === undefined || timeout > DELIVERY_TIMEOUT,
+    { path: ['WORKER_STALL_TIMEOUT'], message: 'must be longer than DELIVERY_TIMEOUT' },
+  );
+
+// Attempts that all take as long as they may are no stall.
+const DEFAULT_STALL_TIMEOUT_MS = 60_000;
+const ATTEMPTS_BEFORE_STALL = 2;
+
+/** Milliseconds. */
+export function stallTimeoutOf({ WORKER_STALL_TIMEOUT, DELIVERY_TIMEOUT }: WorkerConfig): number {
+  return WORKER_STALL_TIMEOUT ?? Math.max(DEFAULT_STALL_TIMEOUT_MS, ATTEMPTS_BEFORE_STALL * DELIVERY_TIMEOUT);
+}
 
 export type WorkerConfig = z.infer<typeof workerSettings>;
 

@@ -1,7 +1,10 @@
 import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';
 import { createRedisAttemptStore } from '@hookferry/core/admission/redis-attempt-store';
+import { createRedisHeldCounts } from '@hookferry/core/admission/redis-held-counts';
+import { createRedisOpenBreakers } from '@hookferry/core/admission/redis-open-breakers';
 import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
 import { HealthRecorder } from '@hookferry/core/endpoints/health-recorder';
+import { createRedisDisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
 import { createRedisHealthStore } from '@hookferry/core/endpoints/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/intake/operational-events';
 import type { Clock } from '@hookferry/core/kernel/clock';
@@ -55,6 +58,9 @@ export function openStores({ config, redis, shards, servedShards, clock, emit }:
     healthRecorder,
     attemptStore: createRedisAttemptStore(redis, records.retention),
     admissionStore: createRedisAdmissionStore(redis),
+    openBreakers: createRedisOpenBreakers(redis),
+    heldCounts: createRedisHeldCounts(redis, shards),
+    disabledEndpoints: createRedisDisabledEndpoints(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     replayStore: createRedisReplayStore(redis, config.RETENTION),
     remainsStore: createRedisRemainsStore(redis, shards),

@@ -6,10 +6,16 @@ import { OpsServer } from './ops-server';
 let stop: (() => Promise<void>) | undefined;
 afterEach(() => stop?.());
 
-async function start(isReady = true) {
+async function start(isReady = true, stalledQueue?: string) {
   const registry = new Registry();
   new Counter({ name: 'deliveries_total', help: 'Deliveries.', registers: [registry] }).inc(3);
-  const server = new OpsServer({ host: '127.0.0.1', port: 0, registry, isReady: async () => isReady });
+  const server = new OpsServer({
+    host: '127.0.0.1',
+    port: 0,
+    registry,
+    stalledQueue: () => stalledQueue,
+    isReady: async () => isReady,
+  });
   stop = () => server.stop();
   return { server, registry, url: `http://127.0.0.1:${await server.start()}` };
 }
@@ -26,6 +32,14 @@ describe('OpsServer', () => {
       status: 200,
       type: 'application/json',
       text: '{"status":"ok"}',
+    });
+  });
+
+  it('says that it can not work when it takes nothing from a queue, and from which', async () => {
+    const { url } = await start(true, 'deliveries');
+    expect(await get(`${url}/healthz`)).toMatchObject({
+      status: 503,
+      text: '{"status":"stalled","queue":"deliveries"}',
     });
   });
 
@@ -86,6 +100,7 @@ describe('OpsServer', () => {
       host: '127.0.0.1',
       port,
       registry: new Registry(),
+      stalledQueue: () => undefined,
       isReady: async () => true,
     });
     await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });

@@ -7,6 +7,8 @@ export interface OpsServerOptions {
   /** 0 for any free one. */
   readonly port: number;
   readonly registry: Registry;
+  /** The queue that the worker takes nothing from although jobs wait, if there is one. */
+  stalledQueue(): string | undefined;
   /** Whether the worker can take jobs right now. */
   isReady(): Promise<boolean>;
 }
@@ -48,8 +50,10 @@ export class OpsServer {
 
   async #answer(path: string): Promise<Answer> {
     switch (path) {
-      case '/healthz':
-        return json(200, { status: 'ok' });
+      case '/healthz': {
+        const queue = this.options.stalledQueue();
+        return queue === undefined ? json(200, { status: 'ok' }) : json(503, { status: 'stalled', queue });
+      }
       case '/readyz': {
         const ready = await this.options.isReady();
         return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready' });

@@ -1,8 +1,11 @@
 import type { QueueShard } from '@hookferry/core/model/queue-layout';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
+import type { WatchedQueue } from './stall-watch';
 
 /** What takes the jobs of one shard, or brings some there to be taken. */
 export interface ShardPart {
+  /** Queues that it is expected to take something from whenever something waits there. */
+  readonly watched: readonly WatchedQueue[];
   start(): void;
   stop(): Promise<void>;
 }
@@ -23,6 +26,10 @@ export class ServedShards {
   ) {}
 
   readonly list = (): readonly QueueShard[] => [...this.#parts.values()].map(({ shard }) => shard);
+
+  /** The same objects for as long as it serves a shard. */
+  readonly watched = (): readonly WatchedQueue[] =>
+    [...this.#parts.values()].flatMap(({ part }) => part.watched);
 
   /** Begins with those that are new, and stops with those that are gone. @returns all that it takes jobs from now. */
   readonly serve = (shards: ShardsInForce): readonly QueueShard[] => {

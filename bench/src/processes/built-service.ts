@@ -51,6 +51,7 @@ export class BuiltService {
       WORKER_PORT: '0',
       BOOTSTRAP_API_KEY: key,
       RATE_LIMIT: '1000000/1s',
+      DRAIN_DELAY: '0s',
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
       ...options.environment,

@@ -29,6 +29,7 @@ export class Service {
       WORKER_HOST: '127.0.0.1',
       WORKER_PORT: '0',
       BOOTSTRAP_API_KEY: apiKey,
+      DRAIN_DELAY: '0s',
       ALLOW_HTTP_URLS: 'true',
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
       ...environment,

@@ -40,6 +40,8 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.replays.cancel("rpl_1"), "DELETE", "/v1/replays/rpl_1", None),
     (lambda c: list(c.event_types.list()), "GET", "/v1/event-types", None),
     (lambda c: c.event_types.get("a.b"), "GET", "/v1/event-types/a.b", None),
+    (lambda c: c.event_types.put("a.b", "AB.", True, 1), "PUT", "/v1/event-types/a.b", {"description": "AB.", "schema": True, "example": 1, "deprecated": False}),
+    (lambda c: c.event_types.delete("a.b"), "DELETE", "/v1/event-types/a.b", None),
     (lambda c: c.request("get", "/v1/account/usage", query={"a b": True, "none": None}), "GET", "/v1/account/usage?a+b=true", None),
     (lambda c: c.webhooks.get("a/../b?c#d é"), "GET", "/v1/webhooks/a%2F..%2Fb%3Fc%23d%20%C3%A9", None),
 ]

@@ -1,4 +1,4 @@
-"""Every case of conformance/signatures.json, which receivers in all languages judge alike."""
+"""Every case of conformance/: what receivers in all languages judge alike, and read alike."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import base64
 import json
 import unittest
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, List
 
-from hookferry import Event, WebhookVerificationError, verify, verify_signature
+from hookferry import Client, Event, WebhookVerificationError, verify, verify_signature
 
-CORPUS = Path(__file__).resolve().parents[3] / "conformance" / "signatures.json"
+from .local_server import LocalServer, answer
+
+CONFORMANCE = Path(__file__).resolve().parents[3] / "conformance"
+STRANGE = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 
-class ConformanceTest(unittest.TestCase):
+def read_cases(name: str) -> List[Dict[str, Any]]:
+    cases: List[Dict[str, Any]] = json.loads((CONFORMANCE / name).read_text("utf-8"))["cases"]
+    return cases
+
+
+class SignaturesTest(unittest.TestCase):
     def test_judges_every_case_as_the_corpus_says(self) -> None:
-        cases = json.loads(CORPUS.read_text("utf-8"))["cases"]
+        cases = read_cases("signatures.json")
         self.assertGreaterEqual(len(cases), 39)
         for case in cases:
             with self.subTest(case["name"]):
@@ -52,6 +60,67 @@ class ConformanceTest(unittest.TestCase):
         event = verify(body, **given)
         self.assertIsInstance(event, Event)
         self.assertEqual((event.type, event.data), (payload["type"], payload["data"]))
+
+
+class RequestsTest(unittest.TestCase):
+    def test_reads_the_event_of_every_request_by_each_secret_that_signs(self) -> None:
+        cases = read_cases("requests.json")
+        self.assertGreaterEqual(len(cases), 19)
+        for case in cases:
+            with self.subTest(case["name"]):
+                self.check(case)
+                self.check_plain(case)
+
+    def check(self, case: Dict[str, Any]) -> None:
+        event, now = case["event"], case["now"]
+        body, headers = base64.b64decode(case["request"]["body_base64"]), case["request"]["headers"]
+        for secret in case["webhook"]["secrets"]:
+            given = {"headers": headers, "secret": secret["secret"], "now": now}
+            if secret.get("expires_at", now + 1) <= now:
+                self.assert_no_match(body, given)
+                continue
+            expected = Event(id=event["id"], timestamp=now, type=event["type"], data=json.loads(event["data_text"]))
+            self.assertEqual(verify(body, **given), expected)
+        self.assert_no_match(body, {"headers": headers, "secret": STRANGE, "now": now})
+
+    def check_plain(self, case: Dict[str, Any]) -> None:
+        """The signature of the body alone, under the name that the operator gave it."""
+        settings, event = case["settings"], case["event"]
+        body, headers = base64.b64decode(case["request"]["body_base64"]), dict(case["request"]["headers"])
+        del headers["webhook-signature"]
+        given = {
+            "headers": headers,
+            "service_header": (settings["signature_header"], settings["signature_prefix"]),
+            "now": case["now"],
+        }
+        read = verify(body, secret=case["webhook"]["secrets"][0]["secret"], **given)
+        self.assertEqual((read.type, read.data), (event["type"], json.loads(event["data_text"])))
+        self.assert_no_match(body, {**given, "secret": STRANGE})
+
+    def assert_no_match(self, body: bytes, given: Dict[str, Any]) -> None:
+        with self.assertRaises(WebhookVerificationError) as caught:
+            verify(body, **given)
+        self.assertEqual(caught.exception.code, "no_match")
+
+
+class BoundsTest(unittest.TestCase):
+    """What the client looks at before it sends: an Idempotency-Key."""
+
+    def test_refuses_the_keys_that_the_api_refuses_and_no_others(self) -> None:
+        keys = [case for case in read_cases("bounds.json") if "idempotency-key" in case["request"].get("headers", {})]
+        self.assertGreaterEqual(len(keys), 5)
+        for case in keys:
+            with self.subTest(case["what"]), LocalServer(answer(202, {})) as server:
+                self.check(case, Client(server.url, "whk_0123456789abcdef_secret"))
+                self.assertEqual(len(server.requests), 0 if "code" in case["expected"] else 1)
+
+    def check(self, case: Dict[str, Any], client: Client) -> None:
+        body, key = case["request"]["body"], case["request"]["headers"]["idempotency-key"]
+        if "code" not in case["expected"]:
+            client.events.publish(body["type"], body["data"], idempotency_key=key)
+            return
+        with self.assertRaises(ValueError):
+            client.events.publish(body["type"], body["data"], idempotency_key=key)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import { runCli } from './run-cli';
 
 async function main(): Promise<void> {
   const interrupts = new Interrupts(() => process.exit(EXIT_CODES.interrupted));
-  process.on('SIGINT', () => interrupts.raise());
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interrupts.raise());
   process.stdout.on('error', endWithReader);
   const { env: environment, stdin, stdout, stderr } = process;
   process.exitCode = await runCli(process.argv.slice(2), { environment, stdin, stdout, stderr, interrupts });

@@ -9,6 +9,7 @@ import { addEndpoints } from './commands/endpoints/endpoints';
 import { addEvents } from './commands/events';
 import { addExport } from './commands/export';
 import { addKeys } from './commands/keys';
+import { addListen } from './commands/listen/listen';
 import { addLogin } from './commands/login';
 import { addLogout } from './commands/logout';
 import { addProfiles } from './commands/profiles';
@@ -30,7 +31,7 @@ const ENVIRONMENT_HELP = `Environment:
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addTypes, addEvents, addTrigger],
-  ...[addDeliveries, addReplay, addReplays, addExport, addVerify],
+  ...[addListen, addDeliveries, addReplay, addReplays, addExport, addVerify],
   ...[addKeys, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];
 

@@ -14,3 +14,6 @@ export type ExportedAttempt = Schemas['ExportedAttempt'];
 export type Replay = Schemas['Replay'];
 export type Webhook = Schemas['Webhook'];
 export type WebhookWithHealth = Schemas['WebhookWithHealth'];
+export type ListenerAnswer = Schemas['ListenerAnswer'];
+export type ForwardFailure = NonNullable<ListenerAnswer['outcome']>;
+export type NewListener = Schemas['NewListener'];

@@ -9,6 +9,7 @@ import {
 } from './export-deliveries';
 import { type ClientOptions, checkOptions } from './options';
 import { paginate } from './paginate';
+import { type ListenerLine, type ListenerQuery, STREAM_PATH, streamListener } from './stream-listener';
 
 /**
  * Every call resolves with the answer's data.
@@ -33,6 +34,12 @@ export interface Client {
     query?: ExportQuery,
     options?: Pick<CallOptions, 'signal'>,
   ): AsyncGenerator<ExportedAttempt, void, undefined>;
+  /** Connects a listener: what it is told, line by line, until either side ends it. It does not connect again by itself. */
+  streamListener(
+    id: string,
+    query?: ListenerQuery,
+    options?: Pick<CallOptions, 'signal'>,
+  ): AsyncGenerator<ListenerLine, void, undefined>;
 }
 
 /**
@@ -59,6 +66,11 @@ export function createClient(options: ClientOptions): Client {
       readExport((init) => sendCall('get', EXPORT_PATH, true, init), query, signal, {
         ...checked,
         silenceMs: silenceMsFor(checked),
+      }),
+    streamListener: (id: string, query: ListenerQuery = {}, { signal }: Pick<CallOptions, 'signal'> = {}) =>
+      streamListener((init) => sendCall('get', STREAM_PATH, true, init), id, query, {
+        silenceMs: silenceMsFor(checked),
+        signal,
       }),
   } as Client;
 }

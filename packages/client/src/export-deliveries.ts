@@ -1,9 +1,7 @@
 import type { AnyInit } from './call';
-import { WebhooksConnectionError } from './connection-error';
-import { type Deadline, waitFor, withDeadline } from './deadline';
+import { waitFor } from './deadline';
 import type { CheckedOptions } from './options';
-import { parseJson, unexpectedAnswer } from './read-answer';
-import { readLines } from './read-lines';
+import { readJsonLines } from './read-json-lines';
 import { isWorthRetrying, retryDelayMs } from './retry-policy';
 import type { components, paths } from './schema';
 
@@ -42,7 +40,7 @@ export async function* readExport(
   while (remaining.limit !== 0) {
     const response = await open({ params: { query: remaining }, signal });
     try {
-      for await (const attempt of readAttempts(response, deadline)) {
+      for await (const attempt of readJsonLines<ExportedAttempt>(response, deadline)) {
         yield attempt;
         remaining = after(attempt, remaining);
         breaks = 0;
@@ -61,34 +59,4 @@ export async function* readExport(
 /** What is left to be asked for. */
 function after({ cursor }: ExportedAttempt, query: ExportQuery): ExportQuery {
   return { ...query, cursor, ...(query.limit === undefined ? {} : { limit: query.limit - 1 }) };
-}
-
-async function* readAttempts(
-  response: Response,
-  deadline: Deadline,
-): AsyncGenerator<ExportedAttempt, void, undefined> {
-  const reader = response.body?.getReader();
-  if (!reader) return;
-  const lines = readLines(async () => (await withDeadline(deadline, () => reader.read())).value);
-  try {
-    for (let next = await lines.next(); ; next = await lines.next()) {
-      if (next.done === true) return checkWhole(next.value, deadline);
-      const attempt = parseJson(next.value);
-      if (attempt === undefined) throw unexpectedAnswer(deadline.request, response);
-      yield attempt as ExportedAttempt;
-    }
-  } finally {
-    // It was left early, or is broken anyway: nobody waits for what is still on its way.
-    reader.cancel().catch(() => undefined);
-  }
-}
-
-/** Some proxies end an answer in good order when what is behind them breaks off. */
-function checkWhole(isWhole: boolean, { request }: Deadline): void {
-  if (isWhole) return;
-  throw new WebhooksConnectionError(
-    'connection_failed',
-    `${request}: the answer ends within a line`,
-    undefined,
-  );
 }

@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 4b84fcc9e26bc382cc08f0f3ede5db00e3a7ba8fc131ed06319ddc852f12c8c1
+// docs/openapi.json: sha256 fb79663b21a36e2ab860e18609fc7d9cc9b7e25cad5c2f3f6f75d607026141e0
 
 export interface paths {
   '/v1/webhooks': {
@@ -148,6 +148,66 @@ export interface paths {
      * @description Needs the scope `webhooks:write`.
      */
     post: operations['testWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/listeners': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Make a listener, or have it go on where it was
+     * @description Needs the scope `webhooks:write`.
+     */
+    post: operations['createListener'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/listeners/{id}/stream': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Connect a listener, and get its deliveries, a line each
+     * @description Needs the scope `webhooks:write`.
+     */
+    get: operations['streamListener'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/listeners/{id}/answers': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Say what came of deliveries that a listener was given
+     * @description Needs the scope `webhooks:write`.
+     */
+    post: operations['answerListener'];
     delete?: never;
     options?: never;
     head?: never;
@@ -424,7 +484,11 @@ export interface paths {
      */
     put: operations['putEventType'];
     post?: never;
-    delete?: never;
+    /**
+     * Remove an event type that was added
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    delete: operations['deleteEventType'];
     options?: never;
     head?: never;
     patch?: never;
@@ -897,7 +961,7 @@ export interface components {
        * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
        * @enum {string}
        */
-      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing';
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing' | 'disconnected';
       /** @description For people. */
       description?: string;
       /**
@@ -995,7 +1059,7 @@ export interface components {
        * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
        * @enum {string}
        */
-      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing';
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing' | 'disconnected';
       /** @description For people. */
       description?: string;
       /**
@@ -1064,7 +1128,7 @@ export interface components {
        * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
        * @enum {string}
        */
-      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing';
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing' | 'disconnected';
       /** @description For people. */
       description?: string;
       /**
@@ -1208,6 +1272,184 @@ export interface components {
       event_id: string;
       /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
       delivery_id: string;
+    };
+    NewListener: {
+      /** @description Its name. */
+      name: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @default [
+       *       "*"
+       *     ]
+       * @example [
+       *       "keyword.*",
+       *       "brief.created"
+       *     ]
+       */
+      events?: string[];
+      /**
+       * @description What deliveries are signed with: `whsec_` and base64.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
+       */
+      secret?: string;
+      /** @description For people. */
+      description?: string;
+      /**
+       * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+       * @enum {string}
+       */
+      ordering?: 'none' | 'strict';
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[];
+      /**
+       * Format: date-time
+       * @description From this time on.
+       */
+      since?: string;
+    };
+    Listener: {
+      /**
+       * @description Its id.
+       * @example wh_0n5x3gq9k2v7r1m8c4d6ta
+       */
+      id: string;
+      /**
+       * Format: uri
+       * @description Where deliveries are sent to.
+       * @example https://example.com/webhooks
+       */
+      url: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @example [
+       *       "keyword.quick_win"
+       *     ]
+       */
+      events: string[];
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'enabled' | 'disabled';
+      /**
+       * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
+       * @enum {string}
+       */
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing' | 'disconnected';
+      /** @description For people. */
+      description?: string;
+      /**
+       * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+       * @enum {string}
+       */
+      ordering: 'none' | 'strict';
+      /** @description How many requests a second its receiver takes. */
+      rate_limit?: number;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[];
+      /** @description Certificates of its own. */
+      tls?: components['schemas']['WebhookTls'];
+      /** @description A name of your own, which works wherever its id does. */
+      uid?: string;
+      /** @description Texts of your own, by name. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+      headers?: {
+        [key: string]: '***';
+      };
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description When it was changed last.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      updated_at: string;
+      /**
+       * @description What deliveries are signed with: `whsec_` and base64.
+       * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+       */
+      secret: string;
+    };
+    ListenerLine: {
+      /**
+       * @description What the line says.
+       * @enum {string}
+       */
+      kind: 'ready' | 'delivery' | 'end';
+      /** @description What to name with each answer; with `ready`. */
+      stream?: string;
+      /** @description What to name in the answer; with `delivery`. */
+      exchange?: string;
+      /** @description The headers of the request to send; with `delivery`. */
+      headers?: {
+        [key: string]: string;
+      };
+      /** @description The body of the request to send, byte for byte; with `delivery`. */
+      body_base64?: string;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description How much of the body of the answer is kept; with `delivery`. */
+      answer_bytes?: number;
+      /**
+       * @description Why there is nothing more; with `end`. After `replaced`, do not connect again.
+       * @enum {string}
+       */
+      reason?: 'replaced' | 'stopping' | 'silent' | 'lost' | 'time_over';
+    };
+    ListenerAnswers: {
+      /** @description As the line `ready` has told it. */
+      stream: string;
+      /** @description Bytes of answers that are kept for repeated requests. */
+      answers: components['schemas']['ListenerAnswer'][];
+    };
+    ListenerAnswer: {
+      /** @description Which delivery it is about, as the line `delivery` has named it. */
+      exchange: string;
+      /** @description Of the response, if there was one. */
+      status?: number;
+      /** @description Of the response. Names in lower case. */
+      headers?: {
+        [key: string]: string;
+      };
+      /**
+       * @description The beginning of the response’s body.
+       * @example b2s=
+       */
+      body_base64?: string;
+      /**
+       * @description What went wrong, if there was no response.
+       * @enum {string}
+       */
+      outcome?:
+        | 'dns_error'
+        | 'connect_refused'
+        | 'connect_timeout'
+        | 'connection_reset'
+        | 'tls_error'
+        | 'response_timeout'
+        | 'protocol_error'
+        | 'network_error';
+      /** @description What went wrong, for people; null if nothing did. */
+      error?: string;
+      /** @description For looking up the name; null if it was not looked up. */
+      dns_ms?: number;
+      /** @description For TCP; null over a connection that was kept alive. */
+      connect_ms?: number;
+      /** @description For TLS; null over a connection that was kept alive, and without TLS. */
+      tls_ms?: number;
+      /** @description From the end of the request to the first byte of the answer. */
+      first_byte_ms?: number;
     };
     DeliveryPage: {
       /** @description What there is to tell. */
@@ -1905,7 +2147,7 @@ export interface components {
          * @description Why, as in its `disabled_reason`.
          * @enum {string}
          */
-        reason: 'client' | 'gone' | 'receiver' | 'failing';
+        reason: 'client' | 'gone' | 'receiver' | 'failing' | 'disconnected';
         /**
          * Format: date-time
          * @description When.
@@ -3071,6 +3313,361 @@ export interface operations {
         };
       };
       /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  createListener: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "my-laptop",
+         *       "events": [
+         *         "keyword.*"
+         *       ],
+         *       "ordering": "strict"
+         *     }
+         */
+        'application/json': components['schemas']['NewListener'];
+      };
+    };
+    responses: {
+      /** @description The listener: a webhook whose deliveries are taken over `GET /v1/listeners/{id}/stream`. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Listener'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `quota_exceeded`: The account stores as much as it may. `conflict`: Conflict. `limit_reached`: A limit is reached. `replays_running`: As many replays run as may. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  streamListener: {
+    parameters: {
+      query?: {
+        /** @description How many deliveries may be under way at the same time. */
+        parallel?: number;
+        /** @description After so long it ends; connect again. */
+        max_seconds?: number;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description JSON texts, each with a line feed after it, until either side ends it. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/x-ndjson': components['schemas']['ListenerLine'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  answerListener: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "stream": "9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11",
+         *       "answers": [
+         *         {
+         *           "exchange": "1",
+         *           "status": 204
+         *         }
+         *       ]
+         *     }
+         */
+        'application/json': components['schemas']['ListenerAnswers'];
+      };
+    };
+    responses: {
+      /** @description They were passed on. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4841,6 +5438,98 @@ export interface operations {
       };
       /** @description `unsupported_media_type`: Not JSON. */
       415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  deleteEventType: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its name. */
+        name: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Nobody can publish or ask for it any more. Its events stay, and are delivered. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Conflict. */
+      409: {
         headers: {
           [name: string]: unknown;
         };

@@ -16,6 +16,8 @@ export interface PublishedEventJob {
   readonly id?: string;
   /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
   readonly webhook_ids?: readonly string[];
+  /** Which form these data have. Left out, the first, which is the only one so far. */
+  readonly v?: 1;
 }
 
 /** An event's job id: adding an event twice makes one job. BullMQ allows no colon and no bare integer. */

@@ -41,9 +41,10 @@ export function toEventJob({ accountId = DEFAULT_ACCOUNT, type, data, id, webhoo
   };
   if (typeof type !== 'string' || type === '') refuse('its type must be a text, such as "brief.created"');
   if (typeof accountId !== 'string' || accountId === '') refuse('its accountId must be the id of an account');
-  if (id !== undefined && !ID.test(id)) refuse('its id must be 1 to 128 of A-Z, a-z, 0-9, _ and -');
-  if (webhookIds && (webhookIds.length === 0 || webhookIds.length > MAX_WEBHOOKS)) {
-    refuse(`webhookIds must have 1 to ${MAX_WEBHOOKS}, or be left out for all webhooks`);
+  if (id !== undefined && !(typeof id === 'string' && ID.test(id)))
+    refuse('its id must be 1 to 128 of A-Z, a-z, 0-9, _ and -');
+  if (webhookIds !== undefined && !isListOfSome(webhookIds)) {
+    refuse(`webhookIds must be a list of 1 to ${MAX_WEBHOOKS}, or be left out for all webhooks`);
   }
   try {
     if (JSON.stringify(data) === undefined) refuse('its data must be something that JSON has');
@@ -64,4 +65,8 @@ export function toEventJob({ accountId = DEFAULT_ACCOUNT, type, data, id, webhoo
     },
     opts: { jobId: eventJobId(accountId, eventId) },
   };
+}
+
+function isListOfSome(webhookIds: readonly string[]): boolean {
+  return Array.isArray(webhookIds) && webhookIds.length > 0 && webhookIds.length <= MAX_WEBHOOKS;
 }

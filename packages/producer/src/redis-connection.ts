@@ -87,7 +87,13 @@ function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: numb
     case 'single':
       return new Redis({ ...common, ...target.node, db: target.db });
     case 'sentinel':
-      return new Redis({ ...common, sentinels: [...target.sentinels], name: target.master, db: target.db });
+      return new Redis({
+        ...common,
+        sentinels: [...target.sentinels],
+        name: target.master,
+        db: target.db,
+        ...(target.tls ? TLS_EVERYWHERE : {}),
+      });
     case 'cluster':
       return new Cluster([...target.nodes], {
         redisOptions: common,
@@ -96,6 +102,9 @@ function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: numb
       });
   }
 }
+
+// Behind Sentinels ioredis takes `tls` for nothing unless it is told so.
+const TLS_EVERYWHERE = { sentinelTLS: {}, enableTLSForSentinelMode: true };
 
 function reconnectDelay(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);

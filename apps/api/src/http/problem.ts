@@ -84,7 +84,7 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
       response.set('retry-after', RETRY_AFTER_SECONDS);
     if (known.retryAfterMs !== undefined)
       response.set('retry-after', String(Math.ceil(known.retryAfterMs / 1_000)));
-    if (status === 401) response.set('www-authenticate', 'Bearer');
+    if (status === 401 && !response.hasHeader('www-authenticate')) response.set('www-authenticate', 'Bearer');
     response.status(status).type(PROBLEM_TYPE).json(body);
   };
 }

@@ -4,7 +4,7 @@ import { deadLetterIdOf } from '@hookferry/core/model/dead-letter';
 import type { AccountId } from '@hookferry/core/model/event';
 import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
-import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { uniqueAccountId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import request, { type Response, type Test } from 'supertest';
@@ -22,7 +22,9 @@ let own: Belongings;
 beforeAll(async () => {
   api = await startTestApi();
   limited = await startTestApi({ RATE_LIMIT: '1/1h' });
-  withoutRedis = await startApi({ REDIS_URL: `redis://127.0.0.1:${await findClosedPort()}` });
+  const proxy = await startRedisProxy(api.redis.url);
+  withoutRedis = await startApi({ REDIS_URL: proxy.url });
+  await proxy.close();
 });
 beforeEach(async () => {
   accountId = uniqueAccountId();
@@ -73,7 +75,14 @@ async function conflict(route: RouteCase): Promise<Response> {
   }
   if (route.of === 'deadLetter')
     return send(route, { key, path: pathTo(route, await claimForTheOther(route)) });
-  if (route.method === 'put') return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
+  if (route.path.startsWith('/v1/event-types/'))
+    return send(route, { key, path: '/v1/event-types/keyword.quick_win' });
+  if (route.path === '/v1/listeners') {
+    const webhook = { url: 'https://receiver.example.com', events: ['*'], uid: 'listener.taken' };
+    await request(api.url).post('/v1/webhooks').set('authorization', `Bearer ${key}`).send(webhook);
+    return send(route, { key, body: { name: 'taken' } });
+  }
+  if (route.of === 'listener') return send(route, { key, body: { ...route.body, stream: 'other' } });
   if (route.of === 'apiKey') return revokeLast(route);
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();

@@ -12,6 +12,11 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   updateWebhook: { events: ['*'], rate_limit: 50, description: null },
   rotateWebhookSecret: { overlap_seconds: 86_400 },
   testWebhook: { type: first?.type },
+  createListener: { name: 'my-laptop', events: ['keyword.*'], ordering: 'strict' },
+  answerListener: {
+    stream: '9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11',
+    answers: [{ exchange: '1', status: 204 }],
+  },
   createReplay: { since: '2026-01-01T00:00:00Z', mode: 'failed', rate: 50 },
   publishEvent: first,
   publishBatch: { events: [{ ...first, id: 'quick-win-4711' }, ...others] },

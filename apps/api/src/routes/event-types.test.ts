@@ -32,7 +32,7 @@ const paid = {
   example: { id: 'inv_1', amount: 10 },
 };
 
-function call(method: 'get' | 'post' | 'put' | 'patch', path: string, body?: object, as = key) {
+function call(method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string, body?: object, as = key) {
   const test = request(api.url)[method](path).set('authorization', `Bearer ${as}`);
   return body === undefined ? test : test.send(body);
 }
@@ -111,6 +111,82 @@ describe('GET /v1/event-types', () => {
   it.each(operationalTypes.map(({ name }) => name))('shows %s', async (name) => {
     const { body } = await call('get', `/v1/event-types/${name}`);
     expect(body).toMatchObject({ name, origin: 'operational' });
+  });
+});
+
+describe('DELETE /v1/event-types/{name}', () => {
+  const remove = (name: string) => call('delete', `/v1/event-types/${name}`, undefined, operatorKey);
+  const webhook = (events: readonly string[]) => ({ url: 'https://receiver.example.com/', events });
+
+  it('takes a type away that was added: nobody can read, publish or ask for it, until it is added again', async () => {
+    await put('invoice.paid');
+    await put('invoice.paid');
+    expect((await remove('invoice.paid')).status).toBe(204);
+    expect((await call('get', '/v1/event-types/invoice.paid')).status).toBe(404);
+    const event = { type: 'invoice.paid', data: paid.example };
+    expect(readProblem(await call('post', '/v1/events', event))).toMatchObject({ pointers: ['/type'] });
+    const asking = await call('post', '/v1/webhooks', webhook(['invoice.paid']));
+    expect(readProblem(asking)).toMatchObject({ status: 422, pointers: ['/events/0'] });
+    expect((await put('invoice.paid', { schema: true })).body).toMatchObject({ version: 1 });
+    expect((await call('post', '/v1/events', { ...event, data: 1 })).status).toBe(202);
+  });
+
+  it('leaves its events: they can be read and listed', async () => {
+    await put('invoice.paid');
+    const own = (await api.issueKey()).key;
+    const { body } = await call('post', '/v1/events', { type: 'invoice.paid', data: paid.example }, own);
+    expect((await remove('invoice.paid')).status).toBe(204);
+    const read = await call('get', `/v1/events/${body.id}`, undefined, own);
+    expect(read.body).toMatchObject({ type: 'invoice.paid' });
+    const listed = await call('get', '/v1/events?type=invoice.paid', undefined, own);
+    expect(listed.body.data).toMatchObject([{ id: body.id }]);
+  });
+
+  it.each(catalogue.map(({ name }) => name))('leaves %s: it is built in', async (name) => {
+    expect(readProblem(await remove(name))).toEqual({ status: 409, code: 'conflict' });
+  });
+
+  it.each(['no.such', 'Invoice', '__proto__'])('finds no %s', async (name) => {
+    expect(readProblem(await remove(name))).toEqual({ status: 404, code: 'not_found' });
+  });
+
+  it('says how many webhooks ask for it, of which accounts, and leaves it to them', async () => {
+    await put('invoice.paid');
+    const [one, other] = [await api.issueKey(), await api.issueKey()];
+    const created = [
+      await call('post', '/v1/webhooks', webhook(['*', 'invoice.paid']), one.key),
+      await call('post', '/v1/webhooks', webhook(['invoice.*']), one.key),
+      await call('post', '/v1/webhooks', webhook(['invoice.paid']), other.key),
+    ];
+    const refused = await remove('invoice.paid');
+    expect(readProblem(refused)).toEqual({ status: 409, code: 'conflict' });
+    expect(refused.body.detail).toMatch(/^3 webhooks ask for "invoice\.paid", of the accounts /);
+    for (const each of [one, other]) expect(refused.body.detail).toContain(each.accountId);
+    expect((await call('get', '/v1/event-types/invoice.paid')).status).toBe(200);
+
+    const [first, , third] = created.map(({ body }) => `/v1/webhooks/${body.id}`);
+    expect((await call('patch', String(first), { events: ['*'] }, one.key)).status).toBe(200);
+    expect((await call('delete', String(third), undefined, other.key)).status).toBe(204);
+    expect((await remove('invoice.paid')).body.detail).toMatch(
+      `1 webhook asks for "invoice.paid", of the account ${one.accountId}. `,
+    );
+    // The prefix has another type now, and does not stand for this one alone.
+    await put('invoice.lost');
+    expect((await remove('invoice.paid')).status).toBe(204);
+  });
+
+  it('finds the one webhook that asks for it among many of many accounts', async () => {
+    await put('refund.paid');
+    const accounts = await Promise.all(Array.from({ length: 60 }, () => api.issueKey()));
+    const [first] = accounts;
+    await Promise.all(accounts.map((each) => call('post', '/v1/webhooks', webhook(['*']), each.key)));
+    const asking = (await call('post', '/v1/webhooks', webhook(['refund.*']), first?.key)).body;
+    await Promise.all(
+      Array.from({ length: 260 }, () => call('post', '/v1/webhooks', webhook(['*']), first?.key)),
+    );
+    expect((await remove('refund.paid')).body.detail).toMatch(/^1 webhook asks/);
+    await call('delete', `/v1/webhooks/${asking.id}`, undefined, first?.key);
+    expect((await remove('refund.paid')).status).toBe(204);
   });
 });
 

@@ -7,21 +7,27 @@ import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
 import type { ReadEvents } from '@hookferry/core/history/read-events';
 import type { AcceptEvents } from '@hookferry/core/intake/accept-events';
 import type { Clock } from '@hookferry/core/kernel/clock';
+import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
+import type { ManageListeners } from '@hookferry/core/listeners/manage-listeners';
 import type { EraseAccount } from '@hookferry/core/manage/erase-account';
 import type { ErasePayload } from '@hookferry/core/manage/erase-payload';
 import type { ManageAccounts } from '@hookferry/core/manage/manage-accounts';
 import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import type { ReadHealth } from '@hookferry/core/manage/read-health';
+import type { RemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import type { TestEndpoint } from '@hookferry/core/manage/test-endpoint';
 import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
 import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
 import type { Redeliver } from '@hookferry/core/recovery/redeliver';
 import type { Route } from '../http/route';
+import { answerListener } from './answer-listener';
 import { cancelReplay } from './cancel-replay';
 import { createAccount } from './create-account';
 import { createApiKey } from './create-api-key';
+import { createListener } from './create-listener';
 import { createReplay } from './create-replay';
 import { createWebhook } from './create-webhook';
+import { deleteEventType } from './delete-event-type';
 import { deleteWebhook } from './delete-webhook';
 import { disableWebhook } from './disable-webhook';
 import { dropDeadLetter } from './drop-dead-letter';
@@ -54,6 +60,7 @@ import { redeliverDelivery } from './redeliver-delivery';
 import { redriveDeadLetter } from './redrive-dead-letter';
 import { revokeApiKey } from './revoke-api-key';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
+import { streamListener } from './stream-listener';
 import { testWebhook } from './test-webhook';
 import { updateAccount } from './update-account';
 import { updateWebhook } from './update-webhook';
@@ -70,10 +77,13 @@ export interface RouteDeps {
   readonly erasePayload: ErasePayload;
   readonly testEndpoint: TestEndpoint;
   readonly urlRules: TargetUrlRules;
+  readonly listeners: ManageListeners;
+  readonly listenerStreams: ListenerStreams;
   readonly apiKeys: ManageApiKeys;
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
   readonly eventTypes: EventTypes;
+  readonly removeEventType: RemoveEventType;
   readonly deadLetters: ManageDeadLetters;
   readonly quota: Pick<AccountQuota, 'look'>;
   readonly clock: Clock;
@@ -83,6 +93,7 @@ export interface RouteDeps {
 export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { endpoints, readHealth, deliveries, redeliver, replays, events, acceptEvents, testEndpoint } = deps;
   const { urlRules, apiKeys, accounts, eventTypes, exportAttempts, deadLetters, clock } = deps;
+  const { listeners, listenerStreams } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
     listWebhooks(endpoints), //              GET    /v1/webhooks
@@ -94,6 +105,9 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     readWebhookSecret(endpoints), //         GET    /v1/webhooks/:id/secret
     rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     testWebhook(testEndpoint), //            POST   /v1/webhooks/:id/test
+    createListener(listeners), //            POST   /v1/listeners
+    streamListener(listenerStreams), //      GET    /v1/listeners/:id/stream
+    answerListener(listenerStreams), //      POST   /v1/listeners/:id/answers
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     exportDeliveries(exportAttempts), //     GET    /v1/deliveries/export
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
@@ -111,6 +125,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     listEventTypes(eventTypes), //           GET    /v1/event-types
     readEventType(eventTypes), //            GET    /v1/event-types/:name
     putEventType(eventTypes), //             PUT    /v1/event-types/:name
+    deleteEventType(deps.removeEventType), // DELETE /v1/event-types/:name
     createApiKey(apiKeys, clock), //         POST   /v1/api-keys
     listApiKeys(apiKeys), //                 GET    /v1/api-keys
     revokeApiKey(apiKeys), //                DELETE /v1/api-keys/:id

@@ -1,11 +1,13 @@
 import { deadLetterIdSchema } from '@hookferry/core/model/dead-letter';
 import { DELIVERY_ID_FORM } from '@hookferry/core/model/delivery';
-import { endpointRefSchema } from '@hookferry/core/model/endpoint';
+import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/model/endpoint';
 import { eventIdSchema } from '@hookferry/core/model/event';
 import { replayIdSchema } from '@hookferry/core/model/replay';
 import { z } from 'zod';
 
 export const webhookParams = z.object({ id: endpointRefSchema });
+
+export const listenerParams = z.object({ id: endpointIdSchema });
 
 export const eventParams = z.object({ id: eventIdSchema });
 

@@ -91,7 +91,7 @@ describe('the health of a webhook', () => {
     const heldDeliveries = createBullmqHeldDeliveries({ redis: api.redis.client, prefix: 'bull' });
     const address = { accountId, endpointId: id };
     for (const eventId of [uniqueEventId(), uniqueEventId()]) {
-      await heldDeliveries.enter(address, { eventId, acceptedAt: Date.now() }, Date.now() + HOUR_MS);
+      await heldDeliveries.enter(address, { eventId, acceptedAt: Date.now() }, Date.now() + HOUR_MS, 'busy');
     }
     expect(await readHealth()).toEqual({ ...NOTHING_YET, held: 2 });
   });

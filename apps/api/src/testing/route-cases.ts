@@ -4,6 +4,7 @@ import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quic
 import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { AppError } from '@hookferry/core/kernel/app-error';
+import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/model/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/model/delivery';
 import type { AccountId } from '@hookferry/core/model/event';
@@ -23,9 +24,18 @@ import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import type { Route } from '../http/route';
+import { requestExamples } from '../openapi/examples';
 
 /** What an id in a route's path can belong to. */
-export type Resource = 'webhook' | 'delivery' | 'replay' | 'event' | 'apiKey' | 'account' | 'deadLetter';
+export type Resource =
+  | 'webhook'
+  | 'listener'
+  | 'delivery'
+  | 'replay'
+  | 'event'
+  | 'apiKey'
+  | 'account'
+  | 'deadLetter';
 
 /** A route, and what tests of every route need to know of it. */
 export interface RouteCase {
@@ -43,6 +53,8 @@ export interface RouteCase {
   /** The answer to a request without a fault. */
   readonly status: number;
   readonly isList?: true;
+  /** What it needs to come to an end. */
+  readonly query?: string;
   /** Beside those that are lists: whether it takes query parameters. */
   readonly takesQuery?: true;
   /** Only for keys of the operator's account. */
@@ -63,6 +75,9 @@ const CUSTOM_TYPE = {
   deprecated: false,
   updatedAt: 0,
 };
+
+/** What the listener is connected by that each account has. */
+const LISTENER_STREAM = (requestExamples.answerListener as { readonly stream: string }).stream;
 
 /** Every route of the API, in the order of `routes/index.ts`. */
 export const routeCases: readonly RouteCase[] = [
@@ -107,6 +122,30 @@ export const routeCases: readonly RouteCase[] = [
     body: { type: keywordQuickWin.name },
     status: 202,
     creates: true,
+  },
+  {
+    method: 'post',
+    path: '/v1/listeners',
+    scope: 'webhooks:write',
+    body: { name: 'laptop' },
+    status: 200,
+  },
+  {
+    method: 'get',
+    path: '/v1/listeners/:id/stream',
+    scope: 'webhooks:write',
+    of: 'listener',
+    status: 200,
+    takesQuery: true,
+    query: '?max_seconds=1',
+  },
+  {
+    method: 'post',
+    path: '/v1/listeners/:id/answers',
+    scope: 'webhooks:write',
+    of: 'listener',
+    body: { stream: LISTENER_STREAM, answers: [{ exchange: '1', status: 204 }] },
+    status: 204,
   },
   {
     method: 'get',
@@ -194,6 +233,14 @@ export const routeCases: readonly RouteCase[] = [
     maxBodyValues: 10_000,
   },
   {
+    method: 'delete',
+    path: '/v1/event-types/:name',
+    at: `/v1/event-types/${CUSTOM_TYPE.name}`,
+    scope: 'admin',
+    operatorOnly: true,
+    status: 204,
+  },
+  {
     method: 'post',
     path: '/v1/api-keys',
     scope: 'admin',
@@ -279,6 +326,7 @@ export type Belongings = Readonly<Record<Resource, string>>;
 /** Creates an account and gives it one of everything; what belongs to nobody is there as well. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
   const endpoint = buildEndpoint({ accountId });
+  const listener = buildEndpoint({ accountId, listener: {} });
   const event = buildEvent({ accountId });
   const deliveryStore = createRedisDeliveryStore(client, testRetention);
   const { record: apiKey } = buildApiKey({ accountId });
@@ -289,6 +337,8 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),
     createRedisApiKeyStore(client).save(apiKey),
     createRedisEndpointStore(client, testSealer).create(endpoint),
+    createRedisEndpointStore(client, testSealer).create(listener),
+    createRedisListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
     eventStore.save(event, [endpoint.id]),
     eventStore.enlist(event),
     createRedisEventTypeStore(client).replace(CUSTOM_TYPE),
@@ -297,6 +347,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   ]);
   return {
     webhook: endpoint.id,
+    listener: listener.id,
     delivery: deliveryIdOf({ eventId: event.id, endpointId: endpoint.id }),
     replay: replay.id,
     event: event.id,
@@ -319,6 +370,7 @@ export function unknownIds(): Belongings {
   const endpointId = uniqueEndpointId();
   return {
     webhook: endpointId,
+    listener: endpointId,
     delivery: deliveryIdOf({ eventId: uniqueEventId(), endpointId }),
     replay: buildReplayOrder().id,
     event: uniqueEventId(),
@@ -330,10 +382,19 @@ export function unknownIds(): Belongings {
 
 /** The same text in the place of every id. */
 export function sameIds(id: string): Belongings {
-  return { webhook: id, delivery: id, replay: id, event: id, apiKey: id, account: id, deadLetter: id };
+  return {
+    webhook: id,
+    listener: id,
+    delivery: id,
+    replay: id,
+    event: id,
+    apiKey: id,
+    account: id,
+    deadLetter: id,
+  };
 }
 
-export function pathTo({ path, at, of }: RouteCase, belongings: Belongings): string {
+export function pathTo({ path, at, of, query = '' }: RouteCase, belongings: Belongings): string {
   if (at !== undefined) return at;
-  return of === undefined ? path : path.replace(':id', belongings[of]);
+  return of === undefined ? path : path.replace(':id', belongings[of]) + query;
 }

@@ -65,6 +65,8 @@ export async function startApi(
     SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
     // Every test comes from the same address, and many have no valid key on purpose.
     AUTH_FAILURE_LIMIT: 'off',
+    // Nothing stands before it that would have to notice.
+    DRAIN_DELAY: '0s',
     ...environment,
   });
   const answers = checkAnswers();

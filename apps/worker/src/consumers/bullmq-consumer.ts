@@ -4,6 +4,8 @@ import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 /** Takes jobs off a queue once it is started. */
 export interface Consumer {
   start(): void;
+  /** Counts up whenever a job is begun, or comes to its end. */
+  steps(): number;
   stop(): Promise<void>;
 }
 
@@ -16,6 +18,7 @@ export function createConsumer<Data>(
   const worker = openWorker<Data>(queue, process, options);
   return {
     start: () => void worker.run(),
+    steps: () => worker.steps,
     stop: () => worker.close(),
   };
 }

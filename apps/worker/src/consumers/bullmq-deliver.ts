@@ -9,13 +9,14 @@ import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@hookferry/c
 import type { DeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Consumer } from './bullmq-consumer';
+import { type LeaveToNewerOptions, leaveToNewer } from './bullmq-leave-to-newer';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 import { delayJob, giveJobBack } from './bullmq-put-back';
 import { RetryLater } from './retry-later';
 import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
-export interface DeliverConsumerOptions extends ConsumerOptions {
+export interface DeliverConsumerOptions extends ConsumerOptions, LeaveToNewerOptions {
   readonly deliver: Deliver;
   readonly formerDeliveries: Pick<FormerDeliveries, 'isFormer' | 'replace'>;
   readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
@@ -39,6 +40,8 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
   return {
     start: () => void worker.run(),
 
+    steps: () => worker.steps,
+
     /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */
     async stop() {
       const deadline = setTimeout(() => worker.cancelAllJobs(), stopDeadlineMs);
@@ -52,6 +55,7 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    await leaveToNewer(job, token, options);
     if (formerDeliveries.isFormer(job.id ?? '')) return await replaceFormer(job, token);
     const run = readRun(job, lockDurationMs);
     const result = placement.isAtHome(run, shard)

@@ -11,10 +11,11 @@ import type { EventJob, ReadEvent, ReadEventJob } from '@hookferry/core/queue/re
 import { describeRefusal } from '@hookferry/core/queue/rejected-job';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, createConsumer } from './bullmq-consumer';
+import { type LeaveToNewerOptions, leaveToNewer } from './bullmq-leave-to-newer';
 import type { ConsumerOptions } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 
-export interface FanOutConsumerOptions extends ConsumerOptions {
+export interface FanOutConsumerOptions extends ConsumerOptions, LeaveToNewerOptions {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly fanOutEvent: FanOutEvent;
   readonly pushedEvents: Pick<PushedEvents, 'sort'>;
@@ -46,6 +47,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
     const { id = '', name, timestamp, opts, data } = job;
     const eventJob = { id, name, timestamp, delay: opts.delay, data };
     const work = async () => {
+      await leaveToNewer(job, token, options);
       await pushedEvents.sort();
       if (await isDropped(eventJob)) return;
       const read = await readOrFault(eventJob);

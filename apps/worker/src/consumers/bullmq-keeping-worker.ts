@@ -69,6 +69,7 @@ export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
   readonly #capacity: SharedCapacity;
   /** How many jobs are at work at the same time. */
   #running = 0;
+  #steps = 0;
   /** Those that were given back, with the token that they were fetched with: BullMQ may hand them over all the same. */
   readonly #givenBack = new Set<string>();
 
@@ -92,6 +93,11 @@ export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
 
   get isHungry(): boolean {
     return !this.#mainLoop.drained;
+  }
+
+  /** Counts up whenever a job is begun, or comes to its end. */
+  get steps(): number {
+    return this.#steps;
   }
 
   takeMore(): void {
@@ -156,9 +162,11 @@ export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
     // Somebody else may be at it: this leaves it alone, and takes the next one.
     if (this.#givenBack.delete(givenBackKey(jobId, token))) throw new DelayedError();
     this.#underWay.add(jobId);
+    this.#steps += 1;
     try {
       return await super.callProcessJob(job, token, signal);
     } finally {
+      this.#steps += 1;
       this.#underWay.delete(jobId);
     }
   }

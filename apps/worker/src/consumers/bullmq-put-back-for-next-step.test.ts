@@ -2,9 +2,8 @@ import { ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/model/queue-names
 import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue } from 'bullmq';
-import { openTestQueues } from '../testing/open-test-queues';
+import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
 import { createErasureConsumer } from './bullmq-erasure';
-import type { ConsumerOptions } from './bullmq-open-worker';
 import { createReplayConsumer } from './bullmq-replay';
 
 const { willClose, closeAll } = createClosables();
@@ -16,12 +15,12 @@ it.each([
   [
     ERASURES_QUEUE,
     { account_id: 'acme' },
-    (options: ConsumerOptions, step: Step) => createErasureConsumer({ ...options, stepErasure: step }),
+    (options: TestQueues['options'], step: Step) => createErasureConsumer({ ...options, stepErasure: step }),
   ],
   [
     REPLAYS_QUEUE,
     buildReplayOrder(),
-    (options: ConsumerOptions, step: Step) => createReplayConsumer({ ...options, stepReplay: step }),
+    (options: TestQueues['options'], step: Step) => createReplayConsumer({ ...options, stepReplay: step }),
   ],
 ])(
   'lets work have more steps than a job may have starts without coming to an end: %s',

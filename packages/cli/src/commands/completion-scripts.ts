@@ -12,7 +12,7 @@ _hookferry() {
   done
   local words=""
   case "$path" in
-${casesOf(words, (path, list) => `    ${path}) words="${list}" ;;`)}
+${casesOf(words, (path, list) => `    ${posixPattern(path)}) words="${list}" ;;`)}
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
@@ -25,29 +25,38 @@ _hookferry() {
     [[ "$word" == -* ]] || joined="\${joined:+$joined }$word"
   done
   case "$joined" in
-${casesOf(words, (path, list) => `    ${path}) compadd -- ${list} ;;`)}
+${casesOf(words, (path, list) => `    ${posixPattern(path)}) compadd -- ${list} ;;`)}
     *) _files ;;
   esac
 }
 compdef _hookferry hookferry
 `,
   fish: (words) => `# fish completion of hookferry
-function __hookferry_path
-  string join ' ' -- (commandline -opc)[2..] | string replace -ra -- ' ?--?[a-z-]+' '' | string trim
+function __hookferry_words
+  set -l path
+  for word in (commandline -opc)[2..]
+    string match -q -- '-*' $word; or set -a path $word
+  end
+  switch "$path"
+${casesOf(words, (path, list) => `    case ${fishPattern(path)}\n      string split ' ' -- '${list}'`)}
+  end
 end
-complete -c hookferry -f
-${[...words].map(([path, list]) => fishLine(path, list)).join('\n')}
+complete -c hookferry -f -a '(__hookferry_words)'
 `,
 };
 
-function casesOf(words: Words, line: (path: string, list: string) => string): string {
-  // With arguments behind it, a command still has its flags: the longest first, so that each is met.
+/** With arguments behind it, a command still has its flags: the longest first, so that each is met. */
+function casesOf(words: Words, toCase: (path: string, list: string) => string): string {
   return [...words]
     .sort(([a], [b]) => b.length - a.length)
-    .map(([path, list]) => line(path === '' ? '""' : `"${path}"|"${path} "*`, list.join(' ')))
+    .map(([path, list]) => toCase(path, list.join(' ')))
     .join('\n');
 }
 
-function fishLine(path: string, list: readonly string[]): string {
-  return `complete -c hookferry -n 'test "$(__hookferry_path)" = "${path}"' -a '${list.join(' ')}'`;
+function posixPattern(path: string): string {
+  return path === '' ? '""' : `"${path}"|"${path} "*`;
+}
+
+function fishPattern(path: string): string {
+  return path === '' ? "''" : `'${path}' '${path} *'`;
 }

@@ -30,7 +30,9 @@ export function wordsOf(program: Command): Words {
 
   function visit(command: Command, path: string): void {
     const own = command === program ? [] : command.options.flatMap(({ long }) => long ?? []);
-    words.set(path, [...command.commands.map((each) => each.name()), ...own, ...globals, '--help']);
+    const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
+    const subcommands = command.commands.map((each) => each.name());
+    words.set(path, [...subcommands, ...choices, ...own, ...globals, '--help']);
     for (const each of command.commands) visit(each, `${path} ${each.name()}`.trim());
   }
 }

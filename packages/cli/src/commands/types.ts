@@ -4,6 +4,7 @@ import { parseId } from '../input/parse-flags';
 import { readData } from '../input/read-data';
 import type { Column } from '../output/output';
 import type { EventType } from '../resources';
+import { addYes, type ConfirmFlags, requireYes } from './confirm';
 import { addExample } from './example';
 
 const COLUMNS: readonly Column<EventType>[] = [
@@ -43,6 +44,7 @@ export function addTypes(program: Command, cli: Cli): void {
     });
   addExample(show, 'hookferry types show brief.created --json');
   addPut(types, cli);
+  addDelete(types, cli);
 }
 
 function addPut(types: Command, cli: Cli): void {
@@ -61,4 +63,24 @@ async function putType(name: string, given: string, cli: Cli): Promise<void> {
   const body = value as { description: string; schema: boolean | Record<string, unknown>; example: unknown };
   const type = await client.PUT('/v1/event-types/{name}', { params: { path: { name } }, body });
   cli.output.result(type, `The event type ${type.name} is in force, as version ${type.version ?? 1}.`);
+}
+
+function addDelete(types: Command, cli: Cli): void {
+  const remove = types
+    .command('delete')
+    .description("Remove an event type that was added. For operators' keys.")
+    .argument('<name>', 'its name', parseId)
+    .action((name: string, flags: ConfirmFlags) => deleteType(name, flags, cli));
+  addExample(addYes(remove), 'hookferry types delete invoice.paid --yes');
+}
+
+async function deleteType(name: string, flags: ConfirmFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const path = { params: { path: { name } } };
+  if (!flags.yes) {
+    const { description } = await client.GET('/v1/event-types/{name}', path);
+    await requireYes(cli, flags, `Remove the event type ${name} ("${description}") for all accounts?`);
+  }
+  await client.DELETE('/v1/event-types/{name}', path);
+  cli.output.result({ name, deleted: true }, `Removed the event type ${name}.`);
 }

@@ -1,5 +1,6 @@
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
+import type { HoldReason } from '../model/hold-reason';
 
 /** A delivery that is held, with its place among those of its endpoint. */
 export interface HeldDelivery {
@@ -40,7 +41,7 @@ export interface Released {
  */
 export interface HeldDeliveries {
   /** Enters a delivery whose job is about to be delayed, and asks for a look at its endpoint. Twice is once. */
-  enter(address: EndpointAddress, delivery: HeldDelivery, lookAt: number): Promise<void>;
+  enter(address: EndpointAddress, delivery: HeldDelivery, lookAt: number, reason: HoldReason): Promise<void>;
   /** Puts jobs back onto the queue. An entry goes with that, or when its job turns out not to be delayed any more. */
   release(address: EndpointAddress, request: ReleaseRequest): Promise<Released>;
   /** Asks for a look at an endpoint, unless there will be one before. */

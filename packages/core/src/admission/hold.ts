@@ -45,7 +45,7 @@ export function createHold({ heldDeliveries, releaser, random, emit }: HoldDeps)
     ...delivery
   }: HoldInput): Promise<number> {
     const { accountId, endpointId, eventId, acceptedAt } = delivery;
-    await heldDeliveries.enter({ accountId, endpointId }, { eventId, acceptedAt }, lookAt);
+    await heldDeliveries.enter({ accountId, endpointId }, { eventId, acceptedAt }, lookAt, reason);
     releaser.lookAt(accountId, endpointId, lookAt);
     if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
     emit({ name: 'delivery.held', endpointId, eventId, reason });

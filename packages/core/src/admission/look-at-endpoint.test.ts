@@ -54,7 +54,7 @@ async function arrange({
   const partsOf = (eventId: EventId) => ({ ...address, eventId });
   // Held in another order than they are to be released. A job that waits is released by forgetting its entry.
   await deliveryQueue.addAll(deliveries.map(({ eventId }) => partsOf(eventId)));
-  for (const each of deliveries.toReversed()) await heldDeliveries.enter(address, each, NOW);
+  for (const each of deliveries.toReversed()) await heldDeliveries.enter(address, each, NOW, 'busy');
   if (endpoint.ordering === 'strict' && held > 0) await admissionStore.joinOrder(endpoint.id, deliveries);
   if (openUntil !== undefined) {
     await redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);
@@ -94,6 +94,14 @@ it('does nothing at a disabled endpoint, and looks again much later, should whoe
   expect(await look(8)).toEqual({ left: 2, lookAgainAt: NOW + 600_000 });
   expect(await stillHeld()).toEqual(eventIds);
   expect(await lookDueAt()).toBe(NOW + 600_000);
+});
+
+it('has a disabled endpoint counted as one that a former version has disabled', async () => {
+  const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
+  const { look, disabledEndpoints } = await arrange({ endpoint, held: 1 });
+  await redis.client.del(keys.disabledEndpoints);
+  await look(8);
+  expect(await disabledEndpoints.count()).toBe(1);
 });
 
 it('releases what is held for a deleted endpoint, so that each ends as cancelled', async () => {

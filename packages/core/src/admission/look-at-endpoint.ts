@@ -1,3 +1,4 @@
+import type { DisabledEndpoints } from '../endpoints/redis-disabled-endpoints';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Clock } from '../kernel/clock';
 import { PROBE_MS, phaseOf } from '../model/breaker';
@@ -18,6 +19,7 @@ export interface EventHorizon {
 
 export interface LookAtEndpointDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly disabledEndpoints: Pick<DisabledEndpoints, 'enter'>;
   readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'lookDueAt'>;
   readonly eventHorizon: EventHorizon;
@@ -59,7 +61,15 @@ const DISABLED_LOOK_MS = 600_000;
  * asked once more when it runs.
  */
 export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
-  const { endpointStore, admissionStore, heldDeliveries, eventHorizon, restoreDelivery, clock } = deps;
+  const {
+    endpointStore,
+    disabledEndpoints,
+    admissionStore,
+    heldDeliveries,
+    eventHorizon,
+    restoreDelivery,
+    clock,
+  } = deps;
 
   return async function lookAtEndpoint(address: EndpointAddress, places: number): Promise<Looked> {
     const { accountId, endpointId } = address;
@@ -80,7 +90,11 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
 
   async function allowanceOf(endpoint: Endpoint | undefined, places: number): Promise<Allowance> {
     if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_LOOK_MS };
-    if (endpoint.status === 'disabled') return { most: 0, againInMs: DISABLED_LOOK_MS };
+    if (endpoint.status === 'disabled') {
+      // One that a former version disabled is not counted yet.
+      await disabledEndpoints.enter(endpoint);
+      return { most: 0, againInMs: DISABLED_LOOK_MS };
+    }
     const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit);
     const { breaker, rate, next } = standing;
     const now = clock();

@@ -98,6 +98,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
     succeed: (change: AttemptChange = {}) => end(true, change),
     lookDueAt: () =>
       admission.heldDeliveries.lookDueAt({ accountId: endpoint.accountId, endpointId: endpoint.id }),
+    isCountedAsOpen: async () => (await redis.client.zscore(keys.openBreakers, endpoint.id)) !== null,
     readBreaker: () => admission.admissionStore.readBreaker(endpoint.id),
     readEndpoint: () => admission.endpointStore.find(endpoint.accountId, endpoint.id),
   };
@@ -128,6 +129,16 @@ describe('a success', () => {
     expect(await readBreaker()).toEqual(CLOSED);
     expect(await lookDueAt()).toBe(NOW);
     expect(signals.named('breaker.closed')).toEqual([{ name: 'breaker.closed', endpointId: endpoint.id }]);
+  });
+
+  it('ends that its endpoint counts among those with an open breaker', async () => {
+    const { fail, succeed, isCountedAsOpen } = await arrange();
+    await fail(FAILURES_TO_OPEN - 1);
+    expect(await isCountedAsOpen()).toBe(false);
+    await fail(1);
+    expect(await isCountedAsOpen()).toBe(true);
+    await succeed();
+    expect(await isCountedAsOpen()).toBe(false);
   });
 });
 

@@ -7,6 +7,7 @@ import type { Concurrency } from './concurrency';
 import type { HeldDeliveries } from './held-deliveries';
 import { RATE_WINDOW_MS } from './redis-admission-store';
 import type { AttemptEffect } from './redis-attempt-store';
+import type { OpenBreakers } from './redis-open-breakers';
 import type { Releaser } from './releaser';
 
 export interface SettleDeps {
@@ -14,6 +15,7 @@ export interface SettleDeps {
   readonly disableFailing: DisableFailing;
   readonly concurrency: Pick<Concurrency, 'freePlaces' | 'isSlow'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook'>;
+  readonly openBreakers: Pick<OpenBreakers, 'enter' | 'leave'>;
   readonly releaser: Pick<Releaser, 'lookAt' | 'grant' | 'isWatching'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -48,7 +50,7 @@ const GROWTH = 2;
 
 /** What a recorded attempt means for its endpoint, and for what is held there. At a healthy endpoint: nothing. */
 export function createSettle(deps: SettleDeps) {
-  const { disable, disableFailing, concurrency, heldDeliveries, releaser, clock, emit } = deps;
+  const { disable, disableFailing, concurrency, heldDeliveries, openBreakers, releaser, clock, emit } = deps;
 
   return async function settle(input: SettleInput): Promise<Settled> {
     const { endpoint, effect } = input;
@@ -56,10 +58,16 @@ export function createSettle(deps: SettleDeps) {
     const isGivenUp =
       effect.failingSince !== undefined && (await disableFailing(endpoint, effect.failingSince));
     if (effect.hasClosed) await heldDeliveries.askForLook(addressOf(endpoint), clock());
+    await countBreaker(endpoint, effect);
     announce(endpoint, effect);
     letOthersGo(input);
     return { disabledAs: isGivenUp ? 'failing' : disabledAs, recoveredFrom: effect.recoveredFrom };
   };
+
+  async function countBreaker({ id }: Endpoint, { openedUntil, hasClosed }: AttemptEffect): Promise<void> {
+    if (openedUntil !== undefined) await openBreakers.enter(id, openedUntil, clock());
+    if (hasClosed) await openBreakers.leave(id);
+  }
 
   function announce({ id: endpointId }: Endpoint, { failures, openedUntil, hasClosed }: AttemptEffect): void {
     if (hasClosed) emit({ name: 'breaker.closed', endpointId });

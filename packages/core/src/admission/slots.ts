@@ -52,6 +52,16 @@ export class Slots {
     return Math.min(Math.floor(quick * this.#pace) + this.#stuck, quick) + this.#slow;
   }
 
+  /** How many attempts are under way. */
+  get inUse(): { readonly quick: number; readonly slow: number } {
+    return { quick: this.#quick.size, slow: this.#slow };
+  }
+
+  /** How many of each may be under way, as things stand. */
+  get allowed(): { readonly quick: number; readonly slow: number } {
+    return { quick: this.capacity - this.#slow, slow: this.options.slow };
+  }
+
   /** Which share of the quick slots there is at the moment: 1 unless the process is late. */
   get pace(): number {
     return this.#pace;

@@ -17,19 +17,23 @@ export interface AnnounceAttemptDeps {
 /** Says what an attempt was like, and that the delivery has come to its end if it has. */
 export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps) {
   return function announceAttempt(
-    { run: { eventId, endpointId }, event, begunAt }: ReadyDelivery,
+    ready: ReadyDelivery,
     attempt: Attempt,
     decision: Decision | { readonly kind: 'superseded' },
   ): void {
+    const { run, event, begunAt } = ready;
+    const { accountId, eventId, endpointId } = run;
     emit({
       name: 'delivery.attempted',
       deliveryId: deliveryIdOf({ eventId, endpointId }),
+      accountId,
       eventId,
       endpointId,
       type: event.type,
       attempt: attempt.number,
       outcome: attempt.outcome,
       durationMs: attempt.durationMs,
+      ...firstLagOf(ready, attempt),
       ...attempt.timings,
       ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
       ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
@@ -38,6 +42,16 @@ export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps
       return;
     announceEnd({ eventId, endpointId }, decision.kind, begunAt);
   };
+}
+
+// One that was held waited for its receiver's sake; one that was taken over waited for ours.
+function firstLagOf(
+  { run, trigger, begunAt }: ReadyDelivery,
+  { number, startedAt }: Attempt,
+): { readonly firstLagMs?: number } {
+  const wasHeld = run.hasWaited && !run.wasTakenOver;
+  if (number > 1 || trigger !== 'schedule' || wasHeld) return {};
+  return { firstLagMs: Math.max(startedAt - begunAt, 0) };
 }
 
 export interface AnnounceEndDeps {

@@ -253,16 +253,32 @@ describe('a delivery that is accepted', () => {
       {
         name: 'delivery.attempted',
         ...ids,
+        accountId: input.accountId,
         type: event.type,
         attempt: 1,
         outcome: 'delivered',
         responseStatus: 204,
         durationMs: SEND_MS,
+        firstLagMs: 1_000,
       },
     ]);
     expect(signals.named('delivery.ended')).toEqual([
       { name: 'delivery.ended', ...ids, status: 'delivered', lagMs: 1_000 + SEND_MS },
     ]);
+  });
+
+  it.each<[string, Arrangement, number | undefined]>([
+    ['was held', { job: { hasWaited: true } }, undefined],
+    ['was taken over from a worker that died', { job: { hasWaited: true, wasTakenOver: true } }, 1_000],
+    [
+      'was tried before',
+      { log: [{ kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW, isAborted: false }] },
+      undefined,
+    ],
+  ])("tells its lag as the service's doing or not when it %s", async (_what, arrangement, firstLagMs) => {
+    const { deliver, signals } = await arrange({ ...arrangement, results: [answered(204)] });
+    await deliver();
+    expect(signals.named('delivery.attempted').map((signal) => signal.firstLagMs)).toEqual([firstLagMs]);
   });
 });
 
@@ -709,7 +725,7 @@ async function holdNext({ admission, input, event }: Awaited<ReturnType<typeof a
   const jobId = deliveryIdOf(next);
   await queue.add('d', { account_id: accountId }, { jobId, delay: HELD_FOR_MS });
   const entry = { eventId: next.eventId, acceptedAt: event.acceptedAt + 1 };
-  await admission.heldDeliveries.enter(input, entry, NOW + HELD_FOR_MS);
+  await admission.heldDeliveries.enter(input, entry, NOW + HELD_FOR_MS, 'busy');
   return {
     entry,
     async untilReleased(): Promise<void> {

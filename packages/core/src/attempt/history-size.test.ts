@@ -96,7 +96,7 @@ it.each([10, 100_000])(
       await job.moveToDelayed(Date.now() + DAY, 'token');
     }
     for (const [i, id] of ids.entries()) {
-      await held.enter({ accountId, endpointId }, { eventId: id, acceptedAt: NOW + i }, NOW + DAY);
+      await held.enter({ accountId, endpointId }, { eventId: id, acceptedAt: NOW + i }, NOW + DAY, 'busy');
     }
     const job = await bytesOf(`bull:deliveries:${deliveryIdOf({ eventId, endpointId })}`);
     const line = await shareOf('bull:deliveries:delayed');

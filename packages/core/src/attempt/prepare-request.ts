@@ -53,5 +53,6 @@ export function prepareRequest(
     },
     ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),
     ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),
+    ...(endpoint.listener === undefined ? {} : { listener: endpoint.id }),
   };
 }

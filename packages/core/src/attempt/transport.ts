@@ -1,4 +1,5 @@
 import type { AttemptOutcome, AttemptTimings } from '../model/attempt';
+import type { EndpointId } from '../model/endpoint';
 
 /** What a TLS connection to one endpoint shows and trusts, each as PEM. */
 export interface TlsMaterial {
@@ -17,6 +18,8 @@ export interface DeliveryRequest {
   /** For the whole attempt, instead of the transport's own. */
   readonly timeoutMs?: number;
   readonly tls?: TlsMaterial;
+  /** It goes to whoever listens for this endpoint, not to the URL. */
+  readonly listener?: EndpointId;
 }
 
 /** Why no complete status line came back. */

@@ -54,16 +54,18 @@ export function createRedisEventTypeStore(redis: RedisClient) {
       if (typeof record !== 'string') throw tooMany();
       return parse(record);
     },
+
+    /** In force for whatever is published after it. One that is not there is no mistake. */
+    async remove(name: string): Promise<void> {
+      await redis.hdel(keys.eventTypes, name);
+    },
   });
 }
 
 export type EventTypeStore = ReturnType<typeof createRedisEventTypeStore>;
 
 function tooMany(): AppError {
-  return new AppError(
-    'limit_reached',
-    `There may be ${MAX_TYPES} event types. Replace one that is not used.`,
-  );
+  return new AppError('limit_reached', `There may be ${MAX_TYPES} event types. Remove one that is not used.`);
 }
 
 function parse(raw: string): CustomEventType {

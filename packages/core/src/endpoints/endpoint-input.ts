@@ -84,6 +84,16 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
 }
 export type EndpointPatch = z.output<ReturnType<typeof endpointPatchSchema>>;
 
+/** What a client may say of a listener: of an endpoint's members those that mean something without a URL. */
+export const listenerMembers = {
+  events: eventsSchema.default(['*']),
+  secret: secretSchema.optional(),
+  ...z
+    .object(optionSchemas)
+    .pick({ description: true, ordering: true, timeout_ms: true, retry_schedule: true })
+    .partial().shape,
+};
+
 const INNER_NAMES = {
   rate_limit: 'rateLimit',
   timeout_ms: 'timeoutMs',
@@ -92,8 +102,8 @@ const INNER_NAMES = {
 
 type InnerName<Name> = Name extends keyof typeof INNER_NAMES ? (typeof INNER_NAMES)[Name] : Name;
 
-// JSON's names end at the door.
-function renameMembers<Input extends object>(input: Input) {
+/** JSON's names end at the door. */
+export function renameMembers<Input extends object>(input: Input) {
   const renamed = Object.entries(input).map(([name, value]) => [
     Object.hasOwn(INNER_NAMES, name) ? INNER_NAMES[name as keyof typeof INNER_NAMES] : name,
     value,

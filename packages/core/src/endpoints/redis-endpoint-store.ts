@@ -8,6 +8,7 @@ import { defineScript, type RunScript } from '../kernel/redis-script';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
+import { createRedisDisabledEndpoints } from './redis-disabled-endpoints';
 import { COUNT_UP, endpointsKeys } from './redis-endpoint-keys';
 import { createRedisSubscriptions } from './redis-subscriptions';
 import { type Sealer, secretUnreadable } from './seal';
@@ -74,6 +75,7 @@ export function createRedisEndpointStore(
   const { encode, decode } = createEndpointCodec(sealer);
   const cache = new ParsedCache(decode, { bytes: CACHED_BYTES });
   const subscriptions = createRedisSubscriptions(redis);
+  const disabledEndpoints = createRedisDisabledEndpoints(redis);
 
   async function run(script: RunScript, accountId: AccountId, ...values: string[]): Promise<unknown> {
     return await script(redis, endpointsKeys(accountId), values);
@@ -83,6 +85,17 @@ export function createRedisEndpointStore(
     const { accountId, id, uid = '' } = endpoint;
     const values = [id, rawBefore, encode(endpoint), uidBefore, uid, String(most)];
     return await run(SAVE_IF_UNCHANGED, accountId, ...values, encodeSubscription(endpoint));
+  }
+
+  /** As `save`, and keeps count of what is disabled. */
+  async function replace(before: Endpoint, raw: string, changed: Endpoint): Promise<unknown> {
+    const isSame = changed.status === before.status;
+    if (!isSame && changed.status === 'disabled') await disabledEndpoints.enter(changed);
+    const saved = await save(changed, raw, before.uid ?? '');
+    if (!isSame && changed.status === 'enabled' && saved === 'saved') {
+      await disabledEndpoints.leave(before.accountId, before.id, before.updatedAt);
+    }
+    return saved;
   }
 
   async function find(accountId: AccountId, id: EndpointId): Promise<Endpoint | undefined> {
@@ -113,6 +126,7 @@ export function createRedisEndpointStore(
      */
     async create(endpoint: Endpoint, most = Number.MAX_SAFE_INTEGER): Promise<boolean> {
       const { uid = '' } = endpoint;
+      if (endpoint.status === 'disabled') await disabledEndpoints.enter(endpoint);
       const saved = await save(endpoint, '', '', most);
       if (saved === 'uid_taken') throw uidTaken(uid);
       if (saved === 'too_many') throw tooMany(most);
@@ -135,7 +149,7 @@ export function createRedisEndpointStore(
         if (raw === null) return undefined;
         const before = ownedBy(accountId, decode(raw));
         const changed = change(before);
-        const saved = await save(changed, raw, before.uid ?? '');
+        const saved = await replace(before, raw, changed);
         if (saved === 'saved') return changed;
         if (saved === 'uid_taken') throw uidTaken(changed.uid ?? '');
       }
@@ -143,7 +157,9 @@ export function createRedisEndpointStore(
 
     /** Whether it was there. Its history goes with it. */
     async remove(accountId: AccountId, id: EndpointId): Promise<boolean> {
-      return (await run(REMOVE, accountId, id)) === 1;
+      const wasThere = (await run(REMOVE, accountId, id)) === 1;
+      await disabledEndpoints.leave(accountId, id, Number.MAX_SAFE_INTEGER);
+      return wasThere;
     },
 
     /** Removes one that was created when its account was gone already, and what its creation left for the account. */

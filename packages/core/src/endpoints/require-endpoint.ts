@@ -1,4 +1,4 @@
-import { type EndpointId, type EndpointRef, endpointNotFound } from '../model/endpoint';
+import { type EndpointId, type EndpointRef, endpointNotFound, isAsleep } from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import type { EndpointStore } from './redis-endpoint-store';
 
@@ -7,7 +7,8 @@ export function createRequireEndpoint(endpointStore: Pick<EndpointStore, 'find' 
   /** @throws AppError `not_found` when the account has no such endpoint. */
   return async function requireEndpoint(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
     const id = await endpointStore.idOf(accountId, ref);
-    if (!id || !(await endpointStore.find(accountId, id))) throw endpointNotFound();
-    return id;
+    const endpoint = id && (await endpointStore.find(accountId, id));
+    if (!endpoint || isAsleep(endpoint)) throw endpointNotFound();
+    return endpoint.id;
   };
 }

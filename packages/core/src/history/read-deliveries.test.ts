@@ -117,6 +117,7 @@ describe('read', () => {
       { accountId, endpointId },
       { eventId: event.id, acceptedAt: event.acceptedAt },
       0,
+      'busy',
     );
     const held = { status: 'held', nextAttemptAt: undefined };
     expect(await read(accountId, deliveryIdOf(parts))).toMatchObject(held);
@@ -132,6 +133,7 @@ describe('read', () => {
       { accountId, endpointId },
       { eventId: event.id, acceptedAt: event.acceptedAt },
       0,
+      'busy',
     );
     expect(await read(endpoint.accountId, delivery.id)).toMatchObject(delivery);
   });

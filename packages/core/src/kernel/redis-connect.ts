@@ -7,7 +7,6 @@ import {
 } from '@hookferry/producer/contract';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { steadyClock } from './clock';
-import { answerWithin } from './within';
 
 export type RedisClient = Redis | Cluster;
 
@@ -120,15 +119,19 @@ function createClient(target: RedisTarget, roleOptions: ClientOptions): RedisCli
   }
 }
 
+// Behind Sentinels ioredis takes `tls` for nothing unless it is told so.
+const TLS_EVERYWHERE = { sentinelTLS: {}, enableTLSForSentinelMode: true };
+
 /**
  * A master that was cut off from its replicas goes on answering, and all that it is told after another one was promoted is
  * lost when it comes back: the Sentinels' word counts, not whether the connection stands.
  */
-function sentinelOptionsFor({ sentinels, master, db }: Extract<RedisTarget, { kind: 'sentinel' }>) {
+function sentinelOptionsFor({ sentinels, master, db, tls }: Extract<RedisTarget, { kind: 'sentinel' }>) {
   return {
     sentinels: [...sentinels],
     name: master,
     db,
+    ...(tls ? TLS_EVERYWHERE : {}),
     failoverDetector: true,
     sentinelMaxConnections: SENTINELS_HEARD,
   };
@@ -151,11 +154,4 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
 
 function reconnectDelay(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
-}
-
-const PATIENCE_MS = 1_000;
-
-/** Whether Redis answers within a second. Never rejects, and never waits longer. */
-export function createRedisProbe(redis: RedisClient): () => Promise<boolean> {
-  return async () => (await answerWithin(PATIENCE_MS, redis.ping())) !== undefined;
 }

@@ -3,6 +3,8 @@ const MAX_DELAY_MS = 2_000;
 
 export interface Repetition {
   isDone(): boolean;
+  /** Resolves when it was tried once, be it done or not. */
+  readonly tried: Promise<void>;
   stop(): void;
 }
 
@@ -22,8 +24,9 @@ export function repeatUntilDone(action: () => Promise<void>): Repetition {
     }
   }
 
-  void attempt(FIRST_DELAY_MS);
+  const tried = attempt(FIRST_DELAY_MS);
   return {
+    tried,
     isDone: () => done,
     stop() {
       stopped = true;

@@ -398,7 +398,7 @@ describe('remove', () => {
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
     const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
     await admissionStore.joinOrder(id, [delivery]);
-    await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000);
+    await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000, 'disabled');
     await failOnce(id);
     await remove(accountId, id);
     expect(await admissionStore.stand(id, undefined)).toMatchObject({ breaker: CLOSED, next: undefined });

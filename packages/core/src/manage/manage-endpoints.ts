@@ -7,11 +7,12 @@ import type { EndpointPatch, NewEndpoint } from '../endpoints/endpoint-input';
 import { requireVersion } from '../endpoints/endpoint-version';
 import { type EndpointFilter, listMatching } from '../endpoints/list-matching';
 import { mergeEndpoint } from '../endpoints/merge-endpoint';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { EndpointPage, EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { HealthStore } from '../endpoints/redis-health-store';
 import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from '../endpoints/rotate-secret';
 import { webhookDisabledEvent } from '../intake/events-of-attempt';
 import type { RaiseEvents } from '../intake/operational-events';
+import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
 import type { NewId } from '../kernel/ids';
 import { accountNotFound, isThere } from '../model/account';
@@ -21,6 +22,7 @@ import {
   type EndpointId,
   type EndpointRef,
   endpointNotFound,
+  isAsleep,
 } from '../model/endpoint';
 import { newestSecret } from '../model/endpoint-secrets';
 import type { AccountId } from '../model/event';
@@ -78,7 +80,8 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
   }
 
   async function change(accountId: AccountId, ref: EndpointRef, how: (endpoint: Endpoint) => Endpoint) {
-    return found(await endpointStore.update(accountId, await idOf(accountId, ref), how));
+    const id = await idOf(accountId, ref);
+    return found(await endpointStore.update(accountId, id, (endpoint) => how(found(endpoint))));
   }
 
   return {
@@ -90,7 +93,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
      */
     async create(
       accountId: AccountId,
-      input: NewEndpoint,
+      input: NewEndpoint & Pick<Endpoint, 'listener'>,
       id = newId(ENDPOINT_ID_PREFIX) as EndpointId,
     ): Promise<Endpoint> {
       await requireKnownFilters(input.events);
@@ -101,7 +104,9 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
           id,
           accountId,
           enabledAt: now,
-          ...(status === 'disabled' ? { status, disabledReason: 'client' } : {}),
+          ...(status === 'disabled'
+            ? { status, disabledReason: input.listener ? 'disconnected' : 'client' }
+            : {}),
           secrets: [{ secret, createdAt: now }],
           createdAt: now,
           updatedAt: now,
@@ -125,8 +130,14 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     },
 
     /** Newest first. */
-    list(accountId: AccountId, filter: EndpointFilter, limit: number, before?: EndpointId) {
-      return listMatching(endpointStore, accountId, filter, limit, before);
+    async list(
+      accountId: AccountId,
+      filter: EndpointFilter,
+      limit: number,
+      before?: EndpointId,
+    ): Promise<EndpointPage> {
+      const page = await listMatching(endpointStore, accountId, filter, limit, before);
+      return { ...page, endpoints: page.endpoints.filter((endpoint) => !isAsleep(endpoint)) };
     },
 
     /**
@@ -176,9 +187,16 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       return disabled;
     },
 
-    /** What was held flows at once, whatever the breaker thought of the receiver. @throws AppError `not_found`. */
+    /**
+     * What was held flows at once, whatever the breaker thought of the receiver.
+     *
+     * @throws AppError `not_found`, `conflict` for a listener that is not connected.
+     */
     async enable(accountId: AccountId, ref: EndpointRef): Promise<Endpoint> {
-      const { id: endpointId } = found(await endpointStore.find(accountId, await idOf(accountId, ref)));
+      const { id: endpointId, listener } = found(
+        await endpointStore.find(accountId, await idOf(accountId, ref)),
+      );
+      if (listener && listener.stream === undefined) throw nobodyListens();
       // Asked for first: it comes also if this process ends right after the change.
       await heldDeliveries.askForLook({ accountId, endpointId }, clock() + CHANGE_MS);
       const enabled = await change(accountId, endpointId, (endpoint) => enableEndpoint(endpoint, clock()));
@@ -200,8 +218,16 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
 
 export type ManageEndpoints = ReturnType<typeof createManageEndpoints>;
 
+function nobodyListens(): AppError {
+  return new AppError(
+    'conflict',
+    'Nobody is connected to this listener. It is enabled as soon as somebody is.',
+  );
+}
+
+// A listener that is asleep comes back by being made anew.
 function found(endpoint: Endpoint | undefined): Endpoint {
-  if (!endpoint) throw endpointNotFound();
+  if (!endpoint || isAsleep(endpoint)) throw endpointNotFound();
   return endpoint;
 }
 

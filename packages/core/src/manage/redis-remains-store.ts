@@ -1,4 +1,5 @@
 import { keysOfLimits } from '../admission/redis-admission-store';
+import { createRedisHeldCounts } from '../admission/redis-held-counts';
 import type { RedisClient } from '../kernel/redis-connect';
 import { storageUnavailable, withStorageErrors } from '../kernel/redis-errors';
 import { mastersOf } from '../kernel/redis-masters';
@@ -41,6 +42,7 @@ const LOOKED_AT = 1_000;
  * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
  */
 export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards) {
+  const heldCounts = createRedisHeldCounts(redis, shards);
   const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
   const homesOf = (endpointId: EndpointId) =>
     shards.homesOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
@@ -156,6 +158,9 @@ export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards)
         await redis.unlink(held(endpointId));
         await redis.zrem(looks, `${accountId}/${endpointId}`);
       }
+      await heldCounts.recount({ accountId, endpointId });
+      await redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);
+      await redis.zrem(keys.openBreakers, endpointId);
       await redis.zrem(keys.endpointIds(accountId), endpointId);
     },
 

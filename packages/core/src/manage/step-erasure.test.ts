@@ -98,7 +98,12 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   if (endpointId) {
     await deliveryStore.enlist(unlisted[0].id, [endpointId], NOW);
     const heldDeliveries = createBullmqHeldDeliveries({ redis: client, prefix: 'bull' });
-    await heldDeliveries.enter({ accountId, endpointId }, { eventId: unlisted[1].id, acceptedAt: NOW }, NOW);
+    await heldDeliveries.enter(
+      { accountId, endpointId },
+      { eventId: unlisted[1].id, acceptedAt: NOW },
+      NOW,
+      'busy',
+    );
   }
   return { accountId, ids, events, apiKeyId: record.id };
 }

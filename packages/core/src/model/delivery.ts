@@ -31,14 +31,15 @@ export function parseDeliveryId(text: string): DeliveryParts | undefined {
 /** For the description of ids of deliveries, as `parseDeliveryId` takes them. */
 export const DELIVERY_ID_FORM = { pattern: '^[A-Za-z0-9_-]{1,128}[.]wh_[0-9a-z]{22}$' };
 
+/** What somebody can ask for. */
+export const requestTriggers = ['manual', 'replay', 'test'] as const;
+export type RequestTrigger = (typeof requestTriggers)[number];
+
 /** What brought an attempt about: the schedule, or who asked for it. */
-export const triggers = ['schedule', 'manual', 'replay', 'test'] as const;
+export const triggers = ['schedule', ...requestTriggers] as const;
 
 export const triggerSchema = z.enum(triggers);
 export type Trigger = z.infer<typeof triggerSchema>;
-
-/** What somebody can ask for. */
-export type RequestTrigger = Exclude<Trigger, 'schedule'>;
 
 /** One run of a delivery's job. */
 export interface DeliveryRun {

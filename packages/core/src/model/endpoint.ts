@@ -38,13 +38,29 @@ const MAX_AIMED_AT = 100;
 /** Which endpoints an event is aimed at, as clients and producers name them. */
 export const endpointRefsSchema = z.array(endpointRefSchema).min(1).max(MAX_AIMED_AT).readonly();
 
-/** Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, or because it failed for too long. */
-export const disabledReasons = ['client', 'gone', 'receiver', 'failing'] as const;
+/**
+ * Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, because it failed for too long, or, of a
+ * listener, because nobody is connected.
+ */
+export const disabledReasons = ['client', 'gone', 'receiver', 'failing', 'disconnected'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 export const orderings = ['none', 'strict'] as const;
 
 export const endpointStatusSchema = z.enum(['enabled', 'disabled']);
+
+/** What an endpoint has in place of a URL that can be reached: somebody who connects and takes its deliveries. */
+const listenerSchema = z.object({
+  /** The connection that takes them; absent while there is none. */
+  stream: z.string().optional(),
+  /** Since when there is none. Milliseconds since the Unix epoch. */
+  lostAt: z.number().optional(),
+  /** From when on it may lack deliveries, which a replay is still to bring. Milliseconds since the Unix epoch. */
+  missedSince: z.number().optional(),
+  /** The last replay that brought such deliveries. */
+  replay: z.string().optional(),
+});
+export type Listener = Readonly<z.infer<typeof listenerSchema>>;
 
 /** Where an account wants its events delivered to. The API calls it a webhook. */
 export const endpointSchema = z.object({
@@ -82,11 +98,18 @@ export const endpointSchema = z.object({
       key: z.string().optional(),
     })
     .optional(),
+  /** Its deliveries are taken by whoever connects: nothing is sent to its URL. */
+  listener: listenerSchema.optional(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
   updatedAt: z.number(),
 });
 export type Endpoint = Readonly<z.infer<typeof endpointSchema>>;
+
+/** Whether it was without a connection for so long that it gets no events any more, until somebody connects again. */
+export function isAsleep({ listener, events }: Pick<Endpoint, 'listener' | 'events'>): boolean {
+  return listener !== undefined && events.length === 0;
+}
 
 export function endpointNotFound(): AppError {
   return new AppError('not_found', 'There is no webhook with this id.');

@@ -3,4 +3,5 @@ export const holdReasons = ['disabled', 'breaker_open', 'busy', 'rate_limited', 
 export type HoldReason = (typeof holdReasons)[number];
 
 /** Why an attempt counts among the slow ones: it takes long, or there are too many strangers. */
-export type SlowReason = 'slow' | 'stranger';
+export const slowReasons = ['slow', 'stranger'] as const;
+export type SlowReason = (typeof slowReasons)[number];

@@ -10,6 +10,9 @@ import type { AccountId, EventId } from './event';
  * | `accounts:{all}` | hash | account id → record | until erased |
  * | `account-ids:{all}` | sorted set | account ids, in order of creation | until erased |
  * | `erased-accounts:{all}` | sorted set | ids of accounts that were erased, by when they are free again | RETENTION, until the next one |
+ * | `disabled-endpoints:{all}` | sorted set | account/endpoint of those that are disabled, by when | until enabled or deleted |
+ * | `open-breakers:{all}` | sorted set | endpoints whose breaker is open, by until when they count as such | a minute after it may be probed |
+ * | `readings:{all}`, `readings-turn:{all}` | string | what was read for gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
@@ -19,7 +22,7 @@ import type { AccountId, EventId } from './event';
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
- * | `{event-types}` | hash | name → an event type that an operator added | for ever |
+ * | `{event-types}` | hash | name → an event type that an operator added | until removed |
  * | `subscriptions:{account}` | hash | endpoint id → what of its record says which events it gets; beside them, the version of the account's endpoints that they belong to | as above |
  * | `usage:{account}` | hash | kind:time → bytes that the account stores until then | until the last of that time |
  * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
@@ -41,28 +44,38 @@ import type { AccountId, EventId } from './event';
  * | `order:{endpoint}` | sorted set | ids of the events whose deliveries are not at their end, by time of acceptance, if they go one at a time | until they are |
  * | `turn:{endpoint}` | string | the event of those whose delivery has begun | until that has ended |
  * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
+ * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
+ * | `mailbox:{process}` | list | what processes that listeners have to do with tell each other | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
  * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
+ * | `held-counts:{bull}` | hash | reason → how many deliveries are held for it | until none is |
+ * | `counted-as-held:{bull}` | hash | account/endpoint → reason and number that it adds to `held-counts` | until none is held |
  * | `fair-order:{bull}:queue` | hash | where the queue's positions begin and end; beside it, with the account's id behind it, a sorted set of the account's flows by their last position | an hour after the last job |
  * | `account-weights:{bull}` | hash | account id → its weight, if it is not 1 | until erased |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
+ * | `newer-jobs:{bull}` | sorted set | queue/id of jobs that a worker could not read, by the version that can | until they are due |
+ * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
  * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
- *
  * | `queue-layouts:{bull}` | sorted set | numbers of shards that the queues are split into, or were, by since when | an hour after nothing is left |
  * | `left-layouts:{bull}` | sorted set | those of which nothing is left, by since when | as above |
- * | `served-shards:{bull}` | sorted set | prefixes of the shards that workers take jobs from, by when one last said so | an hour |
- * | `resharding:{bull}` | string | which worker brings jobs to the shards where they belong now | 30 seconds |
+ * | `served-shards:{bull}` | sorted set | prefixes of the shards that workers take jobs from, by when one last said so | 15 seconds |
+ * | `resharding:{bull}` | string | which worker brings jobs to the shards where they belong now | 2 seconds, 10 once nothing is left |
  * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on, while the queues are being split anew | the end of the attempt, two minutes at most |
  *
- * What has `{bull}` here, from `held` to `rejected-jobs`, is there once for each shard of the queues, with the shard's own
+ * What has `{bull}` here, from `held` to `newer-jobs`, is there once for each shard of the queues, with the shard's own
  * hash tag. BullMQ owns the keys below its prefix.
  */
 export const keys = {
   accounts: 'accounts:{all}',
   accountIds: 'account-ids:{all}',
   erasedAccounts: 'erased-accounts:{all}',
+  disabledEndpoints: 'disabled-endpoints:{all}',
+  openBreakers: 'open-breakers:{all}',
+  readings: 'readings:{all}',
+  readingsTurn: 'readings-turn:{all}',
   apiKey: (id: string) => `api-key:{${id}}`,
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
@@ -102,6 +115,10 @@ export const keys = {
   servedShards: 'served-shards:{bull}',
   resharding: 'resharding:{bull}',
   sending: (endpoint: EndpointId, event: EventId) => `sending:{${endpoint}}:${event}`,
+  listener: (endpoint: EndpointId) => `listener:{${endpoint}}`,
+  listeners: 'listeners:{all}',
+  mailbox: (process: string) => `mailbox:{${process}}`,
+  writeCheck: 'write-check:{bull}',
   attemptsToArchive: 'attempts-to-archive:{archive}',
   attemptsNotArchived: 'attempts-not-archived:{archive}',
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
@@ -116,11 +133,14 @@ export function queueKeysOf(prefix: string) {
   return {
     held: (endpoint: EndpointId) => `held:${tag}:${endpoint}`,
     looks: `looks:${tag}`,
+    heldCounts: `held-counts:${tag}`,
+    countedAsHeld: `counted-as-held:${tag}`,
     fairOrder: (queue: string) => `fair-order:${tag}:${queue}`,
     /** Scripts make these names themselves, from the one above. */
     flows: (queue: string, account: AccountId) => `fair-order:${tag}:${queue}:${account}`,
     accountWeights: `account-weights:${tag}`,
     putBackEvents: `put-back-events:${tag}`,
     rejectedJobs: `rejected-jobs:${tag}`,
+    newerJobs: `newer-jobs:${tag}`,
   };
 }

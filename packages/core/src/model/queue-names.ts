@@ -16,3 +16,4 @@ export const DEAD_LETTERS_QUEUE = 'events-dead-letters';
 
 /** Those that workers take jobs from. */
 export const workedQueues = [EVENTS_QUEUE, DELIVERIES_QUEUE, REPLAYS_QUEUE, ERASURES_QUEUE] as const;
+export type WorkedQueue = (typeof workedQueues)[number];

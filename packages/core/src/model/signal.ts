@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../kernel/app-error';
 import type { RedisBackSignal, RedisErrorSignal } from '../kernel/redis-connect';
+import type { RedisUnsafeSignal } from '../kernel/redis-safety';
 import type { RefusalReason } from './address-ranges';
 import type { AttemptOutcome, AttemptTimings } from './attempt';
 import type { DeliveryId, RequestTrigger } from './delivery';
@@ -7,11 +8,16 @@ import type { EndStatus } from './delivery-log';
 import type { DisabledReason, EndpointId } from './endpoint';
 import type { AccountId, EventId } from './event';
 import type { HoldReason, SlowReason } from './hold-reason';
+import type { WorkedQueue } from './queue-names';
 import type { ReplayEndStatus, ReplayMode } from './replay';
 import type { Door } from './usage';
 
 /** Why the API hung up on a client without taking its request. */
-export type ConnectionRefusal = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many';
+export const connectionRefusals = ['malformed', 'headers_too_large', 'too_slow', 'too_many'] as const;
+export type ConnectionRefusal = (typeof connectionRefusals)[number];
+
+/** The doors that an event can come in by. */
+export const eventSources = ['http', 'queue'] as const;
 
 /**
  * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
@@ -41,7 +47,7 @@ export type Signal =
   | { readonly name: 'request.failed'; readonly requestId: string; readonly error: unknown }
   | {
       readonly name: 'event.accepted';
-      readonly source: 'http' | 'queue';
+      readonly source: (typeof eventSources)[number];
       readonly accountId: AccountId;
       readonly eventId: EventId;
       readonly type: string;
@@ -81,6 +87,7 @@ export type Signal =
   | ({
       readonly name: 'delivery.attempted';
       readonly deliveryId: DeliveryId;
+      readonly accountId: AccountId;
       readonly eventId: EventId;
       readonly endpointId: EndpointId;
       readonly type: string;
@@ -88,6 +95,8 @@ export type Signal =
       readonly outcome: AttemptOutcome;
       readonly responseStatus?: number;
       readonly durationMs: number;
+      /** From the acceptance of its event to the start of its first attempt; not of later ones, nor if it was held. */
+      readonly firstLagMs?: number;
       readonly nextDelayMs?: number;
     } & AttemptTimings)
   | {
@@ -158,6 +167,8 @@ export type Signal =
       readonly openForMs: number;
     }
   | { readonly name: 'breaker.closed'; readonly endpointId: EndpointId }
+  | { readonly name: 'listener.connected'; readonly endpointId: EndpointId }
+  | { readonly name: 'listener.lost'; readonly endpointId: EndpointId; readonly reason: string }
   | { readonly name: 'endpoint.disabled'; readonly endpointId: EndpointId; readonly reason: DisabledReason }
   | {
       readonly name: 'job.interrupted';
@@ -172,6 +183,14 @@ export type Signal =
       readonly error: unknown;
       /** Whether it does not run again by itself: it is a dead letter. */
       readonly isForGood: boolean;
+    }
+  | {
+      /** This version can't read its data: it is left to a worker of a later one. */
+      readonly name: 'job.too_new';
+      readonly queue: string;
+      readonly jobId: string;
+      /** The form that its data have. */
+      readonly version: number;
     }
   | { readonly name: 'dead_letter.redriven'; readonly queue: string; readonly jobId: string }
   | { readonly name: 'dead_letter.dropped'; readonly queue: string; readonly jobId: string }
@@ -189,7 +208,13 @@ export type Signal =
         | 'look at shards'
         | 'bring jobs to their shards'
         | 'take over former deliveries'
-        | 'put due deliveries back';
+        | 'put due deliveries back'
+        | 'connect listener'
+        | 'disconnect listener'
+        | 'answer for listener'
+        | 'look after listeners'
+        | 'read mailbox'
+        | 'make newer jobs due';
       readonly error: unknown;
     }
   | {
@@ -228,6 +253,13 @@ export type Signal =
   /** What a library wrote to the console. */
   | { readonly name: 'library.warned'; readonly text: string }
   | RedisBackSignal
+  | {
+      /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
+      readonly name: 'worker.stalled';
+      readonly queue: WorkedQueue;
+      readonly forMs: number;
+    }
+  | RedisUnsafeSignal
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }

@@ -114,6 +114,7 @@ describe('runOnce', () => {
         timestamp: _,
         priority: __,
         processedOn: ___,
+        since: ____,
         ...fields
       } = await client.hgetall(jobs.toKey(id));
       const events = await client.xrevrange(jobs.toKey('events'), '+', '-', 'COUNT', 1);

@@ -48,7 +48,7 @@ async function arrange(count: number, { priority = 0 } = {}) {
   const eventIds = Array.from({ length: count }, () => uniqueEventId());
   for (const [index, eventId] of eventIds.entries()) {
     await queue.add('d', {}, { jobId: jobIdOf(eventId), delay: HOUR_MS, priority });
-    await held.enter(address, { eventId, acceptedAt: NOW + index }, LOOK_AT);
+    await held.enter(address, { eventId, acceptedAt: NOW + index }, LOOK_AT, 'busy');
   }
   return {
     address,
@@ -82,7 +82,7 @@ describe('a job that is released', () => {
       redis.client.zrange(jobKeys.marker, '0', '-1', 'WITHSCORES'),
       redis.client.xrevrange(jobKeys.events, '+', '-', 'COUNT', 1),
     ]);
-    const { timestamp: _, opts = '', ...others } = job;
+    const { timestamp: _, since: __, opts = '', ...others } = job;
     const fields = { ...others, opts: opts.replaceAll(jobId, 'this one') };
     const inWait = wait.map((id) => (id === jobId ? 'this one' : 'another one'));
     const event = events.flatMap(([, pairs]) => pairs).map((text) => (text === jobId ? 'this one' : text));
@@ -185,7 +185,7 @@ describe('release', () => {
     const { release, address, jobIdOf, jobIds } = await arrange(1);
     const older = uniqueEventId();
     await queue.add('d', {}, { jobId: jobIdOf(older), delay: HOUR_MS });
-    await held.enter(address, { eventId: older, acceptedAt: NOW - 1 }, LOOK_AT);
+    await held.enter(address, { eventId: older, acceptedAt: NOW - 1 }, LOOK_AT, 'busy');
     await release(2);
     expect([(await take()).id, (await take()).id]).toEqual([jobIdOf(older), jobIds[0]]);
   });
@@ -243,9 +243,9 @@ describe('release', () => {
 describe('a look', () => {
   it('is asked for by whoever enters a delivery, unless there is one before', async () => {
     const { address, lookDueAt } = await arrange(1);
-    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT + 1);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT + 1, 'busy');
     expect(await lookDueAt()).toBe(LOOK_AT);
-    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT - 1);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT - 1, 'busy');
     expect(await lookDueAt()).toBe(LOOK_AT - 1);
   });
 
@@ -290,7 +290,7 @@ describe('a look', () => {
 it('tells what is held, in the order of acceptance, once each', async () => {
   const { address, eventIds } = await arrange(3);
   const [first = uniqueEventId(), second = uniqueEventId(), third = uniqueEventId()] = eventIds;
-  await held.enter(address, { eventId: first, acceptedAt: NOW + 9 }, LOOK_AT);
+  await held.enter(address, { eventId: first, acceptedAt: NOW + 9 }, LOOK_AT, 'busy');
   expect(await readHeld(held, address.endpointId)).toEqual([first, second, third]);
   expect(await held.count(address.endpointId)).toBe(3);
   expect(await held.isHeld(address.endpointId, third)).toBe(true);

@@ -6,22 +6,26 @@ import type {
   Released,
   ReleaseRequest,
 } from '../admission/held-deliveries';
+import { COUNT_HELD } from '../admission/redis-held-counts';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
 import { type Mark, readTimeline } from '../kernel/redis-timeline';
 import { deliveryIdOf } from '../model/delivery';
 import { type EndpointId, endpointIdSchema } from '../model/endpoint';
 import { type AccountId, accountIdSchema, type EventId } from '../model/event';
+import type { HoldReason } from '../model/hold-reason';
 import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createJobKeys, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
 import { FAIR_ORDER } from './fair-order';
 
-// An earlier look stays. KEYS: held, looks. ARGV: event, time of acceptance, endpoint, when to look.
-const ENTER = defineScript(`
+// An earlier look stays. KEYS: held, looks, counts, what is counted. ARGV: event, time of acceptance, endpoint, when to look,
+// reason.
+const ENTER = defineScript(`${COUNT_HELD}
   redis.call('ZADD', KEYS[1], 'NX', ARGV[2], ARGV[1])
-  redis.call('ZADD', KEYS[2], 'LT', ARGV[4], ARGV[3])`);
+  redis.call('ZADD', KEYS[2], 'LT', ARGV[4], ARGV[3])
+  count_held(KEYS[3], KEYS[4], ARGV[3], redis.call('ZCARD', KEYS[1]), ARGV[5])`);
 
 // Whoever asks has changed something, and a look that is under way may not have seen it. So the time is another one in any
 // case, by which that look's end can tell. KEYS: looks. ARGV: endpoint, when to look.
@@ -37,10 +41,11 @@ const ASK_FOR_LOOK = defineScript(`
  *
  * When the next look is due is only changed if nobody has asked for one meanwhile.
  */
-// KEYS: held, looks, delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
+// KEYS: held, looks, delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state, weights,
+// counts, what is counted.
 // ARGV: what the keys of jobs begin with, endpoint, what the ids of its jobs end with, how many, the only one that is wanted
 // ('' for any), when a look was due ('' for never), when it is due next, when it is soon.
-const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}
+const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}${COUNT_HELD}
   local held, looks, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local account, flow = string.match(endpoint, '^(.*)/(.*)$')
@@ -78,6 +83,7 @@ const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}
   end
 
   local left = redis.call('ZCARD', held)
+  count_held(KEYS[12], KEYS[13], endpoint, left)
   local due = redis.call('ZSCORE', looks, endpoint)
   local is_unchanged = (due and string.format('%d', due) or '') == ARGV[6]
   if left == 0 then
@@ -127,9 +133,10 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
       address: EndpointAddress,
       { eventId, acceptedAt }: HeldDelivery,
       lookAt: number,
+      reason: HoldReason,
     ): Promise<void> {
-      const args = [eventId, acceptedAt, encodeAddress(address), lookAt];
-      await ENTER(redis, [keys.held(address.endpointId), keys.looks], args);
+      const scriptKeys = [keys.held(address.endpointId), keys.looks, keys.heldCounts, keys.countedAsHeld];
+      await ENTER(redis, scriptKeys, [eventId, acceptedAt, encodeAddress(address), lookAt, reason]);
     },
 
     async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
@@ -142,7 +149,7 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
       const args = [jobKeys.base, encodeAddress(address), suffix, most, only, lookWasDueAt, lookAgainAt];
       const reply = await RELEASE(
         redis,
-        [keys.held(endpointId), keys.looks, ...queue, ...order],
+        [keys.held(endpointId), keys.looks, ...queue, ...order, keys.heldCounts, keys.countedAsHeld],
         [...args, now + SOON_MS],
       );
       const [released, left, isMissing] = releasedSchema.parse(reply);

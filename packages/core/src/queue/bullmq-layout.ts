@@ -44,6 +44,8 @@ export const jobFields = {
   attemptsStarted: 'ats',
   /** How often its worker was lost. */
   stalledCount: 'stc',
+  /** Ours, of a job that we have put back: when. BullMQ keeps when it was added. */
+  waitingSince: 'since',
   /** Of a job that a scheduler has made: which one. */
   schedulerKey: 'rjk',
 } as const;
@@ -67,7 +69,9 @@ export const PUT_BACK = `
 
   local function put_back(queue, job, priority)
     put_in_place(queue, job, priority)
-    redis.call('HSET', queue.base .. job, 'delay', 0)
+    local time = redis.call('TIME')
+    local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
+    redis.call('HSET', queue.base .. job, 'delay', 0, '${jobFields.waitingSince}', now)
     redis.call('XADD', queue.events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
   end
 

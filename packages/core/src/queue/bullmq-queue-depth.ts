@@ -1,9 +1,10 @@
 import type { Queue } from 'bullmq';
-import { DEAD_LETTERS_QUEUE, workedQueues } from '../model/queue-names';
+import { DEAD_LETTERS_QUEUE, type WorkedQueue, workedQueues } from '../model/queue-names';
+import { createJobKeys } from './bullmq-layout';
 import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
-const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
-type JobState = (typeof jobStates)[number];
+export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
+export type JobState = (typeof jobStates)[number];
 
 export interface QueueDepth {
   readonly queue: string;
@@ -17,7 +18,10 @@ const QUEUES = [...workedQueues, DEAD_LETTERS_QUEUE];
 export class BullmqQueueDepth {
   readonly #queues: readonly Queue[];
 
+  readonly #connection: QueueConnection;
+
   constructor(connection: QueueConnection) {
+    this.#connection = connection;
     this.#queues = QUEUES.map((name) => openQueue(name, connection));
   }
 
@@ -35,6 +39,14 @@ export class BullmqQueueDepth {
       }),
     );
     return depths.flat();
+  }
+
+  /** Whether a queue has jobs that workers may take now: none while it is paused. One command where there are none. */
+  async hasWaiting(name: WorkedQueue): Promise<boolean> {
+    const { redis, prefix } = this.#connection;
+    const { wait, prioritized, meta } = createJobKeys(prefix, name);
+    if ((await redis.exists(wait, prioritized)) === 0) return false;
+    return (await redis.hexists(meta, 'paused')) === 0;
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endpointIdSchema, endpointRefsSchema } from '../model/endpoint';
 import { accountIdSchema, eventIdSchema } from '../model/event';
+import { jobVersionSchema } from './job-version';
 
 /** What a producer pushes onto the events queue: its `PublishedEventJob`. The job's name is the event's type. */
 export const publishedEventSchema = z.strictObject({
@@ -11,6 +12,7 @@ export const publishedEventSchema = z.strictObject({
   id: eventIdSchema.optional(),
   /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
   webhook_ids: endpointRefsSchema.optional(),
+  v: jobVersionSchema,
 });
 
 /** What the API pushes: an event that was checked already, with its body sealed. The job's name is its type. */
@@ -22,5 +24,6 @@ export const acceptedEventSchema = z.strictObject({
   accepted_at: z.number(),
   /** None at all: its payload was erased, so nobody gets it. */
   webhook_ids: z.array(endpointIdSchema).readonly().optional(),
+  v: jobVersionSchema,
 });
 export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;

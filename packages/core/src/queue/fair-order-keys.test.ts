@@ -63,7 +63,7 @@ it.each<[string, (arranged: Awaited<ReturnType<typeof arrange>>) => Promise<unkn
       const jobId = deliveryIdOf({ ...address, eventId });
       await queueOf(DELIVERIES_QUEUE).add('d', {}, { jobId, delay: 60_000 });
       const held = createBullmqHeldDeliveries(connection);
-      await held.enter(address, { eventId, acceptedAt: NOW }, NOW);
+      await held.enter(address, { eventId, acceptedAt: NOW }, NOW, 'busy');
       expect(
         await held.release(address, { most: 1, lookWasDueAt: NOW, lookAgainAt: NOW, now: NOW }),
       ).toMatchObject({ released: 1 });

@@ -103,3 +103,13 @@ it('tells which shards workers take jobs from', async () => {
   await store.look(1, ['bull']);
   expect((await store.look(undefined, ['{bull-1}'])).served).toEqual(new Set(['bull', '{bull-1}']));
 });
+
+it('says with one command whether there is a layout and no other', async () => {
+  const { client, store, look } = await arrange();
+  const { inForce } = await store.look(1, []);
+  expect(await store.isOnly(inForce)).toBe(true);
+  await look(4);
+  expect(await store.isOnly(inForce)).toBe(false);
+  await client.flushdb();
+  expect(await store.isOnly(inForce)).toBe(false);
+});

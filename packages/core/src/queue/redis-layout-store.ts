@@ -127,6 +127,12 @@ export function createRedisLayoutStore(redis: RedisClient, firstPrefix: string) 
       };
     },
 
+    /** Whether this layout is still there, and no other is, by one command. */
+    async isOnly({ count, since }: Pick<KnownLayout, 'count' | 'since'>): Promise<boolean> {
+      const layouts = await redis.zrange(keys.queueLayouts, '0', '-1', 'WITHSCORES');
+      return layouts.length === 2 && layouts[0] === String(count) && Number(layouts[1]) === since;
+    },
+
     /** That nothing is where only these would have it. Too soon after the last change, nothing happens. */
     async leave(inForce: number, layouts: readonly number[]): Promise<void> {
       await LEAVE(redis, [keys.queueLayouts, keys.leftLayouts], [2 * IN_FORCE_AFTER_MS, inForce, ...layouts]);

@@ -22,7 +22,7 @@ export function createShardedHeldDeliveries(
   const anywhere = (endpointId: EndpointId) => stores.inEach(shards.homesOf(endpointId));
 
   return {
-    enter: (address, delivery, lookAt) => atHome(address).enter(address, delivery, lookAt),
+    enter: (address, delivery, lookAt, reason) => atHome(address).enter(address, delivery, lookAt, reason),
     release: (address, request) => atHome(address).release(address, request),
     askForLook: (address, at) => atHome(address).askForLook(address, at),
     lookDueAt: (address) => atHome(address).lookDueAt(address),

@@ -1,5 +1,6 @@
 import type { RedisClient } from '../kernel/redis-connect';
-import type { QueueShards } from '../model/queue-layout';
+import type { QueueShard, QueueShards } from '../model/queue-layout';
+import type { WorkedQueue } from '../model/queue-names';
 import { BullmqQueueDepth, type QueueDepth } from './bullmq-queue-depth';
 import { PerShard } from './per-shard';
 
@@ -23,6 +24,11 @@ export class ShardedQueueDepth {
       ...depth,
       jobs: others.reduce((sum, more) => sum + (more[i]?.jobs ?? 0), depth.jobs),
     }));
+  }
+
+  /** Whether a queue has jobs in a shard that workers may take now. */
+  async hasWaiting(name: WorkedQueue, shard: QueueShard): Promise<boolean> {
+    return await this.#depths.in(shard).hasWaiting(name);
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ import type { Emit } from '../model/signal';
 import type { KnownLayouts, LayoutStore } from './redis-layout-store';
 
 export interface ShardsInForceOptions {
-  readonly layoutStore: Pick<LayoutStore, 'look'>;
+  readonly layoutStore: Pick<LayoutStore, 'look' | 'isOnly'>;
   /** How many shards this process was told to have. */
   readonly wanted: number;
   readonly firstPrefix: string;
@@ -53,10 +53,14 @@ export class ShardsInForce implements QueueShards {
     this.#shards = shardsAmong(layout, []);
   }
 
-  /** From now on it looks. Whoever takes jobs is told before it can know anything else. */
-  start(onShards: OnShards = () => []): void {
+  /**
+   * From now on it looks. Whoever takes jobs is told before it can know anything else. Resolves when it has looked once, be it
+   * that it could or not.
+   */
+  async start(onShards: OnShards = () => []): Promise<void> {
     this.#onShards = onShards;
     this.#look = this.#lookNow(this.options.wanted);
+    await this.#look;
   }
 
   async stop(): Promise<void> {
@@ -113,14 +117,13 @@ export class ShardsInForce implements QueueShards {
   }
 
   async #lookNow(wanted: number | undefined): Promise<void> {
-    const { layoutStore, emit } = this.options;
+    const { emit } = this.options;
     const startedAt = steadyClock();
     try {
-      const served = this.#served.map(({ prefix }) => prefix);
-      const known = await layoutStore.look(wanted, served);
+      const changed = await this.#askForChange(wanted);
       this.#lookedAt = startedAt;
       this.#failures = 0;
-      this.#take(known);
+      if (changed) this.#take(changed);
       this.#schedule(LOOK_EVERY_MS, undefined);
     } catch (error) {
       this.#failures += 1;
@@ -129,6 +132,18 @@ export class ShardsInForce implements QueueShards {
       }
       this.#schedule(RETRY_MS, wanted);
     }
+  }
+
+  /** What there is now; `undefined` if nothing was ever split, and nobody wants that: one command, however often it looks. */
+  async #askForChange(wanted: number | undefined): Promise<KnownLayouts | undefined> {
+    const { layoutStore } = this.options;
+    const known = this.#known;
+    const isUnsplit = known?.inForce.count === 1 && known.others.length === 0;
+    if (isUnsplit && (await layoutStore.isOnly(known.inForce))) return undefined;
+    return await layoutStore.look(
+      wanted,
+      this.#served.map(({ prefix }) => prefix),
+    );
   }
 
   #take(known: KnownLayouts): void {

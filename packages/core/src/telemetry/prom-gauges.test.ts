@@ -1,45 +1,34 @@
 import { Registry } from 'prom-client';
-import type { QueueDepth } from '../queue/bullmq-queue-depth';
-import { registerPromEviction, registerPromQueueDepth } from './prom-gauges';
+import { gaugeDefinition, registerPromGauge, type Sample } from './prom-gauges';
 
-function buildRegistry(read: () => Promise<QueueDepth[]>): Registry {
-  const registry = new Registry();
-  registerPromQueueDepth(registry, { read });
-  return registry;
-}
-
-async function samplesOf(registry: Registry): Promise<string[]> {
+async function scrapeOf(registry: Registry): Promise<string[]> {
   const lines = (await registry.metrics()).split('\n');
   return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-const waiting = { queue: 'events', state: 'wait', jobs: 7 } as const;
-const failed = { queue: 'events', state: 'failed', jobs: 2 } as const;
+const wait = { labels: { state: 'wait' }, value: 7 };
+const failed = { labels: { state: 'failed' }, value: 2 };
 
-describe('registerPromQueueDepth', () => {
-  it('reads the depths anew for each scrape, and shows none that is no longer there', async () => {
-    const depths: QueueDepth[][] = [[waiting, failed], [failed]];
-    const registry = buildRegistry(async () => depths.shift() ?? []);
-    expect(await samplesOf(registry)).toEqual([
-      'webhooks_queue_jobs{queue="events",state="wait"} 7',
-      'webhooks_queue_jobs{queue="events",state="failed"} 2',
-    ]);
-    expect(await samplesOf(registry)).toEqual(['webhooks_queue_jobs{queue="events",state="failed"} 2']);
+describe('registerPromGauge', () => {
+  it('reads anew for each scrape, and shows nothing that is no longer there', async () => {
+    const readings: Sample[][] = [[wait, failed], [failed], []];
+    const registry = new Registry();
+    const definition = gaugeDefinition('jobs', 'Jobs.', { state: ['wait', 'failed'] });
+    registerPromGauge(registry, definition, async () => readings.shift() ?? []);
+    expect(await scrapeOf(registry)).toEqual(['jobs{state="wait"} 7', 'jobs{state="failed"} 2']);
+    expect(await scrapeOf(registry)).toEqual(['jobs{state="failed"} 2']);
+    expect(await scrapeOf(registry)).toEqual([]);
   });
 
   it.each([
     ['can not be read', () => Promise.reject(new Error('gone'))],
-    ['do not answer', () => new Promise<never>(() => {})],
-  ])('answers the scrape without them when the queues %s', async (_what, read) => {
-    expect(await samplesOf(buildRegistry(read))).toEqual([]);
+    ['does not come', () => new Promise<never>(() => {})],
+  ])('answers the scrape without what %s, and without what it was before', async (_what, fail) => {
+    let read: () => Promise<readonly Sample[]> = async () => [{ labels: {}, value: 7 }];
+    const registry = new Registry();
+    registerPromGauge(registry, gaugeDefinition('jobs', 'Jobs.'), () => read());
+    expect(await scrapeOf(registry)).toEqual(['jobs 7']);
+    read = fail;
+    expect(await scrapeOf(registry)).toEqual([]);
   });
-});
-
-it.each([
-  ['noeviction', ['webhooks_redis_evicts 0']],
-  ['allkeys-lru', ['webhooks_redis_evicts 1']],
-])('shows whether Redis evicts: %s', async (policy, samples) => {
-  const registry = new Registry();
-  registerPromEviction(registry, async () => `# Memory\r\nused_memory:1\r\nmaxmemory_policy:${policy}\r\n`);
-  expect(await samplesOf(registry)).toEqual(samples);
 });

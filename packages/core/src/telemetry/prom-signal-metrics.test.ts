@@ -19,7 +19,7 @@ async function scrape(
 function counted(samples: readonly string[]): string[] {
   return samples.filter(
     (line) =>
-      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|endpoints_disabled|jobs_failed|quota_rejections)_total.* 0$/.test(
+      !/^webhooks_(delivery_attempts|deliveries_ended|deliveries_held|deliveries_moved|deliveries_requested|replays_ended|http_connections_refused|endpoints_disabled|jobs_failed|quota_rejections)_total.* 0$/.test(
         line,
       ),
   );
@@ -41,8 +41,8 @@ describe('createPromApiMetrics', () => {
     const refused = signalSamples['connection.refused'];
     const signals = [refused, refused, { ...refused, reason: 'malformed' as const }];
     expect(counted(await scrape(createPromApiMetrics, signals))).toEqual([
-      'webhooks_http_connections_refused_total{reason="too_slow"} 2',
       'webhooks_http_connections_refused_total{reason="malformed"} 1',
+      'webhooks_http_connections_refused_total{reason="too_slow"} 2',
     ]);
   });
 
@@ -79,11 +79,15 @@ describe('createPromWorkerMetrics', () => {
   const NOTHING_YET = [
     'webhooks_delivery_attempt_duration_seconds_sum 0',
     'webhooks_delivery_attempt_duration_seconds_count 0',
+    'webhooks_delivery_connections_opened_total 0',
+    'webhooks_delivery_connections_reused_total 0',
     'webhooks_deliveries_unsent_total 0',
     'webhooks_breakers_opened_total 0',
     'webhooks_attempts_archived_total 0',
     'webhooks_archive_failures_total 0',
     'webhooks_archive_refused_total 0',
+    'webhooks_delivery_first_attempt_lag_seconds_sum 0',
+    'webhooks_delivery_first_attempt_lag_seconds_count 0',
     'webhooks_delivery_lag_seconds_sum 0',
     'webhooks_delivery_lag_seconds_count 0',
     'webhooks_events_dropped_total 0',
@@ -97,15 +101,39 @@ describe('createPromWorkerMetrics', () => {
       'webhooks_delivery_attempts_total{outcome="tls_error"} 1',
       'webhooks_delivery_attempt_duration_seconds_sum 0.1',
       'webhooks_delivery_attempt_duration_seconds_count 2',
+      'webhooks_delivery_connections_opened_total 2',
+      'webhooks_delivery_connections_reused_total 0',
       'webhooks_deliveries_unsent_total 0',
       'webhooks_breakers_opened_total 0',
       'webhooks_attempts_archived_total 0',
       'webhooks_archive_failures_total 0',
       'webhooks_archive_refused_total 0',
+      'webhooks_delivery_first_attempt_lag_seconds_sum 0.08',
+      'webhooks_delivery_first_attempt_lag_seconds_count 2',
       'webhooks_delivery_lag_seconds_sum 0',
       'webhooks_delivery_lag_seconds_count 0',
       'webhooks_events_dropped_total 0',
     ]);
+  });
+
+  it('tells connections that were made from those that were kept alive, and neither from none', async () => {
+    const { connectMs: _, ...reused } = signalSamples['delivery.attempted'];
+    const { firstByteMs: __, ...refused } = reused;
+    const samples = await scrape(createPromWorkerMetrics, [
+      signalSamples['delivery.attempted'],
+      reused,
+      reused,
+      refused,
+    ]);
+    expect(samples).toContain('webhooks_delivery_connections_opened_total 1');
+    expect(samples).toContain('webhooks_delivery_connections_reused_total 2');
+  });
+
+  it('leaves the lag of attempts that are not the first one, or were held, out of account', async () => {
+    const { firstLagMs: _, ...later } = signalSamples['delivery.attempted'];
+    expect(await scrape(createPromWorkerMetrics, [later])).toContain(
+      'webhooks_delivery_first_attempt_lag_seconds_count 0',
+    );
   });
 
   it('counts how deliveries end, and the lag of those that were delivered', async () => {

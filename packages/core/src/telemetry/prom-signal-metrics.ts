@@ -1,10 +1,13 @@
 import type { Registry } from 'prom-client';
 import { attemptOutcomes } from '../model/attempt';
 import { deadLetterQueues } from '../model/dead-letter';
+import { requestTriggers } from '../model/delivery';
 import { endStatuses } from '../model/delivery-log';
 import { disabledReasons } from '../model/endpoint';
-import { holdReasons } from '../model/hold-reason';
-import { createEmit, type SignalListener } from '../model/signal';
+import { holdReasons, slowReasons } from '../model/hold-reason';
+import { workedQueues } from '../model/queue-names';
+import { replayEndStatuses, replayModes } from '../model/replay';
+import { connectionRefusals, createEmit, eventSources, type SignalListener } from '../model/signal';
 import { doors } from '../model/usage';
 import { counterOf, type SignalMetric, secondsOf } from './prom-signal-metric';
 
@@ -14,65 +17,66 @@ const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60
 
 /** What the API counts. */
 export function createPromApiMetrics(registry: Registry): SignalListener {
-  return createEmit(apiMetrics.map((register) => register(registry)));
+  return createEmit(apiSignalMetrics.map((metric) => metric.register(registry)));
 }
 
 /** What the worker counts. */
 export function createPromWorkerMetrics(registry: Registry): SignalListener {
-  return createEmit(workerMetrics.map((register) => register(registry)));
+  return createEmit(workerSignalMetrics.map((metric) => metric.register(registry)));
 }
 
-// What both count is counted by each process for what goes on there: the sum is right. Events from HTTP are the API's,
-// those pushed onto the queue the worker's.
+// What both count is counted by each process for what goes on there: the sum is right.
 const eventsAccepted = counterOf('event.accepted', {
   name: 'webhooks_events_accepted_total',
-  help: 'Events that were taken in, by type and by the door that they came in by.',
-  labels: ['type', 'source'],
+  help: 'Events that were taken in, by type and door: those by HTTP are counted by the API, those pushed onto the queue by the worker.',
+  labels: { type: 'the event types that there are', source: eventSources },
 });
 
-// Those of clients are the API's, those of replays the worker's.
 const deliveriesRequested = counterOf('delivery.requested', {
   name: 'webhooks_deliveries_requested_total',
-  help: 'Deliveries that were sent apart from their schedule, by who asked for it.',
-  labels: ['trigger'],
+  help: 'Deliveries that were sent apart from their schedule, by who asked for it: clients are counted by the API, replays by the worker.',
+  labels: { trigger: requestTriggers },
+  fromZero: true,
 });
 
-// Those whose dead letter an operator drops are the API's, all others the worker's.
 const deliveriesEnded = counterOf('delivery.ended', {
   name: 'webhooks_deliveries_ended_total',
-  help: 'Deliveries that came to their end, by how.',
-  labels: ['status'],
-  fromZero: endStatuses,
+  help: 'Deliveries that came to their end, by how: delivered, exhausted (the last attempt failed too), aborted (the receiver asked for it), cancelled (webhook deleted, event expired or erased; by the API: dead letter dropped).',
+  labels: { status: endStatuses },
+  fromZero: true,
 });
 
-// Its owner's doing is the API's, its receiver's the worker's.
 const endpointsDisabled = counterOf('endpoint.disabled', {
   name: 'webhooks_endpoints_disabled_total',
-  help: 'Endpoints that were disabled, by reason.',
-  labels: ['reason'],
-  fromZero: disabledReasons,
+  help: 'Webhooks that were disabled, by reason: by their owner (client, counted by the API), by their receiver (a 410: gone; its wish: receiver), or because they failed for too long (failing).',
+  labels: { reason: disabledReasons },
+  fromZero: true,
 });
 
-// Requests are the API's, pushed events the worker's.
 const quotaExceeded = counterOf('quota.exceeded', {
   name: 'webhooks_quota_rejections_total',
-  help: 'What was refused because its account stores as much as it may, by the door that it came in by.',
-  labels: ['door'],
-  fromZero: doors,
+  help: 'What was refused because its account stores as much as it may, by door: requests by the API, pushed events by the worker.',
+  labels: { door: doors },
+  fromZero: true,
 });
 
-const apiMetrics: readonly SignalMetric[] = [
+export const apiSignalMetrics: readonly SignalMetric[] = [
   secondsOf('request.completed', {
     name: 'webhooks_http_request_duration_seconds',
     help: 'Time to answer an HTTP request, by route and status.',
-    labels: ['method', 'route', 'status'],
+    labels: {
+      method: 'the methods that HTTP has',
+      route: 'the patterns of the routes; `none` for a path without one',
+      status: 'the status codes that the API answers with',
+    },
     buckets: REQUEST_SECONDS,
     durationMsOf: ({ durationMs }) => durationMs,
   }),
   counterOf('connection.refused', {
     name: 'webhooks_http_connections_refused_total',
-    help: 'Connections that were closed without taking a request, by reason.',
-    labels: ['reason'],
+    help: 'Connections that were closed without taking a request, by reason: what is not HTTP is malformed; too_many is more than MAX_CONNECTIONS.',
+    labels: { reason: connectionRefusals },
+    fromZero: true,
   }),
   eventsAccepted,
   endpointsDisabled,
@@ -81,19 +85,19 @@ const apiMetrics: readonly SignalMetric[] = [
   quotaExceeded,
 ];
 
-const workerMetrics: readonly SignalMetric[] = [
+export const workerSignalMetrics: readonly SignalMetric[] = [
   eventsAccepted,
   quotaExceeded,
   counterOf('event.rejected', {
     name: 'webhooks_events_rejected_total',
     help: 'Jobs on the events queue that were no valid events and went to the dead letters, by error code.',
-    labels: ['code'],
+    labels: { code: 'the codes of errors that an event can have' },
   }),
   counterOf('delivery.attempted', {
     name: 'webhooks_delivery_attempts_total',
     help: 'Delivery attempts, by outcome.',
-    labels: ['outcome'],
-    fromZero: attemptOutcomes,
+    labels: { outcome: attemptOutcomes },
+    fromZero: true,
   }),
   secondsOf('delivery.attempted', {
     name: 'webhooks_delivery_attempt_duration_seconds',
@@ -101,39 +105,52 @@ const workerMetrics: readonly SignalMetric[] = [
     buckets: ATTEMPT_SECONDS,
     durationMsOf: ({ durationMs }) => durationMs,
   }),
+  // Which connections are new is told by the time that it took to make them.
+  counterOf('delivery.attempted', {
+    name: 'webhooks_delivery_connections_opened_total',
+    help: 'Attempts for which a connection was made.',
+    amountOf: ({ connectMs }) => (connectMs === undefined ? 0 : 1),
+  }),
+  counterOf('delivery.attempted', {
+    name: 'webhooks_delivery_connections_reused_total',
+    help: 'Attempts that were answered over a connection that was kept alive. Its share of both is how much is reused.',
+    amountOf: ({ connectMs, firstByteMs }) => (connectMs === undefined && firstByteMs !== undefined ? 1 : 0),
+  }),
   counterOf('job.failed', {
     name: 'webhooks_jobs_failed_total',
     help: 'Jobs that failed for good and are dead letters now, by queue.',
-    labels: ['queue'],
-    fromZero: deadLetterQueues,
+    labels: { queue: deadLetterQueues },
+    fromZero: true,
     amountOf: ({ isForGood }) => (isForGood ? 1 : 0),
   }),
   deliveriesEnded,
   counterOf('delivery.held', {
     name: 'webhooks_deliveries_held_total',
-    help: 'Deliveries that were held, by reason.',
-    labels: ['reason'],
-    fromZero: holdReasons,
+    help: 'Deliveries that were held, by reason. One that waits twice counts twice.',
+    labels: { reason: holdReasons },
+    fromZero: true,
   }),
   counterOf('delivery.moved', {
     name: 'webhooks_deliveries_moved_total',
-    help: 'Attempts that counted among the slow ones, by reason.',
-    labels: ['reason'],
+    help: "Attempts that counted among the slow ones, by reason: slow (they took long, or the webhook's last one did), stranger (nothing is known of the webhook, and too many like it were under way).",
+    labels: { reason: slowReasons },
+    fromZero: true,
   }),
   counterOf('delivery.unsent', {
     name: 'webhooks_deliveries_unsent_total',
-    help: 'Times that a delivery could not leave because the proxy for deliveries was out of order.',
+    help: 'Times that a delivery could not leave because the proxy for deliveries was out of order; it is tried again, and no attempt is used.',
   }),
   counterOf('breaker.opened', {
     name: 'webhooks_breakers_opened_total',
-    help: 'Times that the circuit breaker of an endpoint opened, or stayed open after a failed probe.',
+    help: 'Times that the circuit breaker of a webhook opened, or stayed open after a failed probe.',
   }),
   endpointsDisabled,
   deliveriesRequested,
   counterOf('replay.ended', {
     name: 'webhooks_replays_ended_total',
     help: 'Replays that came to their end, by mode and how.',
-    labels: ['mode', 'status'],
+    labels: { mode: replayModes, status: replayEndStatuses },
+    fromZero: true,
   }),
   counterOf('attempts.archived', {
     name: 'webhooks_attempts_archived_total',
@@ -142,20 +159,36 @@ const workerMetrics: readonly SignalMetric[] = [
   }),
   counterOf('archive.failed', {
     name: 'webhooks_archive_failures_total',
-    help: 'Times that the archive could not be written to; it is tried again.',
+    help: 'Times that the archive could not be written to; it is tried again, and deliveries go on.',
   }),
   counterOf('archive.refused', {
     name: 'webhooks_archive_refused_total',
     help: "Attempts that the archive's table did not take and that were put aside.",
   }),
+  secondsOf('delivery.attempted', {
+    name: 'webhooks_delivery_first_attempt_lag_seconds',
+    help: 'Time from the acceptance of an event to the start of the first attempt of a delivery, of those that were not held: what the service itself makes it wait.',
+    buckets: LAG_SECONDS,
+    durationMsOf: ({ firstLagMs }) => firstLagMs,
+  }),
   secondsOf('delivery.ended', {
     name: 'webhooks_delivery_lag_seconds',
-    help: 'Time from the acceptance of an event to its delivery.',
+    help: 'Time from the acceptance of an event, or from when it was sent again, to its delivery, retries and holding included.',
     buckets: LAG_SECONDS,
     durationMsOf: ({ status, lagMs }) => (status === 'delivered' ? lagMs : undefined),
   }),
   counterOf('event.dropped', {
     name: 'webhooks_events_dropped_total',
     help: 'Events that were taken off the queue and dropped, because their account is being erased or was.',
+  }),
+  counterOf('job.too_new', {
+    name: 'webhooks_jobs_too_new_total',
+    help: 'Times that a job was left to a worker of a later version, whose data this one can not read, by queue.',
+    labels: { queue: workedQueues },
+  }),
+  counterOf('worker.stalled', {
+    name: 'webhooks_worker_stalls_total',
+    help: 'Times that this worker was found to take nothing from a queue although jobs waited there.',
+    labels: { queue: workedQueues },
   }),
 ];

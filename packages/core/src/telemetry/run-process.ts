@@ -15,32 +15,38 @@ export interface StartedProcess {
 // For what comes after the parts' own deadline, such as putting a job back; within the usual grace period of 30 s.
 const STOP_MARGIN_MS = 5_000;
 
-/** Starts a process, stops it at SIGTERM or SIGINT, and exits: 0 after a clean stop, 1 after a fault. */
+/**
+ * Starts a process, stops it at SIGTERM or SIGINT, and exits: 0 after a clean stop, 1 after a fault. One that is told to stop
+ * before it has started has nothing to finish, and ends.
+ */
 export async function runProcess(start: () => Promise<StartedProcess>): Promise<void> {
-  const { emit, detail, parts, stopWithinMs } = await startOrExit(start);
-  // First: whoever reads that it has started may tell it to stop at once.
-  onStopSignal((signal) => void stop(signal));
-  emit({ name: 'process.started', detail });
+  let started: StartedProcess | undefined;
+  // First: whoever reads that it has started may tell it to stop at once, and the first process of a container is ended by
+  // no signal that it does not listen to.
+  onStopSignal((signal) => (started ? void stop(started, signal) : process.exit(0)));
+  started = await startOrExit(start);
+  started.emit({ name: 'process.started', detail: started.detail });
+}
 
-  async function stop(signal: NodeJS.Signals): Promise<void> {
-    emit({ name: 'process.stopping', detail: signal });
-    process.exitCode = 0;
-    setTimeout(giveUp, stopWithinMs + STOP_MARGIN_MS);
-    await stopInOrder(parts, (name, error) => {
-      process.exitCode = 1;
-      emit({ name: 'process.fault', detail: `Stopping the ${name} failed.`, error });
-    });
-    emit({ name: 'process.stopped' });
-    exitOnceWritten();
-  }
-
-  // A part that waits for a Redis that is gone, say, would wait for ever. What it holds is taken over by others.
-  function giveUp(): void {
+async function stop({ emit, parts, stopWithinMs }: StartedProcess, signal: NodeJS.Signals): Promise<void> {
+  emit({ name: 'process.stopping', detail: signal });
+  process.exitCode = 0;
+  const deadlineMs = stopWithinMs + STOP_MARGIN_MS;
+  setTimeout(() => giveUp(emit, deadlineMs), deadlineMs);
+  await stopInOrder(parts, (name, error) => {
     process.exitCode = 1;
-    const error = new Error(`Not stopped in ${stopWithinMs + STOP_MARGIN_MS} ms.`);
-    emit({ name: 'process.fault', detail: 'Ending without waiting any longer.', error });
-    exitOnceWritten();
-  }
+    emit({ name: 'process.fault', detail: `Stopping the ${name} failed.`, error });
+  });
+  emit({ name: 'process.stopped' });
+  exitOnceWritten();
+}
+
+// A part that waits for a Redis that is gone, say, would wait for ever. What it holds is taken over by others.
+function giveUp(emit: Emit, afterMs: number): void {
+  process.exitCode = 1;
+  const error = new Error(`Not stopped in ${afterMs} ms.`);
+  emit({ name: 'process.fault', detail: 'Ending without waiting any longer.', error });
+  exitOnceWritten();
 }
 
 async function startOrExit(start: () => Promise<StartedProcess>): Promise<StartedProcess> {

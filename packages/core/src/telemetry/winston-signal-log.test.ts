@@ -38,13 +38,14 @@ describe('createWinstonSignalLog', () => {
   );
 
   it("writes all of a signal's facts, in snake_case", () => {
-    const { deliveryId, eventId, endpointId } = signalSamples['delivery.attempted'];
+    const { deliveryId, accountId, eventId, endpointId } = signalSamples['delivery.attempted'];
     expect(writtenFields(signalSamples['delivery.attempted'])).toEqual({
       timestamp: expect.any(String),
       level: 'debug',
       message: 'delivery.attempted',
       service: 'api',
       delivery_id: deliveryId,
+      account_id: accountId,
       event_id: eventId,
       webhook_id: endpointId,
       type: 'keyword.quick_win',
@@ -52,6 +53,7 @@ describe('createWinstonSignalLog', () => {
       outcome: 'delivered',
       response_status: 204,
       duration_ms: 30,
+      first_lag_ms: 40,
       connect_ms: 4,
       first_byte_ms: 25,
     });

@@ -31,6 +31,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
   switch (signal.name) {
     case 'request.failed':
     case 'job.failed':
+    case 'worker.stalled':
     case 'process.fault':
       return 'error';
     case 'archive.failed':
@@ -43,10 +44,12 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'redis.error':
     case 'library.warned':
     case 'job.interrupted':
+    case 'job.too_new':
     case 'task.failed':
     case 'delivery.follow_up_failed':
     case 'breaker.opened':
     case 'endpoint.disabled':
+    case 'redis.unsafe':
     case 'secrets.unprotected':
     case 'shards.disagree':
     case 'shards.unserved':
@@ -69,6 +72,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.requested':
       return 'debug';
     case 'breaker.closed':
+    case 'listener.connected':
+    case 'listener.lost':
     case 'redis.back':
     case 'event.payload_erased':
     case 'account.erasing':

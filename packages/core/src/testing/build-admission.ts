@@ -5,6 +5,7 @@ import { createHold } from '../admission/hold';
 import { createLookAtEndpoint, type EventHorizon } from '../admission/look-at-endpoint';
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisAttemptStore } from '../admission/redis-attempt-store';
+import { createRedisOpenBreakers } from '../admission/redis-open-breakers';
 import { Releaser } from '../admission/releaser';
 import { createSettle } from '../admission/settle';
 import { type Slot, Slots } from '../admission/slots';
@@ -12,6 +13,7 @@ import { createLeaveOrder } from '../attempt/leave-order';
 import { createDisable } from '../endpoints/disable';
 import { createDisableFailing } from '../endpoints/disable-failing';
 import type { DisablePolicy } from '../endpoints/disable-policy';
+import { createRedisDisabledEndpoints } from '../endpoints/redis-disabled-endpoints';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '../endpoints/redis-health-store';
 import type { Clock } from '../kernel/clock';
@@ -59,7 +61,9 @@ export function buildAdmission({
     endpointStore: createRedisEndpointStore(redis, testSealer),
     deliveryStore: createRedisDeliveryStore(redis, testRetention),
     attemptStore: createRedisAttemptStore(redis, testRetention),
+    disabledEndpoints: createRedisDisabledEndpoints(redis),
     admissionStore: createRedisAdmissionStore(redis),
+    openBreakers: createRedisOpenBreakers(redis),
     deliveryQueue: new BullmqDeliveryQueue(connection),
     heldDeliveries: createBullmqHeldDeliveries(connection),
     eventHorizon,

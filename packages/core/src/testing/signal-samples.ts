@@ -44,6 +44,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'delivery.attempted': {
     name: 'delivery.attempted',
     deliveryId,
+    accountId,
     eventId,
     endpointId,
     type,
@@ -51,6 +52,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     outcome: 'delivered',
     responseStatus: 204,
     durationMs: 30,
+    firstLagMs: 40,
     connectMs: 4,
     firstByteMs: 25,
   },
@@ -70,6 +72,8 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     address: '10.0.0.1',
     reason: 'private',
   },
+  'listener.connected': { name: 'listener.connected', endpointId },
+  'listener.lost': { name: 'listener.lost', endpointId, reason: 'it hung up' },
   'delivery.unsent': {
     name: 'delivery.unsent',
     eventId,
@@ -102,6 +106,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     error: new Error('no luck'),
     isForGood: true,
   },
+  'job.too_new': { name: 'job.too_new', queue: 'deliveries', jobId: '17', version: 2 },
   'dead_letter.redriven': { name: 'dead_letter.redriven', queue: 'events', jobId: '17' },
   'dead_letter.dropped': { name: 'dead_letter.dropped', queue: 'events', jobId: '17' },
   'dead_letter.displaced': { name: 'dead_letter.displaced', queue: 'events', jobId: '17' },
@@ -114,6 +119,8 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'archive.failed': { name: 'archive.failed', error: new Error('no luck') },
   'archive.refused': { name: 'archive.refused', entryId: '1795262401000-0', reason: '22P05: no luck' },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
+  'worker.stalled': { name: 'worker.stalled', queue: 'deliveries', forMs: 60_000 },
+  'redis.unsafe': { name: 'redis.unsafe', detail: 'appendonly is no.' },
   'secrets.unprotected': {
     name: 'secrets.unprotected',
     detail:

@@ -1,0 +1,40 @@
+import type { NewId } from '@hookferry/core/kernel/ids';
+import { connectRedis } from '@hookferry/core/kernel/redis-connect';
+import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
+import { createManageListeners } from '@hookferry/core/listeners/manage-listeners';
+import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
+import { WatchListeners } from '@hookferry/core/listeners/watch-listeners';
+import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
+import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
+import type { Stores, StoresContext } from './open-stores';
+
+interface ListenersContext extends StoresContext, Stores {
+  readonly endpoints: ManageEndpoints;
+  readonly replays: ManageReplays;
+  readonly newId: NewId;
+}
+
+/** What takes deliveries to those who listen for them. */
+export function composeListeners(context: ListenersContext) {
+  const { config, redis, emit } = context;
+  const url = config.REDIS_URL;
+  const deps = { ...context, listenerStore: createRedisListenerStore(redis) };
+  const mailbox = new RedisMailbox({
+    redis,
+    connect: () =>
+      connectRedis({ url, role: 'working', name: 'api-mailbox', silenceMs: MAILBOX_SILENCE_MS, emit }),
+    emit,
+  });
+  const listeners = createManageListeners(deps);
+  const listenerStreams = new ListenerStreams({ ...deps, listeners, mailbox });
+  const watch = new WatchListeners({ ...deps, listeners });
+  watch.start();
+  const parts: readonly Stoppable[] = [
+    { name: 'listeners', stop: () => listenerStreams.stop() },
+    { name: 'watch of listeners', stop: () => watch.stop() },
+    { name: 'mailbox', stop: () => mailbox.close() },
+  ];
+  return { listeners, listenerStreams, parts };
+}

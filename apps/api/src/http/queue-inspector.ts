@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
+import { requireOperator } from '@hookferry/core/accounts/require-operator';
+import type { InspectedQueue, InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
+import { type Express, type RequestHandler, Router, static as serveFiles } from 'express';
+import { contentSecurityPolicy } from 'helmet';
+
+type ServerAdapter = Parameters<typeof createBullBoard>[0]['serverAdapter'];
+type BoardQueues = Parameters<ServerAdapter['setQueues']>[0];
+type BoardConfig = Parameters<ServerAdapter['setUIConfig']>[0];
+
+const PATH = '/internal/queues';
+
+/** What the page may do: run its own files, which set styles of their own, and ask for what it shows. */
+const pageSecurity = contentSecurityPolicy({
+  useDefaults: false,
+  directives: {
+    'default-src': ["'none'"],
+    'base-uri': ["'self'"],
+    'script-src': ["'self'"],
+    'style-src': ["'self'", "'unsafe-inline'"],
+    'connect-src': ["'self'"],
+    'img-src': ["'self'", 'data:'],
+    'frame-ancestors': ["'none'"],
+  },
+});
+
+// Its own page asks others for a font.
+const FONTS = /<link href="https:[^>]*>/g;
+const PLACE = /<%[=-] (\w+) %>/g;
+
+/** Shows an operator's browser what is on the queues. Nothing can be changed: there are no routes but for reading. */
+export function mountQueueInspector(
+  app: Express,
+  queues: InspectedQueues,
+  authenticate: AuthenticateClient,
+): void {
+  const board = new ReadOnlyBoard();
+  const { replaceQueues } = createBullBoard({
+    queues: [],
+    serverAdapter: board,
+    options: { uiConfig: { boardTitle: 'Queues' } },
+  });
+  // The queues may be split anew at any time.
+  const showCurrent: RequestHandler = (_request, _response, next) => {
+    replaceQueues(queues.list().map(adapterOf));
+    next();
+  };
+  app.use(PATH, requireOperatorOf(authenticate), pageSecurity, showCurrent, board.router);
+}
+
+// A queue of another shard than the first is called what its keys begin with.
+function adapterOf({ shard, isFirstShard, queue }: InspectedQueue): BullMQAdapter {
+  return new BullMQAdapter(queue, { readOnlyMode: true, prefix: isFirstShard ? '' : `${shard.prefix}:` });
+}
+
+// Browsers ask for a name and a password, and send them with each request from then on: the key is the password.
+function requireOperatorOf(authenticate: AuthenticateClient): RequestHandler {
+  return async (request, response, next) => {
+    response.set('www-authenticate', 'Basic realm="queues", charset="UTF-8"');
+    requireOperator(await authenticate(asBearer(request.headers.authorization), request.ip));
+    response.removeHeader('www-authenticate');
+    next();
+  };
+}
+
+const BASIC = /^Basic +(\S+)$/i;
+
+function asBearer(authorization: string | undefined): string | undefined {
+  const encoded = BASIC.exec(authorization ?? '')?.[1];
+  if (encoded === undefined) return authorization;
+  const pair = Buffer.from(encoded, 'base64').toString();
+  return `Bearer ${pair.slice(pair.indexOf(':') + 1)}`;
+}
+
+/** How Bull Board asks to be served, as far as it only reads. */
+class ReadOnlyBoard implements ServerAdapter {
+  readonly router = Router();
+  #queues: BoardQueues = new Map();
+  #config: BoardConfig = {};
+  #views = '';
+
+  setQueues(queues: BoardQueues): this {
+    this.#queues = queues;
+    return this;
+  }
+
+  setViewsPath(folder: string): this {
+    this.#views = folder;
+    return this;
+  }
+
+  setStaticPath(route: string, folder: string): this {
+    this.router.use(route, serveFiles(folder, { maxAge: '1h' }));
+    return this;
+  }
+
+  setUIConfig(config: BoardConfig): this {
+    this.#config = config;
+    return this;
+  }
+
+  // What Bull Board's handlers throw is answered as all errors are.
+  setErrorHandler(): this {
+    return this;
+  }
+
+  setEntryRoute({ route, handler }: Parameters<ServerAdapter['setEntryRoute']>[0]): this {
+    this.router.get(route, (_request, response) => {
+      const { name, params } = handler({ basePath: PATH, uiConfig: this.#config });
+      const page = readFileSync(join(this.#views, name), 'utf8').replace(FONTS, '');
+      response.type('html').send(page.replace(PLACE, (_place, member: string) => params[member] ?? ''));
+    });
+    return this;
+  }
+
+  setApiRoutes(routes: Parameters<ServerAdapter['setApiRoutes']>[0]): this {
+    for (const { method, route, handler } of routes.filter((one) => one.method === 'get')) {
+      this.router[method as 'get'](route, async ({ query, params }, response) => {
+        const asked = { queues: this.#queues, uiConfig: this.#config, query, params, body: {}, headers: {} };
+        const { status = 200, body } = await handler(asked);
+        response.status(status).json(body);
+      });
+    }
+    return this;
+  }
+}

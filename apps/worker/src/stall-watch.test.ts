@@ -1,0 +1,132 @@
+import { createQueueLayout, shardsOf } from '@hookferry/core/model/queue-layout';
+import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { recordSignals } from '@hookferry/core/testing/record-signals';
+import { startRedisServer } from '@hookferry/core/testing/redis-server';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { openWorker } from './consumers/bullmq-open-worker';
+import { StallWatch, type WatchedQueue } from './stall-watch';
+import { openTestQueues, type TestQueues } from './testing/open-test-queues';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+// Each look is made by the test itself.
+const NEVER_MS = 3_600_000;
+
+const FIRST = { prefix: 'bull' };
+
+/** A worker with one slot, whose first job comes to its end when the test says so, and the watch over it. */
+async function startWatched(
+  { client, options }: TestQueues,
+  { writeTo = client, others = [] }: { writeTo?: Redis; others?: readonly WatchedQueue[] } = {},
+) {
+  let finish = () => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const worker = openWorker(DELIVERIES_QUEUE, () => finished, options);
+  const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+  willClose({
+    close: async () => {
+      finish();
+      await worker.close();
+    },
+  });
+  const shards = shardsOf(createQueueLayout(2, FIRST.prefix));
+  const depth = willClose(new ShardedQueueDepth(client, shards));
+  const signals = recordSignals();
+  const watched = [...others, { queue: DELIVERIES_QUEUE, shard: FIRST, steps: () => worker.steps } as const];
+  const watch = new StallWatch({
+    watched: () => watched,
+    hasWaiting: ({ queue: name, shard }) => depth.hasWaiting(name, shard),
+    write: () => writeTo.set('check', ''),
+    stalledAfterMs: NEVER_MS,
+    emit: signals.listen,
+  });
+  void worker.run();
+  return { queue, watch, signals, finish };
+}
+
+async function look(watch: StallWatch, times: number): Promise<void> {
+  for (let i = 0; i < times; i += 1) await watch.runOnce();
+}
+
+async function addAndTakeOne(queue: Queue): Promise<void> {
+  await queue.addBulk([
+    { name: 'd', data: {} },
+    { name: 'd', data: {} },
+  ]);
+  while ((await queue.getActiveCount()) === 0);
+}
+
+it('finds that nothing is taken although jobs wait, says so once, and that it goes on again', async () => {
+  const { queue, watch, signals, finish } = await startWatched(willClose(await openTestQueues()));
+  await addAndTakeOne(queue);
+  await look(watch, 4);
+  expect(watch.stalledQueue).toBeUndefined();
+  await look(watch, 3);
+  expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
+  expect(signals.named('worker.stalled')).toEqual([
+    { name: 'worker.stalled', queue: DELIVERIES_QUEUE, forMs: NEVER_MS },
+  ]);
+
+  finish();
+  while ((await queue.getActiveCount()) > 0);
+  await look(watch, 1);
+  expect(watch.stalledQueue).toBeUndefined();
+});
+
+it('has nothing to say of an idle worker, nor of one whose queue somebody has paused', async () => {
+  const { queue, watch } = await startWatched(willClose(await openTestQueues()));
+  await look(watch, 6);
+  expect(watch.stalledQueue).toBeUndefined();
+  await addAndTakeOne(queue);
+  await queue.pause();
+  await look(watch, 6);
+  expect(watch.stalledQueue).toBeUndefined();
+});
+
+it('finds the shard that nothing is taken from, however much is taken from others', async () => {
+  let steps = 0;
+  const [, shard = FIRST] = shardsOf(createQueueLayout(2, FIRST.prefix)).all();
+  const queues = willClose(await openTestQueues());
+  const busy = willClose(new Queue(DELIVERIES_QUEUE, { connection: queues.client, prefix: shard.prefix }));
+  await busy.add('d', {});
+  const others = [{ queue: DELIVERIES_QUEUE, shard, steps: () => (steps += 1) } as const];
+  const { queue, watch } = await startWatched(queues, { others });
+  await look(watch, 6);
+  expect(watch.stalledQueue).toBeUndefined();
+  await addAndTakeOne(queue);
+  await look(watch, 6);
+  expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
+});
+
+it('does not blame the worker for a Redis that takes no writes', async () => {
+  const full = willClose(await startRedisServer());
+  const fullClient = new Redis(full.url);
+  willClose({ close: () => fullClient.disconnect() });
+  const { queue, watch } = await startWatched(willClose(await openTestQueues()), {
+    writeTo: fullClient,
+  });
+  await addAndTakeOne(queue);
+  await full.fillUp();
+  await look(watch, 6);
+  expect(watch.stalledQueue).toBeUndefined();
+  await full.makeRoom();
+  await look(watch, 1);
+  expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
+});
+
+it('does not blame the worker for a Redis that is gone', async () => {
+  const queues = willClose(await openTestQueues());
+  const { queue, watch } = await startWatched(queues);
+  await addAndTakeOne(queue);
+  await look(watch, 6);
+  expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
+  queues.client.disconnect();
+  await look(watch, 1);
+  expect(watch.stalledQueue).toBeUndefined();
+});

@@ -1,0 +1,22 @@
+{{/* A rule for TCP, of dict "to" (peers) "ports" (numbers). */}}
+{{- define "webhooks.tcpRule" -}}
+- to:
+    {{- toYaml .to | nindent 4 }}
+  ports:
+    {{- range .ports }}
+    - { protocol: TCP, port: {{ . }} }
+    {{- end }}
+{{- end }}
+
+{{/* What both processes need: names, and Redis. */}}
+{{- define "webhooks.commonEgress" -}}
+- to:
+    {{- toYaml .Values.networkPolicy.dns.to | nindent 4 }}
+  ports:
+    - { protocol: UDP, port: 53 }
+    - { protocol: TCP, port: 53 }
+{{- if not .Values.networkPolicy.redis.to }}
+{{- fail "networkPolicy.redis.to is empty, and nothing would reach Redis: say where it is, such as [{ podSelector: { matchLabels: { app: redis } } }], or set networkPolicy.enabled to false." }}
+{{- end }}
+{{ include "webhooks.tcpRule" .Values.networkPolicy.redis }}
+{{- end }}

@@ -1,0 +1,122 @@
+{{/*
+The pod of a process, of dict "root" $, "component" "api", "values" .Values.api, "port" 3000, "portSetting" "API_PORT",
+"secrets" (those that it may read), "settings" (variables by name), "graceSeconds".
+*/}}
+{{- define "webhooks.pod" -}}
+{{- $root := .root }}
+{{- $values := .values }}
+{{- $names := (include "webhooks.secrets" $root | fromJson).names }}
+metadata:
+  labels:
+    {{- include "webhooks.labels" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .component }}
+  annotations:
+    # Pods are made anew when the Secret of the chart changes.
+    checksum/secrets: {{ $root.Values.secrets.values | toJson | sha256sum }}
+    {{- with $values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ include "webhooks.serviceAccountName" $root }}
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ .graceSeconds }}
+  {{- with $root.Values.image.pullSecrets }}
+  imagePullSecrets:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 1000
+    runAsGroup: 1000
+    fsGroup: 1000
+    seccompProfile: { type: RuntimeDefault }
+  containers:
+    - name: {{ .component }}
+      image: {{ include "webhooks.image" (dict "root" $root "image" $values.image) }}
+      imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: { drop: [ALL] }
+      ports:
+        - { name: http, containerPort: {{ .port }} }
+      env:
+        {{- range $name, $value := .settings }}
+        - { name: {{ $name }}, value: {{ $value | toString | quote }} }
+        {{- end }}
+        {{- range .secrets }}
+        {{- if has . $names }}
+        - { name: {{ . | snakecase | upper }}_FILE, value: /run/secrets/webhooks/{{ include "webhooks.secretFile" . }} }
+        {{- end }}
+        {{- end }}
+      # A process that is short of CPU, or has not reached Redis yet, gets five minutes to start.
+      startupProbe:
+        httpGet: { path: /healthz, port: http }
+        periodSeconds: 5
+        timeoutSeconds: 5
+        failureThreshold: 60
+      livenessProbe:
+        httpGet: { path: /healthz, port: http }
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 3
+      readinessProbe:
+        httpGet: { path: /readyz, port: http }
+        periodSeconds: 5
+        timeoutSeconds: 3
+      resources:
+        {{- toYaml $values.resources | nindent 8 }}
+      volumeMounts:
+        - { name: secrets, mountPath: /run/secrets/webhooks, readOnly: true }
+  volumes:
+    - name: secrets
+      secret:
+        secretName: {{ include "webhooks.secretName" $root }}
+        # For the group of the pod.
+        defaultMode: 0440
+        items:
+          {{- range .secrets }}
+          {{- if has . $names }}
+          {{- $file := include "webhooks.secretFile" . }}
+          - key: {{ ternary (get $root.Values.secrets.keys .) $file (not (empty $root.Values.secrets.existingSecret)) }}
+            path: {{ $file }}
+          {{- end }}
+          {{- end }}
+  {{- with $root.Values.topologySpread.keys }}
+  topologySpreadConstraints:
+    {{- range . }}
+    - topologyKey: {{ . }}
+      maxSkew: 1
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          {{- include "webhooks.selectorLabels" $root | nindent 10 }}
+          app.kubernetes.io/component: {{ $.component }}
+    {{- end }}
+  {{- end }}
+  {{- with $values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+{{- end }}
+
+{{/* What both processes are set to, beside their own settings: a JSON object. */}}
+{{- define "webhooks.commonSettings" -}}
+{{- $settings := dict "SHUTDOWN_TIMEOUT" (printf "%ds" (int .Values.shutdownTimeoutSeconds)) "LOG_FORMAT" "json" }}
+{{- with .Values.allowedCidrs }}
+{{- $_ := set $settings "DELIVERY_ALLOWED_CIDRS" (join "," .) }}
+{{- end }}
+{{- merge (deepCopy .Values.settings) $settings | toJson }}
+{{- end }}

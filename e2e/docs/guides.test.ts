@@ -1,0 +1,86 @@
+import { until } from '../support/until';
+import { blocksOf, readPage } from './read-page';
+import { Reader } from './reader';
+
+describe('the guides lead to where they say, by what can be pasted from them', () => {
+  let reader: Reader;
+  beforeAll(async () => {
+    reader = await Reader.start({ RETRY_SCHEDULE: '1h' });
+  });
+  afterAll(() => reader.stop());
+
+  /** The blocks of a page, to be pasted one after the other. */
+  async function open(page: string) {
+    const blocks = blocksOf(await readPage(`guides/${page}.md`), 'sh').map((block) => reader.adapt(block));
+    const paste = async () => {
+      const block = blocks.shift();
+      if (block === undefined) throw new Error(`The guide ${page} has no more blocks.`);
+      return await reader.terminal.paste(block);
+    };
+    /** Pastes a block until it shows this: what it shows is there a moment later. */
+    const pasteUntil = async (pattern: RegExp) => {
+      const block = blocks.shift();
+      await until(async () => pattern.test(await reader.terminal.paste(block)) || undefined);
+    };
+    return { blocks, paste, pasteUntil };
+  }
+
+  it('receiving', async () => {
+    const { blocks, paste } = await open('receiving');
+    expect(await paste()).toContain('my-receiver');
+    await paste();
+    await reader.terminal.waitFor(/receiver: ready/);
+    await paste();
+    await reader.terminal.waitFor(/handled: buy red shoes/);
+    expect(await paste()).toContain('missing_header');
+    expect(await paste()).not.toContain('handled');
+    await reader.terminal.waitFor(/204 +\d+ +manual/, 'hookferry deliveries show $DELIVERY');
+    expect(await paste()).toContain('Deleted the endpoint my-receiver');
+    expect(blocks).toEqual([]);
+  });
+
+  it('publishing', async () => {
+    const { blocks, paste, pasteUntil } = await open('publishing');
+    const first = await paste();
+    expect(first).toContain('"id":"import-42"');
+    expect(await paste()).toBe(first);
+    expect(await paste()).toContain('/data/total_rows');
+    expect(await paste()).toContain('"deliveries":{');
+    expect(await paste()).toContain('published brief-b1');
+    await pasteUntil(/"id":"brief-b1","type":"brief.created"/);
+    expect(blocks).toEqual([]);
+  });
+
+  it('integrating', async () => {
+    const { blocks, paste, pasteUntil } = await open('integrating');
+    await paste();
+    expect(await paste()).toMatch(/is registered\. Its secret[^]*A test is on its way\.[^]*is up to date\./);
+    await pasteUntil(/is enabled, its last failure: 20[^]*keyword\.quick_win pending connect_refused/);
+    expect(await paste()).toMatch(/a new secret[^]*disabled[^]*deleted/);
+    expect(blocks).toEqual([]);
+  });
+
+  it('debugging', async () => {
+    const { blocks, paste, pasteUntil } = await open('debugging');
+    expect(await paste()).toContain('reachable');
+    expect(await paste()).toContain('bad-day');
+    await pasteUntil(/http_5xx/);
+    await paste();
+    await reader.terminal.waitFor(/204 +\d+ +manual/, 'hookferry deliveries show $DELIVERY');
+    expect(await paste()).toContain('Deleted the endpoint bad-day');
+    expect(blocks).toEqual([]);
+  });
+
+  it('operating', async () => {
+    const { blocks, paste, pasteUntil } = await open('operating');
+    expect(await paste()).toContain('reachable');
+    expect(await paste()).toContain('acme');
+    await paste();
+    await pasteUntil(/invoice\.paid/);
+    expect(await paste()).toContain('is in force, as version 1');
+    await pasteUntil(/id +invoice-1/);
+    expect(await paste()).toContain('webhooks_http_request_duration_seconds_count{');
+    expect(await paste()).toContain('Removed the event type invoice.paid');
+    expect(blocks).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { describeChart, PROJECT } from './chart-tools';
+import { findObject, renderChart, valueAt } from './render-chart';
+import { ALL, LEAST } from './sample-values';
+
+describeChart('the Helm chart', ({ helm }) => {
+  const least = renderChart(helm, LEAST);
+  const all = renderChart(helm, ALL);
+
+  it('gives every object the labels that Kubernetes recommends', () => {
+    for (const { metadata } of all) {
+      expect(metadata.labels).toMatchObject({
+        'app.kubernetes.io/name': 'webhooks',
+        'app.kubernetes.io/instance': 'hooks',
+        'app.kubernetes.io/managed-by': 'Helm',
+      });
+    }
+  });
+
+  it('lets nothing but /v1 through to the outside', () => {
+    const { rules } = findObject(all, 'Ingress', 'hooks-webhooks-api').spec as { rules: unknown[] };
+    expect(rules).toMatchObject([
+      { host: 'webhooks.example.com', http: { paths: [{ path: '/v1', pathType: 'Prefix' }] } },
+    ]);
+  });
+
+  it('shows no secret outside of its Secret', () => {
+    const others = all.filter(({ kind }) => kind !== 'Secret');
+    expect(JSON.stringify(others)).not.toContain('hidden');
+    expect(valueAt(findObject(all, 'Secret', 'hooks-webhooks'), 'data.redis-url')).toBe(
+      Buffer.from('rediss://user:hidden-password@redis:6379').toString('base64'),
+    );
+  });
+
+  it('takes a Secret that is there, and makes none', () => {
+    const api = findObject(least, 'Deployment', 'hooks-webhooks-api');
+    expect(least.map(({ kind }) => kind)).not.toContain('Secret');
+    expect(valueAt(api, 'spec.template.spec.volumes.0.secret')).toMatchObject({
+      secretName: 'webhooks-secrets',
+      items: [{ key: 'redis-url' }, { key: 'secrets-encryption-key' }, { key: 'bootstrap-api-key' }],
+    });
+  });
+
+  it('has the alerts that Prometheus has elsewhere', () => {
+    const folder = join(PROJECT, 'docker/prometheus');
+    const groups = readdirSync(folder)
+      .toSorted()
+      .map((file) => parse(readFileSync(join(folder, file), 'utf8')) as { groups?: unknown[] })
+      .flatMap((file) => file.groups ?? []);
+    expect(valueAt(findObject(all, 'PrometheusRule', 'hooks-webhooks'), 'spec.groups')).toEqual(groups);
+    expect(groups).not.toEqual([]);
+  });
+
+  it('has the dashboards that Grafana has elsewhere', () => {
+    const elsewhere = readdirSync(join(PROJECT, 'docker'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.startsWith('grafana/') && path.endsWith('.json'))
+      .map((path) => readFileSync(join(PROJECT, 'docker', path), 'utf8'));
+    const dashboards = all.filter(({ kind }) => kind === 'ConfigMap');
+    const here = dashboards.flatMap(({ data }) => Object.values(data as Record<string, string>));
+    expect(here.map((text) => JSON.parse(text) as unknown).toSorted(byTitle)).toEqual(
+      elsewhere.map((text) => JSON.parse(text) as unknown).toSorted(byTitle),
+    );
+  });
+});
+
+function byTitle(one: unknown, other: unknown): number {
+  return String(valueAt(one, 'title')).localeCompare(String(valueAt(other, 'title')));
+}

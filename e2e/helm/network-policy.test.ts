@@ -1,0 +1,141 @@
+import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
+import { isIsatap } from '@hookferry/core/egress/wrapped-ipv4';
+import {
+  CLOUD_METADATA,
+  GLOBAL_UNICAST_IPV6,
+  NAMED_IPV6,
+  REFUSED_IPV4,
+  REFUSED_IPV6,
+} from '@hookferry/core/model/address-ranges';
+import ipaddr from 'ipaddr.js';
+import { describeChart } from './chart-tools';
+import { findObject, renderChart, type Values } from './render-chart';
+import { ALL, LEAST } from './sample-values';
+
+interface Peer {
+  readonly podSelector?: unknown;
+  readonly namespaceSelector?: unknown;
+  readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] };
+}
+
+interface Rule {
+  readonly to: readonly Peer[];
+  readonly ports: readonly { readonly protocol: string; readonly port?: number }[];
+}
+
+const NAMES: Rule = {
+  to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } } }],
+  ports: [
+    { protocol: 'UDP', port: 53 },
+    { protocol: 'TCP', port: 53 },
+  ],
+};
+const REDIS: Rule = {
+  to: [{ podSelector: { matchLabels: { app: 'redis' } } }],
+  ports: [{ protocol: 'TCP', port: 6379 }],
+};
+
+describeChart('the network policies of the Helm chart', ({ helm }) => {
+  const egressOf = (name: string, values: Values) =>
+    findObject(renderChart(helm, values), 'NetworkPolicy', `hooks-webhooks-${name}`).spec as {
+      policyTypes: string[];
+      egress: Rule[];
+      ingress: unknown[];
+    };
+
+  it('let the API reach names and Redis, and nothing else', () => {
+    const { policyTypes, egress } = egressOf('api', ALL);
+    expect(policyTypes).toEqual(['Ingress', 'Egress']);
+    expect(egress).toEqual([NAMES, REDIS]);
+  });
+
+  it('let the API be reached by everybody, or by those who are named', () => {
+    const port = { protocol: 'TCP', port: 'http' };
+    expect(egressOf('api', LEAST).ingress).toEqual([{ ports: [port] }]);
+    expect(egressOf('api', ALL).ingress).toEqual([{ ports: [port], from: [{ namespaceSelector: {} }] }]);
+  });
+
+  it('let workers reach names, Redis and public addresses, over TCP', () => {
+    const { policyTypes, egress } = egressOf('worker', LEAST);
+    expect(policyTypes).toEqual(['Ingress', 'Egress']);
+    expect(egress.slice(0, 2)).toEqual([NAMES, REDIS]);
+    expect(egress.slice(2).map(({ ports }) => ports)).toEqual([[{ protocol: 'TCP' }]]);
+  });
+
+  it('let workers reach just those addresses that deliveries may go to', () => {
+    const [, , receivers] = egressOf('worker', LEAST).egress;
+    const isAllowed = createClassifyAddress({ allowedCidrs: [], deniedCidrs: [] });
+    const addresses = edgesOfAllRanges();
+    const differ = addresses.filter(
+      (address) => allows(receivers?.to ?? [], address) !== isAllowed(address).allowed,
+    );
+    expect(differ.filter((address) => !isIsatapAddress(address))).toEqual([]);
+    expect(addresses.length).toBeGreaterThan(100);
+    expect(addresses.filter((address) => isAllowed(address).allowed).length).toBeGreaterThan(20);
+  });
+
+  it('let workers reach the internal receivers that are allowed', () => {
+    const [, , , receivers] = egressOf('worker', ALL).egress;
+    expect(allows(receivers?.to ?? [], '10.1.2.3')).toBe(true);
+    expect(allows(receivers?.to ?? [], '10.2.2.3')).toBe(false);
+  });
+
+  it('let workers reach the archive, if there is one', () => {
+    expect(egressOf('worker', ALL).egress[2]).toEqual({
+      to: [{ ipBlock: { cidr: '10.9.0.7/32' } }],
+      ports: [{ protocol: 'TCP', port: 5432 }],
+    });
+  });
+
+  it('let workers that have a proxy reach it, and no receiver past it', () => {
+    const proxy = { to: [{ podSelector: { matchLabels: { app: 'squid' } } }], ports: [8888] };
+    const { egress } = egressOf('worker', {
+      secrets: { existingSecret: 'webhooks-secrets', keys: { deliveryProxyUrl: 'proxy-url' } },
+      networkPolicy: { redis: { to: REDIS.to }, proxy },
+    });
+    expect(egress.slice(2)).toEqual([{ to: proxy.to, ports: [{ protocol: 'TCP', port: 8888 }] }]);
+  });
+});
+
+/** Whether an address is in one of the blocks, as Kubernetes defines them. */
+function allows(peers: readonly Peer[], address: string): boolean {
+  return peers.some(
+    ({ ipBlock }) =>
+      ipBlock !== undefined &&
+      isWithin(address, ipBlock.cidr) &&
+      !(ipBlock.except ?? []).some((except) => isWithin(address, except)),
+  );
+}
+
+function isWithin(address: string, cidr: string): boolean {
+  const [range, bits] = ipaddr.parseCIDR(cidr);
+  const parsed = ipaddr.parse(address);
+  return parsed.kind() === range.kind() && parsed.match([range, bits] as [ipaddr.IPv4, number]);
+}
+
+/** The first and the last address of each range that deliveries know, and those just outside. */
+function edgesOfAllRanges(): readonly string[] {
+  const refused = [...REFUSED_IPV4, ...REFUSED_IPV6, ...NAMED_IPV6].map(([cidr]) => cidr);
+  return [...refused, ...CLOUD_METADATA, GLOBAL_UNICAST_IPV6].flatMap(edgesOf);
+}
+
+function edgesOf(cidr: string): readonly string[] {
+  const [range, bits] = ipaddr.parseCIDR(cidr);
+  const bytes = range.toByteArray();
+  const width = BigInt(bytes.length * 8);
+  const first = bytes.reduce((value, byte) => value * 256n + BigInt(byte), 0n);
+  const last = first + 2n ** (width - BigInt(bits)) - 1n;
+  return [first - 1n, first, last, last + 1n]
+    .filter((value) => value >= 0n && value < 2n ** width)
+    .map((value) => ipaddr.fromByteArray(bytesOf(value, bytes.length)).toString());
+}
+
+function bytesOf(value: bigint, length: number): number[] {
+  return Array.from({ length }, (_, index) => Number((value >> BigInt(8 * (length - 1 - index))) & 255n));
+}
+
+// Network policies know no pattern in the middle of an address: the workers alone refuse these.
+function isIsatapAddress(address: string): boolean {
+  const parsed = ipaddr.parse(address);
+  return parsed instanceof ipaddr.IPv6 && isIsatap(parsed);
+}

@@ -1,0 +1,56 @@
+import type { Values } from './render-chart';
+
+const REDIS = [{ podSelector: { matchLabels: { app: 'redis' } } }];
+
+/** As little as the chart takes. */
+export const LEAST: Values = {
+  secrets: { existingSecret: 'webhooks-secrets' },
+  networkPolicy: { redis: { to: REDIS } },
+};
+
+/** Everything that can be switched on. */
+export const ALL: Values = {
+  image: { prefix: 'registry.example.com/team/', tag: '1.2.3', pullSecrets: [{ name: 'registry' }] },
+  secrets: {
+    values: {
+      redisUrl: 'rediss://user:hidden-password@redis:6379',
+      secretsEncryptionKey: 'hidden-encryption-key',
+      bootstrapApiKey: 'hidden-api-key',
+      archiveDatabaseUrl: 'postgresql://hidden-archive@postgres/webhooks',
+    },
+  },
+  settings: { LOG_LEVEL: 'warn' },
+  allowedCidrs: ['10.1.0.0/16'],
+  serviceAccount: { annotations: { 'example.com/role': 'webhooks' } },
+  api: {
+    settings: { TRUST_PROXY: 1 },
+    ingress: {
+      enabled: true,
+      className: 'nginx',
+      host: 'webhooks.example.com',
+      tlsSecret: 'webhooks-tls',
+      annotations: { 'example.com/body': '300k' },
+    },
+    service: { annotations: { 'example.com/service': 'yes' } },
+    podAnnotations: { 'example.com/team': 'shop' },
+    nodeSelector: { 'kubernetes.io/arch': 'amd64' },
+    tolerations: [{ key: 'spot', operator: 'Exists', effect: 'NoSchedule' }],
+    affinity: { podAntiAffinity: {} },
+    priorityClassName: 'high',
+  },
+  worker: {
+    settings: { WORKER_CONCURRENCY: 64 },
+    autoscaling: { enabled: true, authenticationRef: 'prometheus' },
+  },
+  networkPolicy: {
+    redis: { to: REDIS },
+    postgres: { to: [{ ipBlock: { cidr: '10.9.0.7/32' } }] },
+    apiFrom: [{ namespaceSelector: {} }],
+  },
+  metrics: {
+    labels: { release: 'monitoring' },
+    serviceMonitor: { enabled: true },
+    prometheusRule: { enabled: true },
+    dashboards: { enabled: true },
+  },
+};

@@ -1,0 +1,95 @@
+import { until } from '../support/until';
+import { prometheusOrSkip } from './provide-prometheus';
+import { alertsOf, readPanels, readRules, selectorsOf } from './read-rules';
+import { shortenRules } from './shorten-rules';
+import { WatchedService } from './watched-service';
+
+const programs = prometheusOrSkip('dashboards and alerts beside a service that runs');
+const describeWith = programs ? describe : describe.skip;
+
+// There is no archive here, so nothing to be shown of it.
+const isOfArchive = (expr: string) => /archive_backlog|archive_put_aside/.test(expr);
+// By the objective, and a little more.
+const LATE_AFTER_MS = 12_000;
+
+const rules = readRules();
+
+describeWith('a Prometheus that watches the service', () => {
+  let service: WatchedService;
+  beforeAll(async () => {
+    service = await WatchedService.start(programs?.prometheus ?? '', shortenRules(rules));
+    await service.events.add('no such type', {});
+  });
+  afterAll(() => service?.stop());
+
+  /** Waits until all of these have fired, together or one after the other. */
+  async function firedOf(alerts: readonly string[]): Promise<readonly string[]> {
+    const seen = new Set<string>();
+    return await until(async () => {
+      for (const alert of await service.prometheus.firing()) seen.add(alert);
+      return alerts.every((alert) => seen.has(alert)) ? alerts.filter((alert) => seen.has(alert)) : undefined;
+    });
+  }
+
+  it('has a value for each expression of each dashboard', async () => {
+    const exprs = readPanels().map(({ expr }) => withoutVariables(expr));
+    const [empty, shown] = [exprs.filter(isOfArchive), exprs.filter((expr) => !isOfArchive(expr))];
+    expect(await withNumbers(shown)).toEqual(shown);
+    expect(await Promise.all(empty.map((expr) => service.prometheus.query(expr)))).toEqual([[], []]);
+  });
+
+  it('tells of a worker that is gone, of deliveries that wait, and that they came late', async () => {
+    await service.deliveries.pause();
+    const pausedAt = Date.now();
+    await service.killWorker();
+    const gone = ['WebhooksProcessDown', 'WebhooksNoWorker'];
+    expect(await firedOf(gone)).toEqual(gone);
+    await service.startWorker();
+    expect(await firedOf(['WebhooksDeliveriesStuck'])).toEqual(['WebhooksDeliveriesStuck']);
+    await until(async () => (Date.now() - pausedAt > LATE_AFTER_MS ? true : undefined));
+    await service.deliveries.resume();
+    const late = ['WebhooksDeliveriesLate', 'WebhooksDeliveriesOftenLate'];
+    expect(await firedOf(late)).toEqual(late);
+  });
+
+  it('tells of receivers that fail, of deliveries that are exhausted, and of invalid events', async () => {
+    service.answer = 500;
+    await service.events.add('no such type either', {});
+    const failures = ['WebhooksMostAttemptsFail', 'WebhooksDeliveriesExhausted', 'WebhooksDeadLetters'];
+    expect(await firedOf(failures)).toEqual(failures);
+    service.answer = 204;
+  });
+
+  it('tells that Redis is away, and what that means for publishers', async () => {
+    service.redis.freeze();
+    const away = ['WebhooksRedisUnreachable', 'WebhooksApiErrors'];
+    expect(await firedOf(away)).toEqual(away);
+    service.redis.thaw();
+  });
+
+  it('finds each series that an alert asks for', async () => {
+    const selectors = alertsOf(rules).flatMap(({ expr }) => selectorsOf(expr));
+    const asked = selectors.map(({ name, matchers }) => name + matchers).filter((each) => !isOfArchive(each));
+    expect(await withNumbers(asked)).toEqual(asked);
+  });
+
+  it('is silent again once all is well', async () => {
+    await until(async () => ((await service.prometheus.firing()).length === 0 ? true : undefined));
+    expect(await service.prometheus.query('count(ALERTS{alertstate="firing"})')).toEqual([]);
+  });
+
+  /** Those of the expressions that have values, in the end. */
+  async function withNumbers(exprs: readonly string[]): Promise<readonly string[]> {
+    for (const expr of exprs) await until(async () => ((await hasNumber(expr)) ? true : undefined));
+    return exprs;
+  }
+
+  async function hasNumber(expr: string): Promise<boolean> {
+    return (await service.prometheus.query(expr)).some(Number.isFinite);
+  }
+});
+
+/** As Grafana puts values in the place of variables. */
+function withoutVariables(expr: string): string {
+  return expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '8s');
+}

@@ -1,0 +1,81 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Cli, readConnection } from '../../cli';
+import { Interrupted } from '../../failures/interrupted';
+import { parseList, parsePositive } from '../../input/parse-flags';
+import { parseTime } from '../../input/parse-time';
+import { addExample } from '../example';
+import { defaultName, parseName, secretOf } from './listener-name';
+import { type ListenerSettings, Listening } from './listening';
+import { printSecret } from './print-secret';
+
+interface ListenFlags {
+  readonly forward: URL;
+  readonly events?: readonly string[];
+  readonly name?: string;
+  readonly since?: string;
+  readonly ordering?: 'none' | 'strict';
+  readonly parallel?: number;
+  readonly timeoutMs?: number;
+  readonly retrySchedule?: readonly string[];
+  readonly printSecret?: boolean;
+}
+
+export function addListen(program: Command, cli: Cli): void {
+  const listen = program
+    .command('listen')
+    .description(
+      'Have deliveries sent to a URL of this machine, without a tunnel. Ends with Ctrl-C; who was cut off goes on where it was.',
+    )
+    .requiredOption('--forward <url>', 'where to, such as http://localhost:4000/hook', parseForward)
+    .option('--events <types>', 'only these, such as keyword.*,brief.created (default: all)', parseList)
+    .option('--since <time>', 'also what was published since then: a time, or how long ago (10m)', (text) =>
+      parseTime(text),
+    )
+    .addOption(new Option('--ordering <order>', 'strict: one by one').choices(['none', 'strict']))
+    .option('--parallel <n>', 'how many may be under way at the same time (default: 10)', parsePositive)
+    .option('--timeout-ms <n>', 'how long an answer may take, in milliseconds', parsePositive)
+    .option('--retry-schedule <delays>', 'when a failed one is sent again, such as 1s,10s,1m', parseList)
+    .option('--name <name>', 'to have several for one URL, or the same one on another machine', parseName)
+    .option('--print-secret', 'print the secret that signs them, and end')
+    .action((flags: ListenFlags) => runListen(flags, cli));
+  addExample(
+    listen,
+    "hookferry listen --forward http://localhost:4000/hook --events 'keyword.*'",
+    'hookferry listen --forward http://localhost:4000/hook --print-secret',
+    'hookferry listen --forward http://localhost:4000/hook --since 10m --json | jq .outcome',
+  );
+}
+
+async function runListen(flags: ListenFlags, cli: Cli): Promise<void> {
+  const connection = await readConnection(cli);
+  const name = flags.name ?? defaultName(flags.forward);
+  const settings = settingsOf(name, secretOf(name, connection.key), flags);
+  if (flags.printSecret) return await printSecret(settings, connection, cli);
+  await cli.interrupts.during(async (signal) => {
+    await new Listening(flags.forward, settings, connection, cli).run(signal);
+    throw new Interrupted();
+  });
+}
+
+function settingsOf(name: string, secret: string, flags: ListenFlags): ListenerSettings {
+  const { forward, events, since, ordering, parallel, timeoutMs, retrySchedule } = flags;
+  return {
+    since,
+    parallel,
+    listener: {
+      name,
+      secret,
+      description: `hookferry listen --forward ${forward.href}`.slice(0, 500),
+      ...(events && { events: [...events] }),
+      ...(ordering && { ordering }),
+      ...(timeoutMs && { timeout_ms: timeoutMs }),
+      ...(retrySchedule && { retry_schedule: [...retrySchedule] }),
+    },
+  };
+}
+
+function parseForward(text: string): URL {
+  const full = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
+  if (/^https?:/i.test(full) && URL.canParse(full)) return new URL(full);
+  throw new InvalidArgumentError('It must be a URL such as http://localhost:4000/hook.');
+}

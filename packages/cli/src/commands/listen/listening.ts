@@ -1,0 +1,167 @@
+import { type Client, type ListenerLine, WebhooksApiError, WebhooksConnectionError } from '@hookferry/client';
+import { type Cli, clientOf } from '../../cli';
+import { CheckFailed } from '../../failures/check-failed';
+import { pause } from '../../pause';
+import type { Profile } from '../../profiles/profiles';
+import type { ListenerAnswer, NewListener } from '../../resources';
+import { AnswerSender } from './answer-sender';
+import { type Forwarded, type ForwardedRequest, forward } from './forward';
+import { printForwarded } from './print-forwarded';
+
+export interface ListenerSettings {
+  readonly listener: NewListener & { readonly secret: string };
+  /** From when on it is to get what was published, the first time it connects. */
+  readonly since: string | undefined;
+  /** How many deliveries may be under way at the same time. */
+  readonly parallel: number | undefined;
+}
+
+const RETRY_AFTER_MS = [500, 1_000, 2_000, 5_000] as const;
+// What else a request is refused with stays so.
+const PASSING = new Set(['replays_running', 'not_found', 'conflict', 'rate_limited', 'request_timeout']);
+const MOST_ANSWER_BYTES = 64 * 1024;
+
+/** Listens until it is told to stop: connects, forwards what it is given, and connects again when it was cut off. */
+export class Listening {
+  readonly #client: Client;
+  #id: string | undefined;
+  #since: string | undefined;
+  #faults = 0;
+
+  constructor(
+    private readonly url: URL,
+    private readonly settings: ListenerSettings,
+    connection: Profile,
+    private readonly cli: Cli,
+  ) {
+    // It tries again by itself, and says so.
+    this.#client = clientOf(connection, cli, { retries: 0 });
+    this.#since = settings.since;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) await this.#tryOnce(signal);
+    } finally {
+      await this.#leave(signal);
+    }
+  }
+
+  async #tryOnce(signal: AbortSignal): Promise<void> {
+    try {
+      const id = await this.#make();
+      await this.#listen(id, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!this.#isPassing(error)) throw error;
+      this.cli.output.note(`Not connected: ${(error as Error).message}`);
+    }
+    if (signal.aborted) return;
+    const delayMs = RETRY_AFTER_MS[Math.min(this.#faults, RETRY_AFTER_MS.length - 1)] ?? 0;
+    this.#faults += 1;
+    this.cli.output.note('Connecting again…');
+    await pause(delayMs, signal);
+  }
+
+  // What is wrong from the start is for whoever has started it.
+  #isPassing(error: unknown): boolean {
+    if (error instanceof WebhooksConnectionError) return this.#id !== undefined;
+    if (!(error instanceof WebhooksApiError)) return false;
+    return this.#id !== undefined && (error.status >= 500 || PASSING.has(error.code));
+  }
+
+  // Each time: one that was away for too long is made anew by it, and gets what it missed.
+  async #make(): Promise<string> {
+    const since = this.#since === undefined ? {} : { since: this.#since };
+    const { id } = await this.#client.POST('/v1/listeners', {
+      body: { ...this.settings.listener, ...since },
+    });
+    this.#id = id;
+    this.#since = undefined;
+    return id;
+  }
+
+  async #listen(id: string, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const both = AbortSignal.any([signal, over.signal]);
+    let sender: AnswerSender | undefined;
+    const { parallel } = this.settings;
+    try {
+      const query = parallel === undefined ? {} : { parallel };
+      for await (const line of this.#client.streamListener(id, query, { signal: both })) {
+        if (line.kind === 'ready') sender = this.#begin(id, line.stream ?? '', () => over.abort());
+        if (line.kind === 'delivery' && sender) void this.#forward(line, sender, signal);
+        if (line.kind === 'end') return this.#onEnd(line.reason);
+      }
+    } catch (error) {
+      if (!over.signal.aborted) throw error;
+    } finally {
+      sender?.stop();
+    }
+  }
+
+  #begin(listenerId: string, stream: string, onBroken: () => void): AnswerSender {
+    this.#faults = 0;
+    const what = this.settings.listener.events?.join(', ') ?? 'all events';
+    this.cli.output.note(`Ready: ${what} → ${this.url.href}   Ctrl-C ends it.`);
+    return new AnswerSender({ client: this.#client, listenerId, stream, onBroken });
+  }
+
+  async #forward(line: ListenerLine, sender: AnswerSender, signal: AbortSignal): Promise<void> {
+    const request = requestOf(line);
+    // What is under way when it is told to stop has no answer any more.
+    const forwarded = await forward(this.url, request, signal).catch(() => undefined);
+    if (forwarded === undefined) return;
+    printForwarded(this.cli.output, request, forwarded);
+    sender.add(answerOf(line.exchange ?? '', forwarded));
+  }
+
+  #onEnd(reason: ListenerLine['reason']): void {
+    if (reason !== 'replaced') return;
+    throw new CheckFailed(
+      `Another "hookferry listen" has taken over the listener "${this.settings.listener.name}". To have both: --name NAME`,
+    );
+  }
+
+  /** Gone at once, if that can still be said; else a minute later. */
+  async #leave(signal: AbortSignal): Promise<void> {
+    if (this.#id === undefined || !signal.aborted) return;
+    const params = { path: { id: this.#id } };
+    await this.#client
+      .DELETE('/v1/webhooks/{id}', { params })
+      .catch(() => this.cli.output.note('The service could not be told; the listener is gone in a minute.'));
+  }
+}
+
+function requestOf(line: ListenerLine): ForwardedRequest {
+  const { headers = {}, body_base64: body = '', timeout_ms: timeoutMs = 0, answer_bytes: wanted = 0 } = line;
+  const answerBytes = Math.min(wanted, MOST_ANSWER_BYTES);
+  return { headers, body: Buffer.from(body, 'base64'), timeoutMs, answerBytes };
+}
+
+function answerOf(exchange: string, forwarded: Forwarded): ListenerAnswer {
+  if (forwarded.kind === 'failed') {
+    const { outcome, error } = forwarded;
+    return { exchange, outcome, error: error.slice(0, 500) };
+  }
+  const { status, headers, body, firstByteMs } = forwarded;
+  return {
+    exchange,
+    status,
+    headers: toldHeaders(headers),
+    body_base64: Buffer.from(body).toString('base64'),
+    first_byte_ms: firstByteMs,
+  };
+}
+
+const MAX_HEADERS = 100;
+const MAX_NAME = 200;
+const MAX_VALUE = 8_192;
+
+// The service takes no more than that.
+function toldHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const fitting = Object.entries(headers).filter(
+    ([name, value]) => name.length <= MAX_NAME && value.length <= MAX_VALUE,
+  );
+  return Object.fromEntries(fitting.slice(0, MAX_HEADERS));
+}

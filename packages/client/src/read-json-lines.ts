@@ -1,0 +1,39 @@
+import { WebhooksConnectionError } from './connection-error';
+import { type Deadline, withDeadline } from './deadline';
+import { parseJson, unexpectedAnswer } from './read-answer';
+import { readLines } from './read-lines';
+
+/**
+ * The JSON texts of an answer, one a line, as they come. The deadline is for each piece of it, empty lines included.
+ *
+ * @throws WebhooksConnectionError, also when the answer ends within a line
+ */
+export async function* readJsonLines<Line>(
+  response: Response,
+  deadline: Deadline,
+): AsyncGenerator<Line, void, undefined> {
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  const lines = readLines(async () => (await withDeadline(deadline, () => reader.read())).value);
+  try {
+    for (let next = await lines.next(); ; next = await lines.next()) {
+      if (next.done === true) return checkWhole(next.value, deadline);
+      const line = parseJson(next.value);
+      if (line === undefined) throw unexpectedAnswer(deadline.request, response);
+      yield line as Line;
+    }
+  } finally {
+    // It was left early, or is broken anyway: nobody waits for what is still on its way.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Some proxies end an answer in good order when what is behind them breaks off. */
+function checkWhole(isWhole: boolean, { request }: Deadline): void {
+  if (isWhole) return;
+  throw new WebhooksConnectionError(
+    'connection_failed',
+    `${request}: the answer ends within a line`,
+    undefined,
+  );
+}

@@ -1,0 +1,71 @@
+import { Cluster, type Redis } from 'ioredis';
+import type { RedisClient } from './redis-connect';
+
+/** Redis is set up so that it may lose what was acknowledged, or is too old; all of it in one line. */
+export interface RedisUnsafeSignal {
+  readonly name: 'redis.unsafe';
+  readonly detail: string;
+}
+
+// For ZADD's LT and ZMSCORE; older ones answer with errors in the middle of the work.
+const OLDEST = [6, 2] as const;
+
+/**
+ * Looks, whenever a connection stands, whether Redis is as it has to be, and says once what is not: at the start, and after a
+ * fail-over to a server that is set up otherwise.
+ */
+export function watchRedisSafety(redis: RedisClient, emit: (signal: RedisUnsafeSignal) => void): void {
+  let said: string | undefined;
+  const look = async () => {
+    const detail = await describeUnsafe(redis);
+    if (detail !== undefined && detail !== said) emit({ name: 'redis.unsafe', detail });
+    said = detail;
+  };
+  redis.on('ready', () => void look());
+}
+
+/** What is unsafe about Redis, in one line; of a Cluster, about any of its masters. Never rejects. */
+export async function describeUnsafe(redis: RedisClient): Promise<string | undefined> {
+  const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  const faults = await Promise.all(nodes.map(faultsOfNode));
+  const distinct = [...new Set(faults.flat())];
+  return distinct.length === 0 ? undefined : distinct.join(' ');
+}
+
+async function faultsOfNode(redis: Redis): Promise<readonly string[]> {
+  try {
+    return faultsIn(await redis.info());
+  } catch (error) {
+    // What is away is told of by its connection, and looked at when that stands again.
+    return isForbidden(error)
+      ? ['Redis does not let this user ask INFO: its version, eviction and persistence were not checked.']
+      : [];
+  }
+}
+
+/** @param info what Redis says of itself. */
+export function faultsIn(info: string): readonly string[] {
+  const read = (field: string) => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
+  const version = read('redis_version');
+  const policy = read('maxmemory_policy');
+  return [
+    isTooOld(version) && `Redis ${version} is too old: this needs ${OLDEST.join('.')} or later.`,
+    policy !== undefined &&
+      policy !== 'noeviction' &&
+      `maxmemory-policy is ${policy}: Redis throws deliveries away when its memory is full; set noeviction.`,
+    read('aof_enabled') === '0' &&
+      'appendonly is no: a restart of Redis loses what was acknowledged since its last snapshot; set yes.',
+    read('role') === 'slave' &&
+      'It is a replica, which takes no writes: REDIS_URL has to name its master, or the Sentinels.',
+  ].filter((fault) => fault !== false);
+}
+
+function isTooOld(version: string | undefined): boolean {
+  const [major = 0, minor = 0] = version?.split('.').map(Number) ?? OLDEST;
+  return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
+}
+
+// The first word of Redis' answer is its code.
+function isForbidden(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOPERM');
+}

@@ -1,0 +1,109 @@
+import type { SendResult } from '../attempt/transport';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
+import type { ListenerAnswer } from './listener-answer';
+import type { HandedRequest } from './listener-message';
+import { type ListenerLine, ListenerStream, SILENCE_MS } from './listener-stream';
+
+const TIMEOUT_MS = 1_000;
+const endpointId = uniqueEndpointId();
+
+function arrange(parallel = 2) {
+  let now = 0;
+  const results = new Map<string, SendResult>();
+  const stream = new ListenerStream({
+    id: 'one',
+    address: { accountId: uniqueAccountId(), endpointId },
+    parallel,
+    reply: ({ id }, result) => void results.set(id, result),
+    clock: () => now,
+  });
+  const lines = stream.lines();
+  return {
+    stream,
+    results,
+    pass: (ms: number) => void (now += ms),
+    next: async () => (await lines.next()).value as ListenerLine,
+    offer: (...ids: string[]) => {
+      for (const id of ids) stream.offer(request(id));
+    },
+  };
+}
+
+function request(id: string): HandedRequest {
+  return {
+    id,
+    replyTo: 'worker',
+    endpointId,
+    stream: 'one',
+    headers: {},
+    body: id,
+    timeoutMs: TIMEOUT_MS,
+    keptBytes: 4,
+  };
+}
+
+function accepted(exchange: string): ListenerAnswer {
+  const body = Buffer.from('taken').toString('base64');
+  return { kind: 'answered', exchange, status: 200, headers: { 'retry-after': '7' }, body, timings: {} };
+}
+
+it('hands over no more at a time than it may, and the next one with each answer', async () => {
+  const { offer, next, stream, results } = arrange(2);
+  offer('a', 'b', 'c');
+  expect([await next(), await next()]).toMatchObject([{ request: { id: 'a' } }, { request: { id: 'b' } }]);
+  stream.hear([accepted('2')]);
+  expect(await next()).toMatchObject({ kind: 'delivery', exchange: '3', request: { id: 'c' } });
+  expect(results.get('b')).toEqual({
+    kind: 'answered',
+    status: 200,
+    retryAfter: '7',
+    wish: undefined,
+    headers: { 'retry-after': '7' },
+    body: 'take',
+    timings: {},
+  });
+});
+
+it('passes over an answer to what it has not handed over, or was answered', async () => {
+  const { offer, stream, results } = arrange();
+  offer('a');
+  stream.hear([accepted('17'), accepted('1'), { ...accepted('1'), status: 500 } as ListenerAnswer]);
+  expect([...results.values()]).toMatchObject([{ status: 200 }]);
+});
+
+it('gives back what has waited for longer than an answer may take', () => {
+  const { offer, pass, stream, results } = arrange(1);
+  offer('a', 'b');
+  pass(TIMEOUT_MS + 1);
+  stream.check();
+  expect([...results]).toMatchObject([['b', { kind: 'unsent' }]]);
+});
+
+it('takes a missing answer for a time-out only from a listener that has shown since that it lives', () => {
+  const { offer, pass, stream, results } = arrange();
+  offer('a');
+  pass(TIMEOUT_MS + 2_001);
+  stream.check();
+  expect(results.size).toBe(0);
+  stream.hear([]);
+  expect(results.get('a')).toMatchObject({ kind: 'failed', reason: 'response_timeout' });
+});
+
+it('ends when the listener is silent, and says of all that has no answer that it was not sent', async () => {
+  const { offer, pass, next, stream, results } = arrange(1);
+  offer('a', 'b');
+  await next();
+  pass(SILENCE_MS);
+  stream.check();
+  expect(stream.ended).toBeUndefined();
+  pass(1);
+  // In time for the one that waits, too.
+  stream.check();
+  expect(await next()).toEqual({ kind: 'end', reason: 'silent' });
+  expect([...results]).toMatchObject([
+    ['b', { kind: 'unsent' }],
+    ['a', { kind: 'unsent' }],
+  ]);
+  stream.offer(request('late'));
+  expect(results.get('late')).toMatchObject({ kind: 'unsent' });
+});

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import type { EndpointAddress } from '../admission/held-deliveries';
+import type { SendResult } from '../attempt/transport';
+import { AppError } from '../kernel/app-error';
+import { steadyClock } from '../kernel/clock';
+import type { EndpointId } from '../model/endpoint';
+import type { Emit } from '../model/signal';
+import type { ListenerAnswer } from './listener-answer';
+import { decodeMessage, encodeMessage, type HandedRequest } from './listener-message';
+import { type ListenerLine, ListenerStream } from './listener-stream';
+import type { ManageListeners } from './manage-listeners';
+import type { ListenerStore } from './redis-listener-store';
+import type { RedisMailbox } from './redis-mailbox';
+
+export interface ListenerStreamsDeps {
+  readonly listeners: Pick<ManageListeners, 'requireAwake' | 'connect' | 'disconnect' | 'caughtUp'>;
+  readonly listenerStore: Pick<ListenerStore, 'hold' | 'renew' | 'letGo' | 'findHolder'>;
+  readonly mailbox: Pick<RedisMailbox, 'address' | 'expect' | 'post' | 'deliverTo'>;
+  readonly emit: Emit;
+}
+
+export interface StreamBounds {
+  /** How many deliveries may be under way. */
+  readonly parallel: number;
+  /** How long it may be connected. Milliseconds. */
+  readonly maxMs: number;
+}
+
+const CHECK_EVERY_MS = 2_000;
+
+/** The listeners that are connected to this process. */
+export class ListenerStreams {
+  readonly #streams = new Map<EndpointId, ListenerStream>();
+  readonly #closing = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(private readonly deps: ListenerStreamsDeps) {
+    deps.mailbox.deliverTo((text) => this.#onMessage(text));
+  }
+
+  /**
+   * Connects a listener, and gives all that it is told until either side ends it. A stream that it has already, here or
+   * at another process, ends.
+   *
+   * @param signal aborts when the listener has hung up.
+   * @throws AppError `not_found` when the account has no such listener, or it is gone.
+   */
+  async *open(
+    address: EndpointAddress,
+    { parallel, maxMs }: StreamBounds,
+    signal: AbortSignal,
+  ): AsyncGenerator<ListenerLine, void> {
+    if (this.#isStopped)
+      throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
+    await this.deps.listeners.requireAwake(address);
+    const stream = await this.#create(address, parallel);
+    const isOver = this.deps.mailbox.expect();
+    const timer = setTimeout(() => stream.end('time_over'), maxMs);
+    signal.addEventListener('abort', () => stream.end('lost'));
+    try {
+      if (signal.aborted) stream.end('lost');
+      void this.#begin(stream);
+      yield* stream.lines();
+    } finally {
+      clearTimeout(timer);
+      stream.end('lost');
+      isOver();
+      await this.#track(this.#close(stream));
+    }
+  }
+
+  /**
+   * Passes on what a listener says to the process that it is connected to, be it this one or another.
+   *
+   * @throws AppError `not_found`, `conflict` when it is not connected by this stream.
+   */
+  async answer(address: EndpointAddress, stream: string, answers: readonly ListenerAnswer[]): Promise<void> {
+    const { accountId, endpointId } = address;
+    const own = this.#streamOf(endpointId, stream);
+    if (own?.address.accountId === accountId) return own.hear(answers);
+    await this.deps.listeners.requireAwake(address);
+    const holder = await this.deps.listenerStore.findHolder(endpointId);
+    if (holder?.stream !== stream) throw notConnected();
+    await this.deps.mailbox.post(
+      holder.process,
+      encodeMessage({ kind: 'answers', endpointId, stream, answers }),
+    );
+  }
+
+  /** Ends them all. Listeners connect again, to other processes. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    for (const stream of this.#streams.values()) stream.end('stopping');
+    await Promise.all(this.#closing);
+  }
+
+  async #create(address: EndpointAddress, parallel: number): Promise<ListenerStream> {
+    const reply = (request: HandedRequest, result: SendResult) => void this.#reply(request, result);
+    const stream = new ListenerStream({ id: randomUUID(), address, parallel, reply, clock: steadyClock });
+    const { endpointId } = address;
+    await this.deps.listenerStore.hold(endpointId, this.#holderOf(stream));
+    this.#streams.get(endpointId)?.end('replaced');
+    this.#streams.set(endpointId, stream);
+    this.#timer ??= setInterval(() => void this.#check(), CHECK_EVERY_MS).unref();
+    return stream;
+  }
+
+  // What is held is released last, when all is there that takes it.
+  async #begin(stream: ListenerStream): Promise<void> {
+    const { listeners, emit } = this.deps;
+    const { address, id } = stream;
+    const { endpointId } = address;
+    try {
+      await listeners.caughtUp(address, () => stream.ended !== undefined);
+      if (stream.ended !== undefined) return;
+      await listeners.connect(address, id);
+      emit({ name: 'listener.connected', endpointId });
+      stream.begin();
+    } catch (error) {
+      emit({ name: 'task.failed', task: 'connect listener', error });
+      stream.end('lost');
+    }
+  }
+
+  async #close(stream: ListenerStream): Promise<void> {
+    const { listeners, listenerStore, emit } = this.deps;
+    const { address, id, ended } = stream;
+    const { endpointId } = address;
+    if (this.#streams.get(endpointId) === stream) this.#streams.delete(endpointId);
+    emit({ name: 'listener.lost', endpointId, reason: ended ?? 'lost' });
+    try {
+      await listenerStore.letGo(endpointId, this.#holderOf(stream));
+      await listeners.disconnect(address, id);
+    } catch (error) {
+      // Whoever looks after listeners finds it later.
+      emit({ name: 'task.failed', task: 'disconnect listener', error });
+    }
+  }
+
+  async #track(work: Promise<void>): Promise<void> {
+    this.#closing.add(work);
+    await work.finally(() => this.#closing.delete(work));
+  }
+
+  async #check(): Promise<void> {
+    if (this.#streams.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    await Promise.all([...this.#streams.values()].map((stream) => this.#checkOne(stream)));
+  }
+
+  async #checkOne(stream: ListenerStream): Promise<void> {
+    const { listenerStore } = this.deps;
+    const { endpointId } = stream.address;
+    stream.check();
+    try {
+      if (await listenerStore.renew(endpointId, this.#holderOf(stream))) return;
+      const holder = await listenerStore.findHolder(endpointId);
+      // Nobody else's: this process could not reach Redis for so long that the listener was taken for lost.
+      stream.end(holder === undefined ? 'lost' : 'replaced');
+    } catch {
+      // As long as Redis is away nothing is handed over either.
+    }
+  }
+
+  #onMessage(text: string): void {
+    const message = decodeMessage(text);
+    if (message?.kind === 'request') {
+      const { request } = message;
+      const stream = this.#streamOf(request.endpointId, request.stream);
+      if (stream) stream.offer(request);
+      else void this.#reply(request, { kind: 'unsent', error: 'The listener is not connected any more.' });
+    }
+    if (message?.kind === 'answers') {
+      this.#streamOf(message.endpointId, message.stream)?.hear(message.answers);
+    }
+  }
+
+  #streamOf(endpointId: EndpointId, id: string): ListenerStream | undefined {
+    const stream = this.#streams.get(endpointId);
+    return stream?.id === id ? stream : undefined;
+  }
+
+  #holderOf({ id }: ListenerStream) {
+    return { process: this.deps.mailbox.address, stream: id };
+  }
+
+  async #reply({ id, replyTo }: HandedRequest, result: SendResult): Promise<void> {
+    try {
+      await this.deps.mailbox.post(replyTo, encodeMessage({ kind: 'result', id, result }));
+    } catch (error) {
+      // The worker's wait has an end of its own.
+      this.deps.emit({ name: 'task.failed', task: 'answer for listener', error });
+    }
+  }
+}
+
+function notConnected(): AppError {
+  return new AppError('conflict', 'The listener is not connected by this stream any more. Connect again.');
+}

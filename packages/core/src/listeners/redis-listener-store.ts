@@ -1,0 +1,86 @@
+import type { EndpointAddress } from '../admission/held-deliveries';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
+
+/** Where a listener's deliveries are to be handed over. */
+export interface Holder {
+  /** The process that has the connection. */
+  readonly process: string;
+  readonly stream: string;
+}
+
+/** A process that gives no sign for so long has lost its listeners. */
+export const HOLD_MS = 15_000;
+
+// KEYS: listener. ARGV: the holder, for how long.
+const RENEW = defineScript(`
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return 1`);
+
+const LET_GO = defineScript(`
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+  return redis.call('DEL', KEYS[1])`);
+
+/** By which process each listener is connected, and which are to be looked after when. */
+export function createRedisListenerStore(redis: RedisClient) {
+  return withStorageErrors({
+    /** From now on the listener is connected by this stream, and by no other. */
+    async hold(endpointId: EndpointId, holder: Holder): Promise<void> {
+      await redis.set(keys.listener(endpointId), encode(holder), 'PX', HOLD_MS);
+    },
+
+    /** Whether it still is. */
+    async renew(endpointId: EndpointId, holder: Holder): Promise<boolean> {
+      return (await RENEW(redis, [keys.listener(endpointId)], [encode(holder), HOLD_MS])) === 1;
+    },
+
+    async letGo(endpointId: EndpointId, holder: Holder): Promise<void> {
+      await LET_GO(redis, [keys.listener(endpointId)], [encode(holder)]);
+    },
+
+    async findHolder(endpointId: EndpointId): Promise<Holder | undefined> {
+      const [process, stream] = (await redis.get(keys.listener(endpointId)))?.split('/') ?? [];
+      return process !== undefined && stream !== undefined ? { process, stream } : undefined;
+    },
+
+    /** It is to be looked after at that time, instead of any before. */
+    async watch({ accountId, endpointId }: EndpointAddress, at: number): Promise<void> {
+      await redis.zadd(keys.listeners, at, `${accountId}/${endpointId}`);
+    },
+
+    /** Those whose time has come, the first ones first. */
+    async listDue(now: number, limit: number): Promise<readonly EndpointAddress[]> {
+      const members = await redis.zrange(
+        keys.listeners,
+        '-inf',
+        String(now),
+        'BYSCORE',
+        'LIMIT',
+        '0',
+        String(limit),
+      );
+      return members.map(parseMember);
+    },
+
+    async forget({ accountId, endpointId }: EndpointAddress): Promise<void> {
+      await redis.zrem(keys.listeners, `${accountId}/${endpointId}`);
+    },
+  });
+}
+
+export type ListenerStore = ReturnType<typeof createRedisListenerStore>;
+
+function encode({ process, stream }: Holder): string {
+  return `${process}/${stream}`;
+}
+
+// No account's id has a slash in it.
+function parseMember(member: string): EndpointAddress {
+  const [accountId, endpointId] = member.split('/');
+  return { accountId: accountId as AccountId, endpointId: endpointId as EndpointId };
+}

@@ -1,0 +1,113 @@
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
+import { createRedisHeldCounts } from '../admission/redis-held-counts';
+import { createRedisRemainsStore } from '../manage/redis-remains-store';
+import { deliveryIdOf } from '../model/delivery';
+import type { HoldReason } from '../model/hold-reason';
+import { queueKeysOf } from '../model/keys';
+import { createQueueLayout, shardsOf } from '../model/queue-layout';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
+import { createClosables } from '../testing/closables';
+import { openTestRedis } from '../testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { createBullmqHeldDeliveries } from './bullmq-held-deliveries';
+import { createJobKeys } from './bullmq-layout';
+
+const NOW = 1_700_000_000_000;
+const NONE = { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0 };
+
+const keys = queueKeysOf(QUEUE_PREFIX);
+const shards = shardsOf(createQueueLayout(1, QUEUE_PREFIX));
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+async function arrange() {
+  const { client } = willClose(await openTestRedis());
+  const held = createBullmqHeldDeliveries({ redis: client, prefix: QUEUE_PREFIX });
+  const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
+  const hold = async (count: number, reason: HoldReason, at = address) => {
+    for (let i = 0; i < count; i += 1) {
+      await held.enter(at, { eventId: uniqueEventId(), acceptedAt: NOW + i }, NOW, reason);
+    }
+  };
+  const release = async (most: number) =>
+    await held.release(address, { most, lookWasDueAt: NOW, lookAgainAt: NOW, now: NOW });
+  return { client, held, address, hold, release, counts: createRedisHeldCounts(client, shards) };
+}
+
+it('says how many are held, by reason, of all endpoints', async () => {
+  const { hold, counts } = await arrange();
+  expect(await counts.read()).toEqual(NONE);
+  await hold(2, 'busy');
+  await hold(3, 'disabled', { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() });
+  expect(await counts.read()).toEqual({ ...NONE, busy: 2, disabled: 3 });
+});
+
+it("counts all of an endpoint's for the reason of the last one", async () => {
+  const { hold, counts } = await arrange();
+  await hold(2, 'busy');
+  await hold(1, 'breaker_open');
+  expect(await counts.read()).toEqual({ ...NONE, breaker_open: 3 });
+});
+
+it('counts one that is entered twice once', async () => {
+  const { held, address, counts } = await arrange();
+  const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
+  await held.enter(address, delivery, NOW, 'busy');
+  await held.enter(address, delivery, NOW, 'busy');
+  expect(await counts.read()).toEqual({ ...NONE, busy: 1 });
+});
+
+it('counts those that are released no more, and leaves nothing behind of an endpoint without any', async () => {
+  const { hold, release, counts, client } = await arrange();
+  await hold(3, 'busy');
+  // They have no jobs: each goes as it is looked at.
+  await release(1);
+  expect(await client.hlen(keys.countedAsHeld)).toBe(0);
+  expect(await counts.read()).toEqual(NONE);
+});
+
+it('keeps counting those that stay, for the same reason', async () => {
+  const { client, held, address, release, counts } = await arrange();
+  const jobKeys = createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE);
+  for (let i = 0; i < 3; i += 1) {
+    const eventId = uniqueEventId();
+    const job = deliveryIdOf({ eventId, endpointId: address.endpointId });
+    await client.hset(jobKeys.job(job), 'name', 'd');
+    await client.zadd(jobKeys.delayed, NOW, job);
+    await held.enter(address, { eventId, acceptedAt: NOW + i }, NOW, 'rate_limited');
+  }
+  await release(1);
+  expect(await client.zcard(jobKeys.prioritized)).toBe(1);
+  expect(await counts.read()).toEqual({ ...NONE, rate_limited: 2 });
+});
+
+it('is right again after a version that counts nothing has held and released', async () => {
+  const { hold, client, address, counts } = await arrange();
+  await hold(2, 'busy');
+  await client.zadd(keys.held(address.endpointId), NOW, uniqueEventId());
+  expect(await counts.read()).toEqual({ ...NONE, busy: 3 });
+  await client.del(keys.held(address.endpointId));
+  expect(await counts.read()).toEqual(NONE);
+  expect(await client.hlen(keys.countedAsHeld)).toBe(0);
+});
+
+it('counts nothing of an endpoint that is erased', async () => {
+  const { hold, client, address, counts } = await arrange();
+  await hold(2, 'busy');
+  await createRedisRemainsStore(client, shards).removeEndpoint(address.accountId, address.endpointId);
+  expect(await counts.read()).toEqual(NONE);
+});
+
+it('adds up what is held in all shards', async () => {
+  const { client } = willClose(await openTestRedis());
+  const split = shardsOf(createQueueLayout(3, QUEUE_PREFIX));
+  for (const [i, { prefix }] of split.all().entries()) {
+    const held = createBullmqHeldDeliveries({ redis: client, prefix });
+    const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
+    const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
+    await held.enter(address, delivery, NOW, i === 0 ? 'disabled' : 'busy');
+  }
+  const counts = createRedisHeldCounts(client, split);
+  expect(await counts.read()).toEqual({ ...NONE, disabled: 1, busy: 2 });
+});

@@ -1,0 +1,92 @@
+import { createClosables } from '../testing/closables';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { createRedisReadingsStore } from './redis-readings-store';
+import { type ReadingSource, SharedReadings } from './shared-readings';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+/** A worker that reads one number: how often it was asked for it. */
+function startWorker(redis: TestRedis, workerId: string, more: readonly ReadingSource[] = []) {
+  const source = {
+    reads: 0,
+    name: 'reads',
+    async read() {
+      source.reads += 1;
+      return [{ labels: { worker: workerId }, value: source.reads }];
+    },
+  };
+  const store = createRedisReadingsStore(redis.client, workerId);
+  return { source, store, readings: new SharedReadings(store, [source, ...more]) };
+}
+
+const readingOf = (worker: string, value: number) => [{ name: 'reads', labels: { worker }, value }];
+
+/** The turn ends by time; so that no test waits for that. */
+const endTurn = async (redis: TestRedis) => await redis.client.del('readings-turn:{all}');
+
+it('is read by one worker for all, once, however often they are asked', async () => {
+  const redis = willClose(await openTestRedis());
+  const [first, second] = [startWorker(redis, 'first'), startWorker(redis, 'second')];
+  expect(await first.readings.current()).toEqual(readingOf('first', 1));
+  expect(await second.readings.current()).toEqual(readingOf('first', 1));
+  expect(await first.readings.current()).toEqual(readingOf('first', 1));
+  expect([first.source.reads, second.source.reads]).toEqual([1, 0]);
+});
+
+it('is one reading for all gauges of a scrape', async () => {
+  const redis = willClose(await openTestRedis());
+  const { readings, source } = startWorker(redis, 'first');
+  await Promise.all([readings.current(), readings.current(), readings.current()]);
+  expect(source.reads).toBe(1);
+});
+
+it('is read anew by whoever is asked first after its time', async () => {
+  const redis = willClose(await openTestRedis());
+  const [first, second] = [startWorker(redis, 'first'), startWorker(redis, 'second')];
+  await first.readings.current();
+  await endTurn(redis);
+  expect(await second.readings.current()).toEqual(readingOf('second', 1));
+  expect(await first.readings.current()).toEqual(readingOf('second', 1));
+});
+
+it('shows the last reading while whoever has the turn is at it, or is dead', async () => {
+  const redis = willClose(await openTestRedis());
+  const [first, second] = [startWorker(redis, 'first'), startWorker(redis, 'second')];
+  await first.readings.current();
+  await endTurn(redis);
+  await createRedisReadingsStore(redis.client, 'dies').takeTurn();
+  expect(await second.readings.current()).toEqual(readingOf('first', 1));
+  expect(second.source.reads).toBe(0);
+});
+
+it('ends by time what a turn takes, and what was read, so that nothing stands still', async () => {
+  const redis = willClose(await openTestRedis());
+  await startWorker(redis, 'first').readings.current();
+  const left = await Promise.all([
+    redis.client.pttl('readings-turn:{all}'),
+    redis.client.pttl('readings:{all}'),
+  ]);
+  expect(left.map((ms) => Math.ceil(ms / 5_000))).toEqual([1, 3]);
+  await redis.client.del('readings:{all}');
+  expect(await startWorker(redis, 'second').readings.current()).toEqual([]);
+});
+
+it('does not put an old reading over a newer one', async () => {
+  const redis = willClose(await openTestRedis());
+  const slow = startWorker(redis, 'slow');
+  await slow.store.takeTurn();
+  await endTurn(redis);
+  const quick = startWorker(redis, 'quick');
+  await quick.readings.current();
+  await slow.store.save(readingOf('slow', 7));
+  expect(await startWorker(redis, 'third').readings.current()).toEqual(readingOf('quick', 1));
+});
+
+it('leaves out what can not be read, and that alone', async () => {
+  const redis = willClose(await openTestRedis());
+  const broken = { name: 'broken', read: () => Promise.reject(new Error('gone')) };
+  const silent = { name: 'silent', read: () => new Promise<never>(() => {}) };
+  const { readings } = startWorker(redis, 'first', [broken, silent]);
+  expect(await readings.current()).toEqual(readingOf('first', 1));
+});

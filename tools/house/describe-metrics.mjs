@@ -1,0 +1,41 @@
+// @ts-check
+import { drawTable, withTable } from './page-table.mjs';
+
+/**
+ * @typedef {import('../../packages/core/dist/telemetry/metric-definition.js').MetricDefinition} Metric
+ */
+
+/**
+ * The page with the tables of all metrics in their places: of both processes, and of one alone.
+ * @param {string} page
+ * @param {{ readonly api: readonly Metric[], readonly worker: readonly Metric[] }} metrics
+ */
+export function withMetrics(page, { api, worker }) {
+  const ofApi = new Set(api.map(({ name }) => name));
+  const ofWorker = new Set(worker.map(({ name }) => name));
+  const parts = {
+    'metrics of both': api.filter(({ name }) => ofWorker.has(name)),
+    'metrics of the API': api.filter(({ name }) => !ofWorker.has(name)),
+    'metrics of the worker': worker.filter(({ name }) => !ofApi.has(name)),
+  };
+  let written = page;
+  for (const [name, metrics] of Object.entries(parts)) {
+    written = withTable(written, name, 'npm run metrics', describe(metrics));
+  }
+  return written;
+}
+
+/** @param {readonly Metric[]} metrics */
+function describe(metrics) {
+  const rows = metrics.map(({ name, type, labels, help }) => [`\`${name}\``, type, labelsOf(labels), help]);
+  return drawTable([['Metric', 'Type', 'Labels', 'What'], ...rows]);
+}
+
+/** @param {Metric['labels']} labels */
+function labelsOf(labels) {
+  const each = Object.entries(labels).map(([label, values]) => {
+    const words = typeof values === 'string' ? values : values.map((value) => `\`${value}\``).join(', ');
+    return `\`${label}\`: ${words}`;
+  });
+  return each.length === 0 ? '–' : each.join('<br>');
+}
