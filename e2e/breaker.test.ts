@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { EndpointId } from '@hookferry/core/model/endpoint';
-import { keys } from '@hookferry/core/model/keys';
+import { queueKeysOf } from '@hookferry/core/model/keys';
 import { createEventPublisher } from '@hookferry/producer';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
 import { until } from './support/until';
+
+const queueKeys = queueKeysOf('bull');
 
 const BACKLOG = 2_000;
 const CHUNK = 1_000;
@@ -33,7 +35,7 @@ it('spares a dead receiver nearly all attempts at thousands of deliveries, and d
   await publishBacklog(stack);
 
   // Held are all but the few that were tried: those wait for their retry, and are held then.
-  const held = () => stack.redis.client.zcard(keys.held(webhook.id as EndpointId));
+  const held = () => stack.redis.client.zcard(queueKeys.held(webhook.id as EndpointId));
   await until(async () => ((await held()) >= BACKLOG - 100 ? true : undefined));
   expect(dead.connections).toBeGreaterThan(0);
   expect(dead.connections).toBeLessThanOrEqual(200);

@@ -13,6 +13,7 @@ import { runHistorySuite } from './history/index';
 import { runNeighboursSuite } from './neighbours/index';
 import { runPathSuite } from './path/index';
 import { runPublishSuite } from './publish/index';
+import { runScaleSuite } from './scale/index';
 import { runScrapeSuite } from './scrape/index';
 import { runTenantsSuite } from './tenants/index';
 import { runZooSuite } from './zoo/index';
@@ -26,11 +27,12 @@ const suites = {
   path: runPathSuite,
   burst: runBurstSuite,
   tenants: runTenantsSuite,
+  scale: runScaleSuite,
   scrape: runScrapeSuite,
 };
 
 // Those that can measure another checkout's build, and write their figures down.
-const blackBoxes = ['path', 'burst', 'tenants'];
+const blackBoxes = ['path', 'burst', 'tenants', 'scale'];
 const THIS_REPOSITORY = join(__dirname, '../..');
 
 async function main(): Promise<void> {

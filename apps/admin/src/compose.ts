@@ -12,10 +12,13 @@ import { connectRedis, queuePrefix, type RedisClient } from '@hookferry/core/ker
 import { storageUnavailable } from '@hookferry/core/kernel/redis-errors';
 import { createEraseAccount, type EraseAccount } from '@hookferry/core/manage/erase-account';
 import { createManageAccounts, type ManageAccounts } from '@hookferry/core/manage/manage-accounts';
+import { type CopyResult, copyData } from '@hookferry/core/manage/redis-copy-data';
 import { createRedisRemainsStore } from '@hookferry/core/manage/redis-remains-store';
-import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/model/queue-layout';
 import { BullmqErasureQueue } from '@hookferry/core/queue/bullmq-erasure-queue';
-import { createBullmqHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { createShardedDeadLetterStore } from '@hookferry/core/queue/sharded-dead-letter-store';
+import { createShardedHeldDeliveries } from '@hookferry/core/queue/sharded-held-deliveries';
 import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
 import { createCancelDelivery } from '@hookferry/core/recovery/cancel-delivery';
 import { createCancelReplay } from '@hookferry/core/recovery/cancel-replay';
@@ -32,6 +35,7 @@ export interface Service {
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
   readonly deadLetters: ManageDeadLetters;
+  readonly copyTo: (url: string, onProgress: (keys: number) => void) => Promise<CopyResult>;
   readonly clock: Clock;
   close(): Promise<void>;
 }
@@ -57,11 +61,11 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
   const clock = systemClock;
   const newId = createNewId(clock);
   const accountStore = createRedisAccountStore(redis);
-  const remainsStore = createRedisRemainsStore(redis);
+  const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
+  const remainsStore = createRedisRemainsStore(redis, shards);
   await ensureDefaultAccount(accountStore, clock);
-  const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
-  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
-  const erasureQueue = new BullmqErasureQueue(queues);
+  const deadLetterStore = createShardedDeadLetterStore(redis, shards, clock);
+  const erasureQueue = new BullmqErasureQueue({ redis, prefix: shards.first.prefix });
   const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
   return {
     apiKeys: createManageApiKeys({
@@ -84,7 +88,7 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
       cancelDelivery: createCancelDelivery({
         deliveryStore: createRedisDeliveryStore(redis, retention),
         admissionStore: createRedisAdmissionStore(redis),
-        heldDeliveries: createBullmqHeldDeliveries(queues),
+        heldDeliveries: createShardedHeldDeliveries(redis, shards),
         clock,
         emit,
       }),
@@ -95,12 +99,35 @@ async function composeService(redis: RedisClient, config: CliConfig): Promise<Se
       }),
       emit,
     }),
+    copyTo: (url, onProgress) =>
+      withRedis(url, (to) => copyData({ redis, url: config.REDIS_URL }, { redis: to, url }, onProgress)),
     clock,
     async close() {
       await Promise.all([deadLetterStore, erasureQueue].map((queue) => queue.close()));
       redis.disconnect();
     },
   };
+}
+
+/** Connects for as long as `work` takes. @throws AppError `storage_unavailable`. */
+async function withRedis<Result>(
+  url: string,
+  work: (redis: RedisClient) => Promise<Result>,
+): Promise<Result> {
+  const redis = connectRedis({ url, role: 'working', name: 'admin', emit });
+  try {
+    await untilReady(redis);
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** As they are at the moment: a command is short. */
+async function findShards(redis: RedisClient, firstPrefix: string): Promise<QueueShards> {
+  const { inForce, others } = await createRedisLayoutStore(redis, firstPrefix).look(undefined, []);
+  const [layout, ...rest] = [inForce, ...others].map(({ count }) => createQueueLayout(count, firstPrefix));
+  return shardsAmong(layout ?? createQueueLayout(1, firstPrefix), rest);
 }
 
 // Somebody sits before it, so the first error decides; a process of the service would go on trying.

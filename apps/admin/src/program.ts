@@ -1,6 +1,7 @@
 import { VERSION } from '@hookferry/core/kernel/version';
 import { Command } from 'commander';
 import type { Cli } from './cli';
+import { addCopyData } from './commands/copy-data';
 import { addCreateAccount } from './commands/create-account';
 import { addCreateKey } from './commands/create-key';
 import { addDropDeadLetters, addRedriveDeadLetters } from './commands/dead-letters';
@@ -20,7 +21,7 @@ Exit codes: 0 done · 1 not possible · 2 the command line or REDIS_URL is wrong
 export function createProgram(cli: Cli): Command {
   const { output } = cli;
   const program = new Command('hookferry-admin')
-    .description('Accounts, API keys and dead letters of the webhook delivery service.')
+    .description('Accounts, API keys, dead letters and the data of the webhook delivery service.')
     .version(VERSION)
     .addHelpText('after', NOTES)
     .configureOutput({ writeOut: (text) => output.out(text), writeErr: (text) => output.error(text) })
@@ -45,5 +46,8 @@ export function createProgram(cli: Cli): Command {
   addShowDeadLetter(deadLetters, cli);
   addRedriveDeadLetters(deadLetters, cli);
   addDropDeadLetters(deadLetters, cli);
+
+  const data = program.command('data').description('all that is in Redis');
+  addCopyData(data, cli);
   return program;
 }

@@ -4,6 +4,7 @@ import { systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
 import { connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import { createQueueLayout, shardsOf } from '@hookferry/core/model/queue-layout';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
@@ -116,7 +117,8 @@ describe('when Redis falls silent after a key was found', () => {
   function composeAppOver(keysRedis: RedisClient, redis: RedisClient) {
     const { app, parts } = composeApp({
       config: readApiConfig({ RATE_LIMIT: 'off', INSECURE_UNENCRYPTED_SECRETS: 'true' }),
-      queues: { redis, prefix: 'bull' },
+      redis,
+      shards: shardsOf(createQueueLayout(1, 'bull')),
       authenticate: createAuthenticate({
         apiKeyStore: createRedisApiKeyStore(keysRedis),
         noteUse: () => {},

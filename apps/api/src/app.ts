@@ -39,7 +39,7 @@ export interface AppDeps {
   readonly maxBodyBytes: number;
   readonly hasDocs: boolean;
   /** Those that operators may look into; none: there is no page for it. */
-  readonly inspectedQueues: InspectedQueues;
+  readonly inspectedQueues: InspectedQueues | undefined;
   readonly newId: NewId;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -77,7 +77,7 @@ export function createApp({
   mountProbes(app, probes);
   app.use(announceRequests(emit, clock));
   if (hasDocs) mountDocs(app, describeApi(routes));
-  if (inspectedQueues.length > 0) mountQueueInspector(app, inspectedQueues, authenticate);
+  if (inspectedQueues) mountQueueInspector(app, inspectedQueues, authenticate);
   const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
   mountRoutes(app, routes, {
     authenticate,

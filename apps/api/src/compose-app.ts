@@ -6,7 +6,7 @@ import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/red
 import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
-import { openInspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
+import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
 import type { Drain } from './http/drain';
@@ -25,12 +25,11 @@ const ENVELOPE_BYTES = 4 * 1024;
 
 /** Builds what the API can do, over connections that stand; `streams` have to end before the server can, `parts` after it. */
 export function composeApp(context: AppContext) {
-  const { config, queues, authenticate, probes, drain, newId, clock, emit } = context;
-  const { redis } = queues;
+  const { config, redis, shards, authenticate, probes, drain, newId, clock, emit } = context;
   const stores = openStores(context);
   const { accountStore, subscriptions, quota, usageRecorder } = stores;
   const { routes, streams } = composeRoutes(context, stores);
-  const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? openInspectedQueues(queues) : [];
+  const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const app = createApp({
     routes,
     probes,
@@ -58,7 +57,7 @@ export function composeApp(context: AppContext) {
   });
   const inspector: Stoppable = {
     name: 'queue inspector',
-    stop: async () => void (await Promise.all(inspectedQueues.map((queue) => queue.close()))),
+    stop: async () => await inspectedQueues?.close(),
   };
   return { app, streams, parts: [inspector, ...stores.parts], quota };
 }

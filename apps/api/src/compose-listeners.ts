@@ -18,11 +18,11 @@ interface ListenersContext extends StoresContext, Stores {
 
 /** What takes deliveries to those who listen for them. */
 export function composeListeners(context: ListenersContext) {
-  const { config, queues, emit } = context;
+  const { config, redis, emit } = context;
   const url = config.REDIS_URL;
-  const deps = { ...context, listenerStore: createRedisListenerStore(queues.redis) };
+  const deps = { ...context, listenerStore: createRedisListenerStore(redis) };
   const mailbox = new RedisMailbox({
-    redis: queues.redis,
+    redis,
     connect: () =>
       connectRedis({ url, role: 'working', name: 'api-mailbox', silenceMs: MAILBOX_SILENCE_MS, emit }),
     emit,

@@ -26,7 +26,7 @@ import { createReadHealth } from '@hookferry/core/manage/read-health';
 import { createRemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import { createRequireKnownFilters } from '@hookferry/core/manage/require-known-filters';
 import { createTestEndpoint } from '@hookferry/core/manage/test-endpoint';
-import { BullmqQueuedEvents } from '@hookferry/core/queue/bullmq-queued-events';
+import { createShardedQueuedEvents } from '@hookferry/core/queue/sharded-events';
 import { createBringForward } from '@hookferry/core/recovery/bring-forward';
 import { createCancelDelivery } from '@hookferry/core/recovery/cancel-delivery';
 import { createCancelReplay } from '@hookferry/core/recovery/cancel-replay';
@@ -72,14 +72,18 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     listeners,
     listenerStreams,
     acceptEvents,
-    erasePayload: createErasePayload({ ...deps, queuedEvents: new BullmqQueuedEvents(deps.queues), wait }),
+    erasePayload: createErasePayload({
+      ...deps,
+      queuedEvents: createShardedQueuedEvents(deps.redis, deps.shards),
+      wait,
+    }),
     testEndpoint: createTestEndpoint({ ...deps, endpoints, eventTypes, acceptEvents }),
     urlRules: urlRulesOf(config),
     apiKeys: createManageApiKeys({ ...deps, newKey: () => newApiKey(deps.newId) }),
     accounts: createManageAccounts(deps),
     eraseAccount: createEraseAccount({
       ...deps,
-      removeEndpoints: createRedisRemoveEndpoints(deps.queues.redis),
+      removeEndpoints: createRedisRemoveEndpoints(deps.redis),
     }),
     eventTypes,
     removeEventType: createRemoveEventType({ ...deps, eventTypes }),
@@ -106,15 +110,15 @@ function composeEndpoints(deps: Deps) {
 }
 
 function composeIntake(deps: Deps) {
-  const { config, queues, quota, endpointStore } = deps;
+  const { config, redis, quota, endpointStore } = deps;
   return createAcceptEvents({
     ...deps,
     dispatchEvents: createDispatchEvents({
       ...deps,
-      fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(queues.redis) }),
+      fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(redis) }),
       requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'http'),
     }),
-    eventClaims: createRedisEventClaimStore(queues.redis, config.RETENTION),
+    eventClaims: createRedisEventClaimStore(redis, config.RETENTION),
     lookUpEndpoints: createLookUpEndpoints(endpointStore),
     validateEvent: createValidateEvent({ ...deps, maxBytes: config.MAX_EVENT_BYTES }),
   });

@@ -14,6 +14,8 @@ import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
+import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
 import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
 import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
@@ -46,6 +48,10 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);
 
+  const firstPrefix = queuePrefix(config.REDIS_URL);
+  const layoutStore = createRedisLayoutStore(redis, firstPrefix);
+  const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
+
   const apiKeyStore = createRedisApiKeyStore(redis);
   const bootstrap = repeatUntilDone(async () => {
     await ensureDefaultAccount(createRedisAccountStore(redis), clock);
@@ -63,20 +69,22 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
 
   const app = composeApp({
     config,
-    queues: { redis, prefix: queuePrefix(config.REDIS_URL) },
+    redis,
+    shards,
     authenticate: AUTH_FAILURE_LIMIT
       ? createLimitAuthFailures({ authenticate, allowance: AUTH_FAILURE_LIMIT, clock })
       : authenticate,
     probes: {
       registry,
-      isReady: async () => !drain.isDraining && bootstrap.isDone() && (await isRedisAnswering()),
+      isReady: async () =>
+        !drain.isDraining && bootstrap.isDone() && shards.known !== undefined && (await isRedisAnswering()),
     },
     drain,
     newId,
     clock,
     emit,
   });
-  await bootstrap.tried;
+  await Promise.all([shards.start(), bootstrap.tried]);
   registerPromProcessGauges(registry, {
     standings: app.quota.standings,
     ping: () => redis.ping(),
@@ -97,6 +105,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...app.parts,
+      { name: 'shards', stop: () => shards.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },
     ],
   };

@@ -9,6 +9,7 @@ describe('readApiConfig', () => {
   it('has the documented defaults', () => {
     expect(readApiConfig(INSECURE)).toEqual({
       REDIS_URL: 'redis://127.0.0.1:6379',
+      QUEUE_SHARDS: 1,
       LOG_LEVEL: 'info',
       RETENTION: 14 * 86_400_000,
       RETENTION_COUNT: 100_000,
@@ -40,6 +41,7 @@ describe('readApiConfig', () => {
       readApiConfig({
         ...INSECURE,
         REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
+        QUEUE_SHARDS: '6',
         LOG_LEVEL: 'debug',
         LOG_FORMAT: 'pretty',
         RETENTION: '3d',
@@ -64,6 +66,7 @@ describe('readApiConfig', () => {
       }),
     ).toEqual({
       REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
+      QUEUE_SHARDS: 6,
       LOG_LEVEL: 'debug',
       LOG_FORMAT: 'pretty',
       RETENTION: 3 * 86_400_000,

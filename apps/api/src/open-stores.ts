@@ -4,23 +4,25 @@ import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event
 import { createRedisHealthStore } from '@hookferry/core/endpoints/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/intake/operational-events';
 import type { Clock } from '@hookferry/core/kernel/clock';
+import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createRedisRemainsStore } from '@hookferry/core/manage/redis-remains-store';
+import type { QueueShards } from '@hookferry/core/model/queue-layout';
 import type { Emit } from '@hookferry/core/model/signal';
-import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
-import { BullmqDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { BullmqErasureQueue } from '@hookferry/core/queue/bullmq-erasure-queue';
-import { BullmqEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
-import { createBullmqHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
-import type { QueueConnection } from '@hookferry/core/queue/bullmq-open-queue';
 import { BullmqReplayQueue } from '@hookferry/core/queue/bullmq-replay-queue';
+import { createShardedDeadLetterStore } from '@hookferry/core/queue/sharded-dead-letter-store';
+import { ShardedDeliveryQueue } from '@hookferry/core/queue/sharded-delivery-queue';
+import { ShardedEventQueue } from '@hookferry/core/queue/sharded-events';
+import { createShardedHeldDeliveries } from '@hookferry/core/queue/sharded-held-deliveries';
 import { openRecords } from '@hookferry/core/record/open-records';
 import { createRedisReplayStore } from '@hookferry/core/recovery/redis-replay-store';
 import type { ApiConfig } from './config';
 
 export interface StoresContext {
   readonly config: ApiConfig;
-  readonly queues: QueueConnection;
+  readonly redis: RedisClient;
+  readonly shards: QueueShards;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -28,14 +30,14 @@ export interface StoresContext {
 export type Stores = ReturnType<typeof openStores>;
 
 /** All that the API keeps in Redis and in queues; `parts` are in the order in which they are to be stopped. */
-export function openStores({ config, queues, clock, emit }: StoresContext) {
-  const { redis } = queues;
+export function openStores({ config, redis, shards, clock, emit }: StoresContext) {
+  const firstShard = { redis, prefix: shards.first.prefix };
   const records = openRecords(config, { redis, clock, emit });
-  const eventQueue = new BullmqEventQueue(queues);
-  const deliveryQueue = new BullmqDeliveryQueue(queues);
-  const replayQueue = new BullmqReplayQueue(queues);
-  const erasureQueue = new BullmqErasureQueue(queues);
-  const deadLetterStore = createBullmqDeadLetterStore(queues, clock);
+  const eventQueue = new ShardedEventQueue(redis, shards);
+  const deliveryQueue = new ShardedDeliveryQueue(redis, shards);
+  const replayQueue = new BullmqReplayQueue(firstShard);
+  const erasureQueue = new BullmqErasureQueue(firstShard);
+  const deadLetterStore = createShardedDeadLetterStore(redis, shards, clock);
   const { subscriptions } = records;
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const opened = [eventQueue, deliveryQueue, replayQueue, erasureQueue, deadLetterStore];
@@ -50,9 +52,9 @@ export function openStores({ config, queues, clock, emit }: StoresContext) {
     eventTypeStore: createRedisEventTypeStore(redis),
     healthStore: createRedisHealthStore(redis, config.RETENTION),
     admissionStore: createRedisAdmissionStore(redis),
-    remainsStore: createRedisRemainsStore(redis),
+    remainsStore: createRedisRemainsStore(redis, shards),
     replayStore: createRedisReplayStore(redis, config.RETENTION, records.noteUsage),
-    heldDeliveries: createBullmqHeldDeliveries(queues),
+    heldDeliveries: createShardedHeldDeliveries(redis, shards),
     eventQueue,
     deliveryQueue,
     replayQueue,

@@ -1,10 +1,11 @@
 import type { Slots } from '@hookferry/core/admission/slots';
 import { createCountDisabled } from '@hookferry/core/endpoints/count-disabled';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
+import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
+import type { QueueShards } from '@hookferry/core/model/queue-layout';
 import type { SignalListener } from '@hookferry/core/model/signal';
-import { createBullmqOldestWaiting } from '@hookferry/core/queue/bullmq-oldest-waiting';
-import type { QueueConnection } from '@hookferry/core/queue/bullmq-open-queue';
-import type { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
+import { createShardedOldestWaiting } from '@hookferry/core/queue/sharded-oldest-waiting';
+import type { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
 import { AccountShares } from '@hookferry/core/telemetry/account-shares';
 import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
 import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
@@ -22,8 +23,9 @@ import type { Stores } from './open-stores';
 
 export interface GaugesDeps
   extends Pick<Stores, 'quota' | 'heldCounts' | 'openBreakers' | 'disabledEndpoints' | 'endpointStore'> {
-  readonly queues: QueueConnection;
-  readonly queueDepth: BullmqQueueDepth;
+  readonly redis: RedisClient;
+  readonly shards: QueueShards;
+  readonly queueDepth: ShardedQueueDepth;
   readonly slots: Slots;
   /** Absent: there is no archive. */
   readonly archiveStream: ArchiveCounts | undefined;
@@ -37,10 +39,10 @@ export function composeMetrics() {
   const listeners: readonly SignalListener[] = [createPromWorkerMetrics(registry), shares.listen];
 
   function showGauges(deps: GaugesDeps): void {
-    const { queues, quota, slots } = deps;
+    const { redis, quota, slots } = deps;
     registerPromProcessGauges(registry, {
       standings: quota.standings,
-      ping: () => queues.redis.ping(),
+      ping: () => redis.ping(),
       eventLoopLagMs: watchEventLoop(),
       clock: steadyClock,
     });
@@ -52,17 +54,17 @@ export function composeMetrics() {
 }
 
 function composeReadings(deps: GaugesDeps): SharedReadings {
-  const { queues, queueDepth, heldCounts, openBreakers, archiveStream, workerId } = deps;
-  const oldestWaiting = createBullmqOldestWaiting(queues);
+  const { redis, shards, queueDepth, heldCounts, openBreakers, archiveStream, workerId } = deps;
+  const oldestWaiting = createShardedOldestWaiting(redis, shards);
   return new SharedReadings(
-    createRedisReadingsStore(queues.redis, workerId),
+    createRedisReadingsStore(redis, workerId),
     sharedSources({
       readDepths: () => queueDepth.read(),
       readOldestWaiting: () => oldestWaiting.read(systemClock()),
       readHeld: heldCounts.read,
       countDisabledEndpoints: createCountDisabled(deps),
       countOpenBreakers: () => openBreakers.count(systemClock()),
-      readMemory: () => queues.redis.info('memory'),
+      readMemory: () => redis.info('memory'),
       archive: archiveStream,
     }),
   );

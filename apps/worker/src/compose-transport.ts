@@ -8,17 +8,16 @@ import { createJudgeTarget } from '@hookferry/core/egress/judge-target';
 import { proxyRoute } from '@hookferry/core/egress/proxy-route';
 import { createResolveName } from '@hookferry/core/egress/resolve-name';
 import { steadyClock } from '@hookferry/core/kernel/clock';
-import { type ConnectOptions, connectRedis } from '@hookferry/core/kernel/redis-connect';
+import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
 import { createHandOver } from '@hookferry/core/listeners/hand-over';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import type { Emit } from '@hookferry/core/model/signal';
-import type { QueueConnection } from '@hookferry/core/queue/bullmq-open-queue';
 import type { WorkerConfig } from './config';
 
 interface TransportContext {
   readonly config: WorkerConfig;
-  readonly queues: QueueConnection;
+  readonly redis: RedisClient;
   readonly connection: Omit<ConnectOptions, 'name'>;
   readonly emit: Emit;
 }
@@ -38,8 +37,7 @@ export function composeTransport(context: TransportContext) {
   };
 }
 
-function composeHandOver({ config, queues, connection, emit }: TransportContext) {
-  const { redis } = queues;
+function composeHandOver({ config, redis, connection, emit }: TransportContext) {
   const mailbox = new RedisMailbox({
     redis,
     connect: () => connectRedis({ ...connection, name: 'worker-mailbox', silenceMs: MAILBOX_SILENCE_MS }),

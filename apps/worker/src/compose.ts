@@ -6,7 +6,10 @@ import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { keys } from '@hookferry/core/model/keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
-import { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
+import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { Resharding } from '@hookferry/core/queue/resharding';
+import { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
+import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { composeConsumers } from './compose-consumers';
 import { composeMetrics } from './compose-metrics';
 import { stallTimeoutOf, type WorkerConfig } from './config';
@@ -42,16 +45,19 @@ export async function composeWorker(
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
   watchRedisSafety(redis, emit);
-  const queues = { redis, prefix: queuePrefix(config.REDIS_URL) };
-  const queueDepth = new BullmqQueueDepth(queues);
+  const firstPrefix = queuePrefix(config.REDIS_URL);
+  const layoutStore = createRedisLayoutStore(redis, firstPrefix);
+  const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
+  const queueDepth = new ShardedQueueDepth(redis, shards);
 
-  const context = { config, queues, connection, workerId, clock, emit };
-  const { consumers, watched, releasers, archiveParts, recorders, transport, openQueues, shown } =
+  const context = { config, redis, shards, connection, workerId, clock, emit };
+  const { served, consumers, releasers, archiveParts, recorders, transport, openQueues, shown } =
     composeConsumers(context);
-  metrics.showGauges({ ...shown, queues, queueDepth, workerId });
+  const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
+  metrics.showGauges({ ...shown, redis, shards, queueDepth, workerId });
   const stallWatch = new StallWatch({
-    queues: watched,
-    hasWaiting: (queue) => queueDepth.hasWaiting(queue),
+    watched: served.watched,
+    hasWaiting: ({ queue, shard }) => queueDepth.hasWaiting(queue, shard),
     write: () => redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS),
     stalledAfterMs: stallTimeoutOf(config),
     emit,
@@ -67,7 +73,9 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  for (const one of [...consumers, ...releasers, stallWatch]) one.start();
+  for (const one of [...consumers, ...releasers, resharding, stallWatch]) one.start();
+  // Without Redis it looks until there is one.
+  void shards.start(served.serve);
 
   return {
     emit,
@@ -77,8 +85,9 @@ export async function composeWorker(
       { name: 'readiness', stop: async () => void (isStopping = true) },
       // What comes to its end now takes nothing any more, whatever waits.
       { name: 'stall watch', stop: () => stallWatch.stop() },
-      { name: 'consumers', stop: () => all(consumers.map((one) => one.stop())) },
-      { name: 'releasers', stop: () => all(releasers.map((one) => one.stop())) },
+      { name: 'consumers', stop: () => all([served, ...consumers].map((one) => one.stop())) },
+      { name: 'releasers', stop: () => all([...releasers, resharding].map((one) => one.stop())) },
+      { name: 'shards', stop: () => shards.stop() },
       ...archiveParts,
       ...recorders,
       { name: 'ops server', stop: () => opsServer.stop() },

@@ -11,6 +11,7 @@ describe('readWorkerConfig', () => {
   it('has the documented defaults', () => {
     expect(readWorkerConfig(INSECURE)).toEqual({
       REDIS_URL: 'redis://127.0.0.1:6379',
+      QUEUE_SHARDS: 1,
       LOG_LEVEL: 'info',
       RETENTION: 14 * 24 * HOUR,
       RETENTION_COUNT: 100_000,
@@ -47,6 +48,14 @@ describe('readWorkerConfig', () => {
     });
   });
 
+  it('refuses shards that there are not', () => {
+    const read = (WORKER_SHARDS: string) => () =>
+      readWorkerConfig({ ...INSECURE, QUEUE_SHARDS: '4', WORKER_SHARDS });
+    expect(caughtFrom(read('4'))).toBeInstanceOf(ConfigError);
+    expect(caughtFrom(read('some'))).toBeInstanceOf(ConfigError);
+    expect(read('0,3')().WORKER_SHARDS).toEqual([0, 3]);
+  });
+
   it('takes what is set', () => {
     expect(
       readWorkerConfig({
@@ -54,6 +63,8 @@ describe('readWorkerConfig', () => {
         WORKER_HOST: '127.0.0.1',
         WORKER_PORT: '0',
         WORKER_CONCURRENCY: '8',
+        QUEUE_SHARDS: '4',
+        WORKER_SHARDS: '0,3',
         SLOW_LANE_CONCURRENCY: '4',
         RETRY_SCHEDULE: '1s, 2s',
         DELIVERY_TIMEOUT: '250ms',
@@ -74,6 +85,7 @@ describe('readWorkerConfig', () => {
     ).toMatchObject({
       WORKER_HOST: '127.0.0.1',
       WORKER_PORT: 0,
+      WORKER_SHARDS: [0, 3],
       WORKER_CONCURRENCY: 8,
       SLOW_LANE_CONCURRENCY: 4,
       RETRY_SCHEDULE: [1_000, 2_000],

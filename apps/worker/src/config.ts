@@ -34,6 +34,17 @@ const settings = z.object({
   WORKER_CONCURRENCY: concurrencySchema
     .default(256)
     .describe('attempts at the same time, those that take long apart'),
+  WORKER_SHARDS: z
+    .string()
+    .regex(/^\d{1,2}(,\d{1,2})*$/, {
+      message: 'must be numbers of shards with commas between them, from 0',
+      abort: true,
+    })
+    .transform((text) => text.split(',').map(Number))
+    .optional()
+    .describe(
+      'which parts of the queues it takes work from: their numbers, such as `0,2`; all of them unless set',
+    ),
   SLOW_LANE_CONCURRENCY: concurrencySchema
     .optional()
     .describe(
@@ -84,6 +95,10 @@ const settings = z.object({
 /** With what docs/configuration.md says of each. */
 export const workerSettings = settings
   .refine(isProtected, UNPROTECTED)
+  .refine(({ WORKER_SHARDS = [], QUEUE_SHARDS }) => WORKER_SHARDS.every((shard) => shard < QUEUE_SHARDS), {
+    path: ['WORKER_SHARDS'],
+    message: 'must be less than QUEUE_SHARDS, each: the first shard is 0',
+  })
   .refine((config) => config.RESPONSE_BYTES_KEPT <= config.RESPONSE_BYTES_READ, {
     path: ['RESPONSE_BYTES_KEPT'],
     message: 'must not be more than RESPONSE_BYTES_READ',

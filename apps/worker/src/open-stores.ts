@@ -8,23 +8,27 @@ import { createRedisDisabledEndpoints } from '@hookferry/core/endpoints/redis-di
 import { createRedisHealthStore } from '@hookferry/core/endpoints/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/intake/operational-events';
 import type { Clock } from '@hookferry/core/kernel/clock';
+import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createRedisRemainsStore } from '@hookferry/core/manage/redis-remains-store';
+import type { QueueShard } from '@hookferry/core/model/queue-layout';
 import type { Emit } from '@hookferry/core/model/signal';
-import { BullmqAccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
-import { BullmqDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
-import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
-import { BullmqEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
-import { createBullmqHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
-import type { QueueConnection } from '@hookferry/core/queue/bullmq-open-queue';
+import { ShardedAccountJobs } from '@hookferry/core/queue/sharded-account-jobs';
+import { ShardedDeliveryQueue } from '@hookferry/core/queue/sharded-delivery-queue';
+import { createShardedEventHorizon, ShardedEventQueue } from '@hookferry/core/queue/sharded-events';
+import { createShardedHeldDeliveries } from '@hookferry/core/queue/sharded-held-deliveries';
+import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { openRecords } from '@hookferry/core/record/open-records';
 import { createRedisReplayStore } from '@hookferry/core/recovery/redis-replay-store';
 import type { WorkerConfig } from './config';
 
 export interface StoresContext {
   readonly config: WorkerConfig;
-  readonly queues: QueueConnection;
+  readonly redis: RedisClient;
+  readonly shards: ShardsInForce;
+  /** Those that this worker takes jobs from. */
+  readonly servedShards: () => readonly QueueShard[];
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -32,15 +36,15 @@ export interface StoresContext {
 export type Stores = ReturnType<typeof openStores>;
 
 /** All that a worker keeps in Redis and in queues. `recorders` are to be stopped in their order, then `openQueues`. */
-export function openStores({ config, queues, clock, emit }: StoresContext) {
-  const { redis } = queues;
+export function openStores({ config, redis, shards, servedShards, clock, emit }: StoresContext) {
+  const { first } = shards;
   const records = openRecords(config, { redis, clock, emit });
   const healthStore = createRedisHealthStore(redis, healthRetentionOf(config));
   const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
-  const deliveryQueue = new BullmqDeliveryQueue(queues);
-  const eventQueue = new BullmqEventQueue(queues);
-  const deadLetters = new BullmqDeadLetters(queues, clock);
-  const accountJobs = new BullmqAccountJobs(queues);
+  const deliveryQueue = new ShardedDeliveryQueue(redis, shards);
+  const eventQueue = new ShardedEventQueue(redis, shards);
+  const deadLetters = new BullmqDeadLetters({ redis, prefix: first.prefix }, clock);
+  const accountJobs = new ShardedAccountJobs(redis, shards);
   const { subscriptions } = records;
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const recorders: readonly Stoppable[] = [
@@ -55,13 +59,13 @@ export function openStores({ config, queues, clock, emit }: StoresContext) {
     attemptStore: createRedisAttemptStore(redis, records.retention),
     admissionStore: createRedisAdmissionStore(redis),
     openBreakers: createRedisOpenBreakers(redis),
-    heldCounts: createRedisHeldCounts(redis),
+    heldCounts: createRedisHeldCounts(redis, shards),
     disabledEndpoints: createRedisDisabledEndpoints(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     replayStore: createRedisReplayStore(redis, config.RETENTION),
-    remainsStore: createRedisRemainsStore(redis),
-    heldDeliveries: createBullmqHeldDeliveries(queues),
-    eventHorizon: new BullmqEventHorizon(queues),
+    remainsStore: createRedisRemainsStore(redis, shards),
+    heldDeliveries: createShardedHeldDeliveries(redis, shards, servedShards),
+    eventHorizon: createShardedEventHorizon(redis, shards),
     deliveryQueue,
     deadLetters,
     accountJobs,

@@ -1,12 +1,13 @@
+import { createQueueLayout, shardsOf } from '@hookferry/core/model/queue-layout';
 import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
-import { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
+import { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { openWorker } from './consumers/bullmq-open-worker';
-import { StallWatch } from './stall-watch';
+import { StallWatch, type WatchedQueue } from './stall-watch';
 import { openTestQueues, type TestQueues } from './testing/open-test-queues';
 
 const { willClose, closeAll } = createClosables();
@@ -15,8 +16,13 @@ afterEach(closeAll);
 // Each look is made by the test itself.
 const NEVER_MS = 3_600_000;
 
+const FIRST = { prefix: 'bull' };
+
 /** A worker with one slot, whose first job comes to its end when the test says so, and the watch over it. */
-async function startWatched({ client, options }: TestQueues, writeTo: Redis = client) {
+async function startWatched(
+  { client, options }: TestQueues,
+  { writeTo = client, others = [] }: { writeTo?: Redis; others?: readonly WatchedQueue[] } = {},
+) {
   let finish = () => {};
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
@@ -29,11 +35,13 @@ async function startWatched({ client, options }: TestQueues, writeTo: Redis = cl
       await worker.close();
     },
   });
-  const depth = willClose(new BullmqQueueDepth({ redis: client, prefix: 'bull' }));
+  const shards = shardsOf(createQueueLayout(2, FIRST.prefix));
+  const depth = willClose(new ShardedQueueDepth(client, shards));
   const signals = recordSignals();
+  const watched = [...others, { queue: DELIVERIES_QUEUE, shard: FIRST, steps: () => worker.steps } as const];
   const watch = new StallWatch({
-    queues: [{ queue: DELIVERIES_QUEUE, steps: () => worker.steps }],
-    hasWaiting: (name) => depth.hasWaiting(name),
+    watched: () => watched,
+    hasWaiting: ({ queue: name, shard }) => depth.hasWaiting(name, shard),
     write: () => writeTo.set('check', ''),
     stalledAfterMs: NEVER_MS,
     emit: signals.listen,
@@ -81,11 +89,28 @@ it('has nothing to say of an idle worker, nor of one whose queue somebody has pa
   expect(watch.stalledQueue).toBeUndefined();
 });
 
+it('finds the shard that nothing is taken from, however much is taken from others', async () => {
+  let steps = 0;
+  const [, shard = FIRST] = shardsOf(createQueueLayout(2, FIRST.prefix)).all();
+  const queues = willClose(await openTestQueues());
+  const busy = willClose(new Queue(DELIVERIES_QUEUE, { connection: queues.client, prefix: shard.prefix }));
+  await busy.add('d', {});
+  const others = [{ queue: DELIVERIES_QUEUE, shard, steps: () => (steps += 1) } as const];
+  const { queue, watch } = await startWatched(queues, { others });
+  await look(watch, 6);
+  expect(watch.stalledQueue).toBeUndefined();
+  await addAndTakeOne(queue);
+  await look(watch, 6);
+  expect(watch.stalledQueue).toBe(DELIVERIES_QUEUE);
+});
+
 it('does not blame the worker for a Redis that takes no writes', async () => {
   const full = willClose(await startRedisServer());
   const fullClient = new Redis(full.url);
   willClose({ close: () => fullClient.disconnect() });
-  const { queue, watch } = await startWatched(willClose(await openTestQueues()), fullClient);
+  const { queue, watch } = await startWatched(willClose(await openTestQueues()), {
+    writeTo: fullClient,
+  });
   await addAndTakeOne(queue);
   await full.fillUp();
   await look(watch, 6);

@@ -1,17 +1,20 @@
 import { answerWithin } from '@hookferry/core/kernel/within';
+import type { QueueShard } from '@hookferry/core/model/queue-layout';
 import type { WorkedQueue } from '@hookferry/core/model/queue-names';
 import type { Emit } from '@hookferry/core/model/signal';
 
 export interface WatchedQueue {
   readonly queue: WorkedQueue;
-  /** Counts up whenever this worker begins a job of the queue, or comes to the end of one. */
+  readonly shard: QueueShard;
+  /** Counts up whenever this worker begins a job of the queue in this shard, or comes to the end of one. */
   steps(): number;
 }
 
 export interface StallWatchOptions {
-  readonly queues: readonly WatchedQueue[];
-  /** Whether a queue has jobs that workers may take now. */
-  hasWaiting(queue: WorkedQueue): Promise<boolean>;
+  /** Those that this worker serves at the moment, in each of its shards. */
+  watched(): readonly WatchedQueue[];
+  /** Whether there are jobs that workers may take now. */
+  hasWaiting(watched: WatchedQueue): Promise<boolean>;
   /** Writes something to Redis; rejects when that can't be reached, or takes no writes. */
   write(): Promise<unknown>;
   /** For how long a worker may do nothing while jobs wait. Milliseconds. */
@@ -34,7 +37,7 @@ const PATIENCE_MS = 1_000;
  * not to blame while Redis is away or takes no writes, and keeps what it has until then.
  */
 export class StallWatch {
-  readonly #standstills = new Map<WorkedQueue, Standstill>();
+  readonly #standstills = new WeakMap<WatchedQueue, Standstill>();
   #stalled: WorkedQueue | undefined;
   #timer: NodeJS.Timeout | undefined;
   #look: Promise<void> = Promise.resolve();
@@ -60,9 +63,9 @@ export class StallWatch {
     await this.#look;
   }
 
-  /** Looks once at each queue. Never rejects. */
+  /** Looks once at each. Never rejects. */
   async runOnce(): Promise<void> {
-    const looked = await Promise.all(this.options.queues.map((watched) => this.#lookAt(watched)));
+    const looked = await Promise.all(this.options.watched().map((watched) => this.#lookAt(watched)));
     const suspect = looked.find((queue) => queue !== undefined);
     const stalled = suspect !== undefined && (await this.#isOurFault()) ? suspect : undefined;
     if (stalled !== undefined && this.#stalled === undefined) {
@@ -71,17 +74,17 @@ export class StallWatch {
     this.#stalled = stalled;
   }
 
-  async #lookAt({ queue, steps }: WatchedQueue): Promise<WorkedQueue | undefined> {
-    const hasWaiting = await answerWithin(PATIENCE_MS, this.options.hasWaiting(queue));
-    const before = this.#standstills.get(queue);
-    const now = steps();
+  async #lookAt(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
+    const hasWaiting = await answerWithin(PATIENCE_MS, this.options.hasWaiting(watched));
+    const before = this.#standstills.get(watched);
+    const now = watched.steps();
     if (!hasWaiting) {
-      this.#standstills.delete(queue);
+      this.#standstills.delete(watched);
       return undefined;
     }
     const looks = before?.steps === now ? before.looks + 1 : 0;
-    this.#standstills.set(queue, { steps: now, looks });
-    return looks >= LOOKS ? queue : undefined;
+    this.#standstills.set(watched, { steps: now, looks });
+    return looks >= LOOKS ? watched.queue : undefined;
   }
 
   async #isOurFault(): Promise<boolean> {

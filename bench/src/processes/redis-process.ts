@@ -23,14 +23,15 @@ export class RedisProcess {
     private readonly folder: string,
   ) {}
 
-  static async start(): Promise<RedisProcess> {
+  /** @param more options of the server. */
+  static async start(more: readonly string[] = []): Promise<RedisProcess> {
     const [program = 'redis-server', ...given] = JSON.parse(
       process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
     ) as string[];
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-bench-redis-'));
     const port = await findClosedPort();
     const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
-    const child = spawn(program, [...given, ...own, '--appendonly', 'no', '--save', ''], {
+    const child = spawn(program, [...given, ...own, '--appendonly', 'no', '--save', '', ...more], {
       env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
       stdio: 'ignore',
     });

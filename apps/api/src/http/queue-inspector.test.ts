@@ -1,4 +1,5 @@
 import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import { createQueueLayout } from '@hookferry/core/model/queue-layout';
 import { Queue } from 'bullmq';
 import request from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -86,4 +87,30 @@ it('is not there unless it is asked for', async () => {
   const { status } = await request(other.url).get(`${PATH}/`);
   await other.close();
   expect(status).toBe(404);
+});
+
+it('shows the queues of other shards under the names of their keys', async () => {
+  const split = await startTestApi({ QUEUE_INSPECTOR_ENABLED: 'true', QUEUE_SHARDS: '2' });
+  const [, { prefix } = { prefix: '' }] = createQueueLayout(2, 'bull').shards;
+  const deliveries = new Queue('deliveries', { connection: split.redis.client, prefix });
+  await deliveries.add('d', { account_id: 'acme' }, { jobId: 'two' });
+  await deliveries.close();
+  const { key } = await split.issueKey({ accountId: DEFAULT_ACCOUNT });
+  const get = (path: string) =>
+    request(split.url)
+      .get(PATH + path)
+      .auth('anybody', key);
+  const { body } = await get('/api/queues');
+  const { body: job } = await get(`/api/queues/${encodeURIComponent(`${prefix}:deliveries`)}/two`);
+  await split.close();
+  expect(body.queues.map(({ name }: Record<string, unknown>) => name)).toEqual([
+    'events',
+    'deliveries',
+    'replays',
+    'erasures',
+    'events-dead-letters',
+    `${prefix}:events`,
+    `${prefix}:deliveries`,
+  ]);
+  expect(job).toMatchObject({ job: { id: 'two', data: { account_id: 'acme' } } });
 });

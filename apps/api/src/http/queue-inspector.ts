@@ -4,7 +4,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
 import { requireOperator } from '@hookferry/core/accounts/require-operator';
-import type { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
+import type { InspectedQueue, InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { type Express, type RequestHandler, Router, static as serveFiles } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 
@@ -39,12 +39,22 @@ export function mountQueueInspector(
   authenticate: AuthenticateClient,
 ): void {
   const board = new ReadOnlyBoard();
-  createBullBoard({
-    queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
+  const { replaceQueues } = createBullBoard({
+    queues: [],
     serverAdapter: board,
     options: { uiConfig: { boardTitle: 'Queues' } },
   });
-  app.use(PATH, requireOperatorOf(authenticate), pageSecurity, board.router);
+  // The queues may be split anew at any time.
+  const showCurrent: RequestHandler = (_request, _response, next) => {
+    replaceQueues(queues.list().map(adapterOf));
+    next();
+  };
+  app.use(PATH, requireOperatorOf(authenticate), pageSecurity, showCurrent, board.router);
+}
+
+// A queue of another shard than the first is called what its keys begin with.
+function adapterOf({ shard, isFirstShard, queue }: InspectedQueue): BullMQAdapter {
+  return new BullMQAdapter(queue, { readOnlyMode: true, prefix: isFirstShard ? '' : `${shard.prefix}:` });
 }
 
 // Browsers ask for a name and a password, and send them with each request from then on: the key is the password.

@@ -6,10 +6,12 @@ import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import type { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliveries';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@hookferry/core/queue/delivery-job';
+import type { DeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { Consumer } from './bullmq-consumer';
 import { type LeaveToNewerOptions, leaveToNewer } from './bullmq-leave-to-newer';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
+import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 import { delayJob, giveJobBack } from './bullmq-put-back';
 import { RetryLater } from './retry-later';
 import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
@@ -18,29 +20,27 @@ export interface DeliverConsumerOptions extends ConsumerOptions, LeaveToNewerOpt
   readonly deliver: Deliver;
   readonly formerDeliveries: Pick<FormerDeliveries, 'isFormer' | 'replace'>;
   readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
+  readonly placement: DeliveryPlacement;
   /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
   readonly stopDeadlineMs: number;
 }
 
-export interface DeliverConsumer extends Consumer {
-  /** How many attempts may be under way from now on. */
-  setCapacity(capacity: number): void;
-}
-
 // Before the lock is over, so that a request is on its way while the job is ours still.
 const LOCK_MARGIN_MS = 500;
+// An attempt of the same delivery in another shard takes about as long as any.
+const ELSEWHERE_DELAY_MS = 1_000;
 
 /** Takes deliveries off their queue, one attempt a job run, and tells BullMQ when to run the job again. */
-export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverConsumer {
-  const { deliver, formerDeliveries, dueDeliveries, stopDeadlineMs, lockDurationMs, emit } = options;
+export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer {
+  const { deliver, formerDeliveries, dueDeliveries, placement, stopDeadlineMs, lockDurationMs, emit } =
+    options;
+  const shard = { prefix: options.prefix };
   const worker = openWorker<DeliveryJob>(DELIVERIES_QUEUE, processAttempt, options);
 
   return {
     start: () => void worker.run(),
 
     steps: () => worker.steps,
-
-    setCapacity: (capacity) => worker.setCapacity(capacity),
 
     /** Takes no more jobs; lets attempts under way come to their end, and after the deadline puts them back. */
     async stop() {
@@ -57,7 +57,10 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverC
   ): Promise<void> {
     await leaveToNewer(job, token, options);
     if (formerDeliveries.isFormer(job.id ?? '')) return await replaceFormer(job, token);
-    const result = await attempt(job, signal ?? new AbortController().signal);
+    const run = readRun(job, lockDurationMs);
+    const result = placement.isAtHome(run, shard)
+      ? await attempt(job, run, signal ?? new AbortController().signal)
+      : await orTryAgainSoon(() => bringHome(run), job, token, emit);
     switch (result.kind) {
       case 'done':
         return;
@@ -73,14 +76,25 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): DeliverC
   }
 
   // Either nothing was sent, or what was is on record: the delivery waits for the key, and uses no further attempt.
-  async function attempt(job: Job<DeliveryJob>, signal: AbortSignal): Promise<DeliverResult> {
+  async function attempt(
+    job: Job<DeliveryJob>,
+    run: DeliveryRun,
+    signal: AbortSignal,
+  ): Promise<DeliverResult> {
     try {
-      return await deliver(readRun(job, lockDurationMs), signal);
+      const result = await placement.work(run, shard, () => deliver(run, signal));
+      return result === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : result;
     } catch (error) {
       if (!isUnreadableSecret(error)) throw error;
       emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
       return { kind: 'later', delayMs: UNREADABLE_SECRET_DELAY_MS };
     }
+  }
+
+  async function bringHome(run: DeliveryRun): Promise<DeliverResult> {
+    return (await placement.bringHome(run))
+      ? { kind: 'done' }
+      : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
   }
 
   // What is replaced is gone: an error of this kind tells BullMQ not to look for it.

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { AppError } from '@hookferry/core/kernel/app-error';
 import { deadLetterIdOf } from '@hookferry/core/model/dead-letter';
-import { keys } from '@hookferry/core/model/keys';
+import { queueKeysOf } from '@hookferry/core/model/keys';
 import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
 import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
@@ -13,6 +13,8 @@ import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue, QueueEvents } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
 import { createFanOutConsumer } from './bullmq-fan-out';
+
+const queueKeys = queueKeysOf('bull');
 
 /** Nobody has asked for anything. */
 const subscriptions = { current: async () => ({ subscribersOf: () => [], presentOf: () => [] }) };
@@ -63,7 +65,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const event = buildEvent();
   const younger = buildEvent({ accountId: event.accountId });
   const eventHorizon = new BullmqEventHorizon(options);
-  const noted = () => client.zcard(keys.putBackEvents);
+  const noted = () => client.zcard(queueKeys.putBackEvents);
   let runs = 0;
   const test = new EventEmitter();
   const hasLooked = once(test, 'looked');
@@ -118,5 +120,5 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const [deadLetter] = (await deadLetterStore.list(undefined, 10)).deadLetters;
   expect(deadLetter).toMatchObject({ id: `events.${id}`, reason: 'The event is nested too deeply.' });
   expect((await deadLetterStore.find(deadLetterIdOf('events', id)))?.dataText).toBe(deep);
-  expect(await client.zcard(keys.putBackEvents)).toBe(0);
+  expect(await client.zcard(queueKeys.putBackEvents)).toBe(0);
 });

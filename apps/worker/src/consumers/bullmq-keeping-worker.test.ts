@@ -8,6 +8,7 @@ import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, Job, type Processor, Queue } from 'bullmq';
 import { KeepingWorker, type KeepingWorkerOptions } from './bullmq-keeping-worker';
+import { SharedCapacity } from './shared-capacity';
 
 // Whoever waited for a lock to expire would run into the time-out of the test.
 const LOCK_MS = 120_000;
@@ -32,7 +33,11 @@ class OpenWorker extends KeepingWorker<unknown> {
 }
 
 /** A worker that is at each job until it is told to finish it. */
-function openWorker(redis: RedisClient, change: Partial<KeepingWorkerOptions> = {}) {
+function openWorker(
+  redis: RedisClient,
+  { concurrency = 1, ...change }: Partial<KeepingWorkerOptions> & { readonly concurrency?: number } = {},
+) {
+  const capacity = new SharedCapacity(concurrency);
   const taken: string[] = [];
   const steps = new EventEmitter().setMaxListeners(0);
   let underWay = 0;
@@ -52,6 +57,7 @@ function openWorker(redis: RedisClient, change: Partial<KeepingWorkerOptions> = 
     autorun: false,
     lockDuration: LOCK_MS,
     runRetryDelay: 50,
+    capacity,
     ...change,
   });
   worker.on('error', () => {});
@@ -63,6 +69,7 @@ function openWorker(redis: RedisClient, change: Partial<KeepingWorkerOptions> = 
   });
   return {
     worker,
+    capacity,
     taken,
     mostUnderWay: () => mostUnderWay,
     finish: (id: string) => void steps.emit(id),
@@ -276,12 +283,13 @@ describe('its rest while nothing waits', () => {
     const { redis, queue } = await arrange();
     const left = new Set(range(900).map((i) => `j${i}`));
     const progress = new EventEmitter();
-    for (const options of [UNTIL_WOKEN, UNTIL_WOKEN]) {
+    for (const { concurrency, drainDelay } of [UNTIL_WOKEN, UNTIL_WOKEN]) {
       const worker = new OpenWorker(DELIVERIES_QUEUE, async () => immediate(), {
         redis,
         prefix: 'bull',
         autorun: false,
-        ...options,
+        drainDelay,
+        capacity: new SharedCapacity(concurrency),
       });
       willClose({ close: () => worker.close(true) });
       worker.on('completed', ({ id = '' }) => {
@@ -337,11 +345,11 @@ it('begins with each job before it fetches the next one, however many it may tak
 describe('its capacity', () => {
   it('has more jobs taken at once when it is raised while every slot is busy', async () => {
     const { redis, queue } = await arrange();
-    const { worker, taken, untilTaken } = openWorker(redis, { concurrency: 1 });
+    const { worker, capacity, taken, untilTaken } = openWorker(redis, { concurrency: 1 });
     for (const jobId of ['one', 'two', 'three', 'four']) await queue.add('d', {}, { jobId });
     void worker.run();
     await untilTaken(1);
-    worker.setCapacity(3);
+    capacity.setCapacity(3);
     await untilTaken(3);
     expect(taken).toEqual(['one', 'two', 'three']);
     expect(await queue.getWaitingCount()).toBe(1);
@@ -349,11 +357,11 @@ describe('its capacity', () => {
 
   it('has more jobs taken that come later, too', async () => {
     const { redis, queue } = await arrange();
-    const { worker, taken, untilTaken } = openWorker(redis, { concurrency: 1 });
+    const { worker, capacity, taken, untilTaken } = openWorker(redis, { concurrency: 1 });
     await queue.add('d', {}, { jobId: 'one' });
     void worker.run();
     await untilTaken(1);
-    worker.setCapacity(2);
+    capacity.setCapacity(2);
     await queue.add('d', {}, { jobId: 'two' });
     await untilTaken(2);
     expect(taken).toEqual(['one', 'two']);
@@ -361,11 +369,13 @@ describe('its capacity', () => {
 
   it('lets those end that are under way when it is lowered, and has no more taken than it says', async () => {
     const { redis, queue } = await arrange();
-    const { worker, taken, untilTaken, finish, mostUnderWay } = openWorker(redis, { concurrency: 2 });
+    const { worker, capacity, taken, untilTaken, finish, mostUnderWay } = openWorker(redis, {
+      concurrency: 2,
+    });
     for (const jobId of ['one', 'two', 'three', 'four', 'five']) await queue.add('d', {}, { jobId });
     void worker.run();
     await untilTaken(2);
-    worker.setCapacity(1);
+    capacity.setCapacity(1);
     finish('one');
     finish('two');
     await untilTaken(3);
@@ -379,8 +389,8 @@ describe('its capacity', () => {
 
   it('can be set before there is anything to do', async () => {
     const { redis, queue } = await arrange();
-    const { worker, untilTaken } = openWorker(redis, { concurrency: 1 });
-    worker.setCapacity(2);
+    const { worker, capacity, untilTaken } = openWorker(redis, { concurrency: 1 });
+    capacity.setCapacity(2);
     void worker.run();
     await queue.add('d', {}, { jobId: 'one' });
     await queue.add('d', {}, { jobId: 'two' });

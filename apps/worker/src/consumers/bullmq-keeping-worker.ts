@@ -4,10 +4,13 @@ import { defineScript } from '@hookferry/core/kernel/redis-script';
 import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { DelayedError, Job, type JobJson, type Processor, Worker, type WorkerOptions } from 'bullmq';
 import { z } from 'zod';
+import type { SharedCapacity, Sharer } from './shared-capacity';
 
-export interface KeepingWorkerOptions extends Omit<WorkerOptions, 'connection' | 'prefix'> {
+export interface KeepingWorkerOptions extends Omit<WorkerOptions, 'connection' | 'prefix' | 'concurrency'> {
   readonly redis: RedisClient;
   readonly prefix: string;
+  /** How many jobs may be under way, those of other workers with the same one included. */
+  readonly capacity: SharedCapacity;
 }
 
 // BullMQ's own script sets each lock anew, which Redis refuses while it is out of memory. Whoever has sent something then
@@ -59,24 +62,37 @@ interface MainLoop {
  * fetched for it over a connection that broke is given back at once; a job that fails for good stays to be looked into,
  * and one that is done goes, whatever its options say.
  */
-export class KeepingWorker<Data> extends Worker<Data> {
+export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
   readonly #redis: RedisClient;
   readonly #keys: JobKeys;
   readonly #underWay = new Set<string>();
-  #capacity: number;
+  readonly #capacity: SharedCapacity;
   /** How many jobs are at work at the same time. */
   #running = 0;
   #steps = 0;
   /** Those that were given back, with the token that they were fetched with: BullMQ may hand them over all the same. */
   readonly #givenBack = new Set<string>();
 
-  constructor(queue: string, process: Processor<Data>, { redis, prefix, ...options }: KeepingWorkerOptions) {
+  constructor(
+    queue: string,
+    process: Processor<Data>,
+    { redis, prefix, capacity, ...options }: KeepingWorkerOptions,
+  ) {
     super(queue, process, { ...options, connection: redis, prefix });
     this.#redis = redis;
     this.#keys = createJobKeys(prefix, queue);
-    this.#capacity = this.concurrency;
+    this.#capacity = capacity;
+    capacity.join(this);
     this.#fetchOneAhead();
     redis.on('ready', this.#onConnected);
+  }
+
+  get taken(): number {
+    return this.#running;
+  }
+
+  get isHungry(): boolean {
+    return !this.#mainLoop.drained;
   }
 
   /** Counts up whenever a job is begun, or comes to its end. */
@@ -84,9 +100,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
     return this.#steps;
   }
 
-  /** How many jobs may be under way from now on. */
-  setCapacity(capacity: number): void {
-    this.#capacity = capacity;
+  takeMore(): void {
     const before = this.concurrency;
     this.#fetchOneAhead();
     if (this.concurrency > before) this.#mainLoop.mainLoopQueue?.add(Promise.resolve());
@@ -98,7 +112,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
    */
   override async processJob(job: Job<Data>, token: string, mayFetchNext = () => true): Promise<void> {
     const mayFetch = () =>
-      mayFetchNext() && this.#running <= this.#capacity && this.#mainLoop.waiting === null;
+      mayFetchNext() && this.#running <= this.#capacity.limitOf(this) && this.#mainLoop.waiting === null;
     this.#running += 1;
     this.#fetchOneAhead();
     try {
@@ -107,6 +121,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
     } finally {
       this.#running -= 1;
       this.#fetchOneAhead();
+      this.#capacity.tellOthers(this);
     }
   }
 
@@ -122,6 +137,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
       this.#mainLoop.drained = true;
       this.#mainLoop.blockUntil = nextDueAt;
     }
+    if (!this.isHungry) this.#capacity.tellOthers(this);
     return job;
   }
 
@@ -134,6 +150,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
   override async close(force?: boolean): Promise<void> {
     this.#redis.off('ready', this.#onConnected);
     await super.close(force);
+    this.#capacity.leave(this);
   }
 
   protected override async callProcessJob(
@@ -177,7 +194,7 @@ export class KeepingWorker<Data> extends Worker<Data> {
 
   // BullMQ's loop fetches as many as it may take, one round trip after the other, before it begins with the first of them.
   #fetchOneAhead(): void {
-    this.concurrency = Math.max(Math.min(this.#running + 1, this.#capacity), 1);
+    this.concurrency = Math.max(Math.min(this.#running + 1, this.#capacity.limitOf(this)), 1);
   }
 
   get #mainLoop(): MainLoop {

@@ -1,5 +1,5 @@
 import { systemClock } from '@hookferry/core/kernel/clock';
-import { keys } from '@hookferry/core/model/keys';
+import { queueKeysOf } from '@hookferry/core/model/keys';
 import { REPLAYS_QUEUE } from '@hookferry/core/model/queue-names';
 import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -41,7 +41,7 @@ async function untilDelayed(queue: Queue): Promise<Job> {
 }
 
 const entries = (client: Awaited<ReturnType<typeof startWorker>>['client']) =>
-  client.zrange(keys.newerJobs, '0', '-1', 'WITHSCORES');
+  client.zrange(queueKeysOf('bull').newerJobs, '0', '-1', 'WITHSCORES');
 
 it('leaves a job alone that it can not read: no attempt is used up, and the job is noted', async () => {
   const { client, queue, signals } = await startWorker();

@@ -3,12 +3,13 @@ import type { Emit } from '@hookferry/core/model/signal';
 import type { Processor } from 'bullmq';
 import { KeepingWorker } from './bullmq-keeping-worker';
 import { RetryLater } from './retry-later';
+import type { SharedCapacity } from './shared-capacity';
 
 export interface ConsumerOptions {
   readonly redis: RedisClient;
   readonly prefix: string;
-  /** Jobs under way at the same time. */
-  readonly concurrency: number;
+  /** Jobs under way at the same time, those of other consumers with the same one included. */
+  readonly capacity: SharedCapacity;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
   readonly lockDurationMs: number;
   /** How often workers look for jobs whose lock is over: so much later at most they take them over. Milliseconds. */
@@ -31,12 +32,12 @@ const RETRY_DELAY_MS = 500;
 export function openWorker<Data>(
   queue: string,
   process: Processor<Data>,
-  { redis, prefix, concurrency, lockDurationMs, stalledCheckMs, emit }: ConsumerOptions,
+  { redis, prefix, capacity, lockDurationMs, stalledCheckMs, emit }: ConsumerOptions,
 ): KeepingWorker<Data> {
   const worker = new KeepingWorker<Data>(queue, process, {
     redis,
     prefix,
-    concurrency,
+    capacity,
     autorun: false,
     lockDuration: lockDurationMs,
     stalledInterval: stalledCheckMs,

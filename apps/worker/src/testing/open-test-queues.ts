@@ -6,6 +6,7 @@ import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import type { LeaveToNewerOptions } from '../consumers/bullmq-leave-to-newer';
 import type { ConsumerOptions } from '../consumers/bullmq-open-worker';
+import { SharedCapacity } from '../consumers/shared-capacity';
 
 export interface TestQueues extends TestRedis {
   /** For a consumer of their jobs, one at a time, over a connection of its own: while there are none, it blocks. */
@@ -20,12 +21,19 @@ export async function openTestQueues(): Promise<TestQueues> {
   const signals = recordSignals();
   const emit = signals.listen;
   const redis = connectRedis({ url: database.url, role: 'working', name: 'test-queue', emit });
-  const queues = { redis, prefix: 'bull' };
+  const connection = { redis, prefix: 'bull' };
   const clock = systemClock;
-  const newerJobs = new NewerJobs({ connection: queues, readableVersion: JOB_VERSION, clock, emit });
+  const newerJobs = new NewerJobs({ connection, readableVersion: JOB_VERSION, clock, emit });
   return {
     ...database,
-    options: { ...queues, newerJobs, concurrency: 1, lockDurationMs: 30_000, stalledCheckMs: 30_000, emit },
+    options: {
+      ...connection,
+      newerJobs,
+      capacity: new SharedCapacity(1),
+      lockDurationMs: 30_000,
+      stalledCheckMs: 30_000,
+      emit,
+    },
     signals,
     async close() {
       redis.disconnect();

@@ -1,3 +1,4 @@
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { ParsedCache } from '../kernel/parsed-cache';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
@@ -5,7 +6,7 @@ import { idOfMember, readNewestFirst, timedMember } from '../kernel/redis-newest
 import { defineScript, type RunScript } from '../kernel/redis-script';
 import { type Account, accountSchema } from '../model/account';
 import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import { keys, queueKeysOf } from '../model/keys';
 
 export interface AccountPage {
   readonly accounts: readonly Account[];
@@ -19,6 +20,9 @@ export interface AccountChange {
 }
 
 const CACHED_ACCOUNTS = 10_000;
+
+// Those of the first shard; workers bring them to the others.
+const ACCOUNT_WEIGHTS = queueKeysOf(QUEUE_PREFIX).accountWeights;
 
 // KEYS: accounts, account-ids, erased-accounts. ARGV: id, the record, its member, now. An id that was erased is taken until
 // nothing of that time can come back.
@@ -52,7 +56,7 @@ export function createRedisAccountStore(redis: RedisClient) {
   // Where whoever needs them finds them without the account: with the queues, and beside what the account stores, which in a
   // Cluster are elsewhere.
   async function copy({ id, weight, quotaBytes }: Account): Promise<void> {
-    if (weight !== undefined) await redis.hset(keys.accountWeights, id, weight);
+    if (weight !== undefined) await redis.hset(ACCOUNT_WEIGHTS, id, weight);
     if (quotaBytes === undefined) await redis.del(keys.quota(id));
     else await redis.set(keys.quota(id), quotaBytes);
   }
@@ -98,7 +102,7 @@ export function createRedisAccountStore(redis: RedisClient) {
     /** Forgets an account, but for its id, which is taken until then. */
     async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
       // Before the record: whoever breaks off in between comes here again.
-      await redis.hdel(keys.accountWeights, id);
+      await redis.hdel(ACCOUNT_WEIGHTS, id);
       await redis.unlink(keys.usage(id), keys.usedBytes(id), keys.quota(id));
       await run(REMOVE, id, timedMember(createdAt, id), String(now), String(takenUntil));
     },

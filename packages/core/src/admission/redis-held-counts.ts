@@ -5,7 +5,8 @@ import { defineScript } from '../kernel/redis-script';
 import { endpointIdSchema } from '../model/endpoint';
 import { accountIdSchema } from '../model/event';
 import { type HoldReason, holdReasons } from '../model/hold-reason';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
+import type { QueueShard, QueueShards } from '../model/queue-layout';
 import type { EndpointAddress } from './held-deliveries';
 
 /**
@@ -43,30 +44,42 @@ const addressSchema = z.tuple([accountIdSchema, endpointIdSchema]);
 const addressesSchema = z.array(z.string().transform((address) => addressSchema.parse(address.split('/'))));
 const countsSchema = z.partialRecord(z.enum(holdReasons), z.coerce.number());
 
-/** How many deliveries are held. */
-export function createRedisHeldCounts(redis: RedisClient) {
-  async function recount({ accountId, endpointId }: EndpointAddress): Promise<void> {
-    const scriptKeys = [keys.held(endpointId), keys.heldCounts, keys.countedAsHeld];
-    await RECOUNT(redis, scriptKeys, [`${accountId}/${endpointId}`]);
-  }
-
-  async function recountSome(): Promise<void> {
-    const some = addressesSchema.parse(await redis.hrandfield(keys.countedAsHeld, CHECKED_AT_ONCE));
-    await Promise.all(some.map(([accountId, endpointId]) => recount({ accountId, endpointId })));
-  }
-
+/** How many deliveries are held, in all shards of the queues together. */
+export function createRedisHeldCounts(redis: RedisClient, shards: Pick<QueueShards, 'all' | 'homesOf'>) {
   return withStorageErrors({
     /** All endpoints' together, by reason. Each time some endpoints are counted anew. */
     async read(): Promise<Readonly<Record<HoldReason, number>>> {
-      await recountSome();
-      const counts = countsSchema.parse(await redis.hgetall(keys.heldCounts));
-      const { disabled = 0, breaker_open = 0, busy = 0, rate_limited = 0, out_of_turn = 0 } = counts;
-      return { disabled, breaker_open, busy, rate_limited, out_of_turn };
+      const counts = await Promise.all(shards.all().map(readShard));
+      const sumOf = (reason: HoldReason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0);
+      return {
+        disabled: sumOf('disabled'),
+        breaker_open: sumOf('breaker_open'),
+        busy: sumOf('busy'),
+        rate_limited: sumOf('rate_limited'),
+        out_of_turn: sumOf('out_of_turn'),
+      };
     },
 
     /** After entries of an endpoint went otherwise than by being released. */
-    recount,
+    async recount(address: EndpointAddress): Promise<void> {
+      await Promise.all(shards.homesOf(address.endpointId).map((shard) => recountIn(shard, address)));
+    },
   });
+
+  async function readShard(shard: QueueShard): Promise<z.infer<typeof countsSchema>> {
+    const { heldCounts, countedAsHeld } = queueKeysOf(shard.prefix);
+    const some = addressesSchema.parse(await redis.hrandfield(countedAsHeld, CHECKED_AT_ONCE));
+    await Promise.all(some.map(([accountId, endpointId]) => recountIn(shard, { accountId, endpointId })));
+    return countsSchema.parse(await redis.hgetall(heldCounts));
+  }
+
+  async function recountIn(
+    { prefix }: QueueShard,
+    { accountId, endpointId }: EndpointAddress,
+  ): Promise<void> {
+    const { held, heldCounts, countedAsHeld } = queueKeysOf(prefix);
+    await RECOUNT(redis, [held(endpointId), heldCounts, countedAsHeld], [`${accountId}/${endpointId}`]);
+  }
 }
 
 export type HeldCounts = ReturnType<typeof createRedisHeldCounts>;

@@ -3,7 +3,7 @@ import { createNewId } from '../kernel/ids';
 import { deliveryIdOf } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
-import { keys } from '../model/keys';
+import { keys, queueKeysOf } from '../model/keys';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';
@@ -13,6 +13,8 @@ import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
+
+const queueKeys = queueKeysOf('bull');
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -98,7 +100,7 @@ it.each([10, 100_000])(
     }
     const job = await bytesOf(`bull:deliveries:${deliveryIdOf({ eventId, endpointId })}`);
     const line = await shareOf('bull:deliveries:delayed');
-    const entry = await shareOf(keys.held(endpointId));
+    const entry = await shareOf(queueKeys.held(endpointId));
     expect(bytes + job + line + entry).toBeLessThanOrEqual(1_434);
   },
 );

@@ -2,6 +2,9 @@ import { isRedisUrl } from '@hookferry/producer/contract';
 import { z } from 'zod';
 import { durationListSchema, durationSchema, positiveDurationSchema } from './duration';
 
+/** Many more than masters that one service can keep busy. Each costs an idle worker two connections. */
+export const MAX_SHARDS = 64;
+
 /** The settings that every process has; each process adds its own. */
 export const commonSettings = {
   REDIS_URL: z
@@ -13,6 +16,15 @@ export const commonSettings = {
     )
     .default('redis://127.0.0.1:6379')
     .describe('also `rediss://`, `redis+sentinel://`, `redis+cluster://`'),
+  QUEUE_SHARDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_SHARDS)
+    .default(1)
+    .describe(
+      'parts that the queues are split into, each on one node of a Redis Cluster: the same for all processes, the last one that starts decides',
+    ),
   LOG_LEVEL: z
     .enum(['error', 'warn', 'info', 'debug'])
     .default('info')

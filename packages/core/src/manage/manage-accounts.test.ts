@@ -2,10 +2,13 @@ import { ensureDefaultAccount } from '../accounts/bootstrap';
 import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createNewId } from '../kernel/ids';
 import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
+import { createQueueLayout, shardsOf } from '../model/queue-layout';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { createManageAccounts } from './manage-accounts';
 import { createRedisRemainsStore } from './redis-remains-store';
+
+const queueKeys = queueKeysOf('bull');
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -21,7 +24,7 @@ function create() {
   const accountStore = createRedisAccountStore(redis.client);
   const accounts = createManageAccounts({
     accountStore,
-    remainsStore: createRedisRemainsStore(redis.client),
+    remainsStore: createRedisRemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull'))),
     newId: createNewId(clock),
     clock,
   });
@@ -60,7 +63,7 @@ describe('repeating a creation', () => {
 });
 
 describe('update', () => {
-  const weightOf = (id: AccountId) => redis.client.hget(keys.accountWeights, id);
+  const weightOf = (id: AccountId) => redis.client.hget(queueKeys.accountWeights, id);
 
   it('changes the weight, where it is read and where jobs are put in order, and nothing else', async () => {
     const { accounts } = create();

@@ -12,7 +12,7 @@ import type { Clock } from '../kernel/clock';
 import { createNewId } from '../kernel/ids';
 import { CLOSED } from '../model/breaker';
 import { type EndpointId, endpointUidSchema } from '../model/endpoint';
-import { keys } from '../model/keys';
+import { keys, queueKeysOf } from '../model/keys';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -34,6 +34,8 @@ import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createManageEndpoints } from './manage-endpoints';
 import { createRequireKnownFilters } from './require-known-filters';
+
+const queueKeys = queueKeysOf('bull');
 
 const MAX_ENDPOINTS = 5;
 const NOW = 1_700_000_000_000;
@@ -439,7 +441,9 @@ it("answers for another account's endpoint as for one that is not there", async 
     await expect(remove(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
   }
   // A look by the wrong account would take the endpoint for deleted, and release what it holds.
-  expect((await redis.client.zrange(keys.looks, '0', '-1')).filter((look) => look.includes(id))).toEqual([]);
+  expect((await redis.client.zrange(queueKeys.looks, '0', '-1')).filter((look) => look.includes(id))).toEqual(
+    [],
+  );
   expect(await admissionStore.readBreaker(id)).toMatchObject({ failures: 1 });
 });
 

@@ -1,12 +1,13 @@
-import { Cluster, type Redis } from 'ioredis';
 import { keysOfLimits } from '../admission/redis-admission-store';
 import { createRedisHeldCounts } from '../admission/redis-held-counts';
 import type { RedisClient } from '../kernel/redis-connect';
 import { storageUnavailable, withStorageErrors } from '../kernel/redis-errors';
+import { mastersOf } from '../kernel/redis-masters';
 import { idOfMember } from '../kernel/redis-newest-first';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId, EventId } from '../model/event';
-import { keys } from '../model/keys';
+import { keys, queueKeysOf } from '../model/keys';
+import type { QueueShards } from '../model/queue-layout';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import { placeAfter, placeAmong, type SearchPlace } from './search-place';
 
@@ -40,9 +41,11 @@ const LOOKED_AT = 1_000;
  * API keys, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from its end,
  * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
  */
-export function createRedisRemainsStore(redis: RedisClient) {
-  const heldCounts = createRedisHeldCounts(redis);
+export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards) {
+  const heldCounts = createRedisHeldCounts(redis, shards);
   const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
+  const homesOf = (endpointId: EndpointId) =>
+    shards.homesOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
 
   return withStorageErrors({
     async count(accountId: AccountId): Promise<Remains> {
@@ -84,19 +87,15 @@ export function createRedisRemainsStore(redis: RedisClient) {
 
     /** Those in its list of deliveries, and those that are held: either may reach back further than the other. */
     async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
-      const [listed, held] = await Promise.all([
-        firstOf(keys.deliveries(endpointId), limit),
-        firstOf(keys.held(endpointId), limit),
-      ]);
-      return [...new Set([...listed, ...held])].slice(0, limit).map(toLead);
+      const lists = [keys.deliveries(endpointId), ...homesOf(endpointId).map(({ held }) => held(endpointId))];
+      const members = await Promise.all(lists.map((list) => firstOf(list, limit)));
+      return [...new Set(members.flat())].slice(0, limit).map(toLead);
     },
 
     async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
       const members = membersOf(leads);
-      await Promise.all([
-        redis.zrem(keys.deliveries(endpointId), ...members),
-        redis.zrem(keys.held(endpointId), ...members),
-      ]);
+      const lists = [keys.deliveries(endpointId), ...homesOf(endpointId).map(({ held }) => held(endpointId))];
+      await Promise.all(lists.map((list) => redis.zrem(list, ...members)));
     },
 
     /** The payload, and what stands for it. */
@@ -155,11 +154,13 @@ export function createRedisRemainsStore(redis: RedisClient) {
         keyOf(endpointId),
       );
       await redis.unlink(...lists, ...keysOfLimits(endpointId));
-      await redis.unlink(keys.held(endpointId));
+      for (const { held, looks } of homesOf(endpointId)) {
+        await redis.unlink(held(endpointId));
+        await redis.zrem(looks, `${accountId}/${endpointId}`);
+      }
       await heldCounts.recount({ accountId, endpointId });
       await redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);
       await redis.zrem(keys.openBreakers, endpointId);
-      await redis.zrem(keys.looks, `${accountId}/${endpointId}`);
       await redis.zrem(keys.endpointIds(accountId), endpointId);
     },
 
@@ -171,18 +172,15 @@ export function createRedisRemainsStore(redis: RedisClient) {
         keys.rateLimit(accountId),
         keys.runningReplays(accountId),
       );
-      await redis.unlink(keys.flows(DELIVERIES_QUEUE, accountId), keys.flows(EVENTS_QUEUE, accountId));
+      for (const { prefix } of shards.all()) {
+        const { flows } = queueKeysOf(prefix);
+        await redis.unlink(flows(DELIVERIES_QUEUE, accountId), flows(EVENTS_QUEUE, accountId));
+      }
     },
   });
 }
 
 export type RemainsStore = ReturnType<typeof createRedisRemainsStore>;
-
-/** The servers that hold keys, by their addresses. */
-function mastersOf(redis: RedisClient): ReadonlyMap<string, Redis> {
-  const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
-  return new Map(masters.map((master) => [`${master.options.host}:${master.options.port}`, master]));
-}
 
 const EVENT_KEY = /^(?:event|receivers|event-claim):\{[^/]+\/([\w-]+)\}$/;
 const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;

@@ -9,6 +9,7 @@ import { createRedisIdempotencyStore } from '../intake/redis-idempotency-store';
 import type { DeliveryParts } from '../model/delivery';
 import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
+import { createQueueLayout, shardsOf } from '../model/queue-layout';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';
 import { createRedisEventStore } from '../record/redis-event-store';
@@ -112,7 +113,7 @@ function createErasure() {
   let now = NOW;
   const signals = recordSignals();
   const accountStore = createRedisAccountStore(redis.client);
-  const remainsStore = createRedisRemainsStore(redis.client);
+  const remainsStore = createRedisRemainsStore(redis.client, shardsOf(createQueueLayout(1, 'bull')));
   const removeEndpoints = createRedisRemoveEndpoints(redis.client);
   const queued: AccountId[] = [];
   const looked: QueuePlace[] = [];

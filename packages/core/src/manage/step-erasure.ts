@@ -21,6 +21,9 @@ export interface QueuePlace {
   readonly queue: number;
   /** The last job of the part before, as those before it come and go. Its `at` means nothing in a list. */
   readonly after?: Mark | undefined;
+  /** Which shard of the queues, and of how many: the only one unless given. */
+  readonly shard?: number | undefined;
+  readonly of?: number | undefined;
 }
 
 /** Jobs that may stay on their queue for long: events that wait or are put off, jobs that failed for good, dead letters. */

@@ -59,8 +59,14 @@ import type { AccountId, EventId } from './event';
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
  * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
+ * | `queue-layouts:{bull}` | sorted set | numbers of shards that the queues are split into, or were, by since when | an hour after nothing is left |
+ * | `left-layouts:{bull}` | sorted set | those of which nothing is left, by since when | as above |
+ * | `served-shards:{bull}` | sorted set | prefixes of the shards that workers take jobs from, by when one last said so | 15 seconds |
+ * | `resharding:{bull}` | string | which worker brings jobs to the shards where they belong now | 2 seconds, 10 once nothing is left |
+ * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on, while the queues are being split anew | the end of the attempt, two minutes at most |
  *
- * BullMQ owns the keys below its prefix.
+ * What has `{bull}` here, from `held` to `newer-jobs`, is there once for each shard of the queues, with the shard's own
+ * hash tag. BullMQ owns the keys below its prefix.
  */
 export const keys = {
   accounts: 'accounts:{all}',
@@ -104,21 +110,14 @@ export const keys = {
   order: (endpoint: EndpointId) => `order:{${endpoint}}`,
   turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
   health: (endpoint: EndpointId) => `health:{${endpoint}}`,
+  queueLayouts: 'queue-layouts:{bull}',
+  leftLayouts: 'left-layouts:{bull}',
+  servedShards: 'served-shards:{bull}',
+  resharding: 'resharding:{bull}',
+  sending: (endpoint: EndpointId, event: EventId) => `sending:{${endpoint}}:${event}`,
   listener: (endpoint: EndpointId) => `listener:{${endpoint}}`,
   listeners: 'listeners:{all}',
   mailbox: (process: string) => `mailbox:{${process}}`,
-  // In the slot of BullMQ's own keys in a Cluster: these are read and written together with them.
-  held: (endpoint: EndpointId) => `held:{bull}:${endpoint}`,
-  looks: 'looks:{bull}',
-  heldCounts: 'held-counts:{bull}',
-  countedAsHeld: 'counted-as-held:{bull}',
-  fairOrder: (queue: string) => `fair-order:{bull}:${queue}`,
-  /** Scripts make these names themselves, from the one above. */
-  flows: (queue: string, account: AccountId) => `fair-order:{bull}:${queue}:${account}`,
-  accountWeights: 'account-weights:{bull}',
-  putBackEvents: 'put-back-events:{bull}',
-  rejectedJobs: 'rejected-jobs:{bull}',
-  newerJobs: 'newer-jobs:{bull}',
   writeCheck: 'write-check:{bull}',
   attemptsToArchive: 'attempts-to-archive:{archive}',
   attemptsNotArchived: 'attempts-not-archived:{archive}',
@@ -126,3 +125,22 @@ export const keys = {
   /** What the keys of an endpoint's deliveries begin with. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,
 };
+
+/** Those of a shard of the queues: in the slot of BullMQ's own keys, with which they are read and written together. */
+export function queueKeysOf(prefix: string) {
+  // On one server the first shard has no hash tag, for producers that do not know of any.
+  const tag = prefix.startsWith('{') ? prefix : `{${prefix}}`;
+  return {
+    held: (endpoint: EndpointId) => `held:${tag}:${endpoint}`,
+    looks: `looks:${tag}`,
+    heldCounts: `held-counts:${tag}`,
+    countedAsHeld: `counted-as-held:${tag}`,
+    fairOrder: (queue: string) => `fair-order:${tag}:${queue}`,
+    /** Scripts make these names themselves, from the one above. */
+    flows: (queue: string, account: AccountId) => `fair-order:${tag}:${queue}:${account}`,
+    accountWeights: `account-weights:${tag}`,
+    putBackEvents: `put-back-events:${tag}`,
+    rejectedJobs: `rejected-jobs:${tag}`,
+    newerJobs: `newer-jobs:${tag}`,
+  };
+}

@@ -205,6 +205,8 @@ export type Signal =
         | 'release events'
         | 'raise operational event'
         | 'look at endpoint'
+        | 'look at shards'
+        | 'bring jobs to their shards'
         | 'take over former deliveries'
         | 'put due deliveries back'
         | 'connect listener'
@@ -214,6 +216,23 @@ export type Signal =
         | 'read mailbox'
         | 'make newer jobs due';
       readonly error: unknown;
+    }
+  | {
+      /** The queues are split over another number of shards from now on. */
+      readonly name: 'shards.changed';
+      readonly inForce: number;
+    }
+  | {
+      /** This process was told another number of shards than the last one that started: it goes by that one's. */
+      readonly name: 'shards.disagree';
+      readonly wanted: number;
+      readonly inForce: number;
+    }
+  | {
+      /** No worker takes jobs from these: what is put there waits. */
+      readonly name: 'shards.unserved';
+      /** Their numbers, from 0. */
+      readonly shards: string;
     }
   | {
       /** What an account asked for was refused, because it stores as much as it may. */

@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import { AppError } from '../kernel/app-error';
 import type { QueuePlace } from '../manage/step-erasure';
 import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from '../model/queue-names';
 import { buildReplayOrder } from '../testing/build-replay';
 import { createClosables } from '../testing/closables';
@@ -10,6 +10,8 @@ import { openTestRedis } from '../testing/test-redis';
 import { BullmqAccountJobs } from './bullmq-account-jobs';
 import { BullmqDeadLetters } from './bullmq-dead-letters';
 import { type ErasureJob, erasureJobSchema } from './erasure-job';
+
+const queueKeys = queueKeysOf('bull');
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -61,7 +63,7 @@ it("takes the account's events that are put off and its dead letters away, page 
   const left = [...(await events.getDelayed()), ...(await kept.getWaiting())].map(({ data }) => data);
   expect(left).toHaveLength(261);
   expect(JSON.stringify(left)).not.toContain('acme');
-  expect(await client.zcard(keys.rejectedJobs)).toBe(131);
+  expect(await client.zcard(queueKeys.rejectedJobs)).toBe(131);
 });
 
 it.each([
@@ -132,9 +134,9 @@ describe("while others' jobs before the place of the search go", () => {
       await letters.keep({ id, name: 'x.y', timestamp: 1, data: { account_id: id.split('-')[0] } }, error);
     }
     await removeAll(jobs, async () => {
-      await client.zremrangebyrank(keys.rejectedJobs, 0, 49);
+      await client.zremrangebyrank(queueKeys.rejectedJobs, 0, 49);
     });
-    expect((await client.zrange(keys.rejectedJobs, '0', '-1')).join()).not.toContain('acme');
+    expect((await client.zrange(queueKeys.rejectedJobs, '0', '-1')).join()).not.toContain('acme');
   });
 });
 

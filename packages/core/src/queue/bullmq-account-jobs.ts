@@ -3,7 +3,7 @@ import { parsedOrUndefined } from '../kernel/json';
 import { type Mark, readTimeline } from '../kernel/redis-timeline';
 import type { AccountJobs, QueuePlace } from '../manage/step-erasure';
 import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from '../model/queue-names';
 import { accountOfJob, accountOfRejectedJob } from './account-of-job';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
@@ -38,7 +38,7 @@ export class BullmqAccountJobs implements AccountJobs {
       listOf(EVENTS_QUEUE, 'wait'),
       listOf(EVENTS_QUEUE, 'paused'),
       setOf(EVENTS_QUEUE, 'failed'),
-      { queue: DEAD_LETTERS_QUEUE, key: keys.rejectedJobs, kind: 'sorted set' },
+      { queue: DEAD_LETTERS_QUEUE, key: queueKeysOf(connection.prefix).rejectedJobs, kind: 'sorted set' },
       setOf(DELIVERIES_QUEUE, 'failed'),
       setOf(REPLAYS_QUEUE, 'failed'),
     ];

@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import type { NewDelivery } from '../intake/fan-out-event';
 import { systemClock } from '../kernel/clock';
 import { storageUnavailable } from '../kernel/redis-errors';
 import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import { deliveryIdOf } from '../model/delivery';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createJobKeys, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
@@ -27,13 +28,14 @@ const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
 
 // As BullMQ's own `add` does it, but each at its place in the fair order, all in one step, and without what only jobs that
 // belong together need. KEYS: prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
-// ARGV: what the keys of jobs begin with, now, then account, endpoint, job, data and length of its step of each.
+// ARGV: what the keys of jobs begin with, now, then account, endpoint, job, data and length of its step of each. Gives how
+// many were added.
 const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, KEYS[7], KEYS[8])
-  local has_added = false
+  local added = 0
   for i = 3, #ARGV, 5 do
     local account, endpoint, job, data, step = unpack(ARGV, i, i + 4)
     if redis.call('EXISTS', queue.base .. job) == 0 then
@@ -41,29 +43,36 @@ const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
         'timestamp', ARGV[2], 'delay', 0)
       put_in_place(queue, job, priority_of(account, endpoint, tonumber(step)))
       redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job)
-      has_added = true
+      added = added + 1
     end
   end
-  if has_added then
+  if added > 0 then
     finish()
     wake_workers(queue)
-  end`);
+  end
+  return added`);
 
 /** Gives deliveries their jobs. One that has a job keeps that, in whichever state. */
 export function createAddDeliveries({ redis, prefix }: QueueConnection) {
   const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
   const { prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
-  const order = [keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
+  const { fairOrder, accountWeights } = queueKeysOf(prefix);
+  const order = [fairOrder(DELIVERIES_QUEUE), accountWeights];
   const scriptKeys = [prioritized, priorityCounter, meta, active, marker, events, ...order];
 
-  /** @throws AppError `storage_unavailable`; they may be on the queue all the same. */
+  /** How many had no job before. @throws AppError `storage_unavailable`; they may be on the queue all the same. */
   return async function addDeliveries(
     deliveries: readonly DeliveryToAdd[],
     target: ScriptTarget = redis,
-  ): Promise<void> {
-    if (deliveries.length === 0) return;
+  ): Promise<number> {
+    if (deliveries.length === 0) return 0;
     try {
-      await ADD(target, scriptKeys, [jobKeys.base, systemClock(), ...deliveries.flatMap(argumentsOf)]);
+      const added = await ADD(target, scriptKeys, [
+        jobKeys.base,
+        systemClock(),
+        ...deliveries.flatMap(argumentsOf),
+      ]);
+      return z.number().parse(added);
     } catch (error) {
       throw storageUnavailable(error);
     }

@@ -1,7 +1,7 @@
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
 import { AppError } from '../kernel/app-error';
 import { type DeadLetterId, deadLetterIdOf, type ListedDeadLetter } from '../model/dead-letter';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
@@ -13,6 +13,8 @@ import { buildReplayOrder } from '../testing/build-replay';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { createBullmqDeadLetterStore } from './bullmq-dead-letter-store';
 import { BullmqDeadLetters } from './bullmq-dead-letters';
+
+const queueKeys = queueKeysOf('bull');
 
 const NOW = 1_700_000_000_000;
 
@@ -293,7 +295,7 @@ describe('remove', () => {
     const id = await reject('17');
     expect(await store.remove(id)).toBe(true);
     expect(await store.remove(id)).toBe(false);
-    expect(await redis.client.exists(keys.rejectedJobs, `bull:${id.replace('.', ':')}`)).toBe(0);
+    expect(await redis.client.exists(queueKeys.rejectedJobs, `bull:${id.replace('.', ':')}`)).toBe(0);
   });
 
   it('frees the id of a job that failed for good', async () => {

@@ -15,7 +15,7 @@ import {
   type ListedDeadLetter,
   parseDeadLetterId,
 } from '../model/dead-letter';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import type { DeadLetterAct, DeadLetterMark } from '../recovery/manage-dead-letters';
 import { accountOfJob } from './account-of-job';
@@ -66,12 +66,13 @@ const claimAnswerSchema = z.enum(['claimed', 'taken', 'gone']);
 export function createBullmqDeadLetterStore(connection: QueueConnection, clock: Clock) {
   const { redis, prefix } = connection;
   const keysOf = (place: DeadLetterPlace) => createJobKeys(prefix, place);
+  const { rejectedJobs } = queueKeysOf(prefix);
   const queues = new Map(
     deadLetterPlaces.map((place) => [place, new BullmqOnDemandQueue(place, connection)]),
   );
 
   const setOf = (place: DeadLetterPlace) =>
-    place === DEAD_LETTERS_QUEUE ? keys.rejectedJobs : keysOf(place).failed;
+    place === DEAD_LETTERS_QUEUE ? rejectedJobs : keysOf(place).failed;
 
   function queueOf(place: DeadLetterPlace): BullmqOnDemandQueue {
     const queue = queues.get(place);
@@ -209,7 +210,8 @@ function partAfter(
   return { range: { until: `${place}.` < `${reached}.` ? at + 1 : at } };
 }
 
-function newestFirst(one: DeadLetterMark, other: DeadLetterMark): number {
+/** For sorting. */
+export function newestFirst(one: DeadLetterMark, other: DeadLetterMark): number {
   if (one.failedAt !== other.failedAt) return other.failedAt - one.failedAt;
   if (one.id === other.id) return 0;
   return one.id < other.id ? 1 : -1;

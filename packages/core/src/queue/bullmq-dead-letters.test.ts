@@ -1,9 +1,11 @@
 import { Queue } from 'bullmq';
 import { AppError } from '../kernel/app-error';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DEAD_LETTERS_QUEUE } from '../model/queue-names';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { BullmqDeadLetters } from './bullmq-dead-letters';
+
+const queueKeys = queueKeysOf('bull');
 
 let redis: TestRedis;
 let deadLetters: BullmqDeadLetters;
@@ -65,13 +67,13 @@ describe('keep', () => {
     const connection = { redis: redis.client, prefix: 'bull' };
     let now = 0;
     const few = new BullmqDeadLetters(connection, () => now++, 2);
-    await redis.client.del(keys.rejectedJobs);
+    await redis.client.del(queueKeys.rejectedJobs);
     const displaced = [];
     for (const id of ['a', 'b', 'c']) displaced.push(await few.keep({ ...job, id }, error));
     await few.close();
     expect(displaced).toEqual([[], [], [`${job.timestamp}-a`]]);
     expect((await letters.getWaiting()).map(({ data }) => data.job.id).sort()).toEqual(['b', 'c']);
-    expect(await redis.client.zrange(keys.rejectedJobs, '0', '-1')).toEqual([
+    expect(await redis.client.zrange(queueKeys.rejectedJobs, '0', '-1')).toEqual([
       `${job.timestamp}-b`,
       `${job.timestamp}-c`,
     ]);

@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
 import type { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DEAD_LETTERS_QUEUE } from '../model/queue-names';
 import { accountOfJob } from './account-of-job';
 import { createJobKeys } from './bullmq-layout';
@@ -25,6 +25,7 @@ const MAX_REFUSAL_LENGTH = 2_000;
 /** Keeps what was pushed onto the events queue and is no valid event, for people to look at. */
 export class BullmqDeadLetters {
   readonly #queue: Queue<RejectedJob>;
+  readonly #listKey: string;
 
   constructor(
     private readonly connection: QueueConnection,
@@ -32,6 +33,7 @@ export class BullmqDeadLetters {
     private readonly maxJobs = MAX_REJECTED_JOBS,
   ) {
     this.#queue = openQueue(DEAD_LETTERS_QUEUE, connection);
+    this.#listKey = queueKeysOf(connection.prefix).rejectedJobs;
   }
 
   /**
@@ -44,7 +46,7 @@ export class BullmqDeadLetters {
     const rejected = rejectedJobOf(job, error);
     await this.#queue.add(job.name, rejected, { jobId: id });
     await this.#describe(id, rejected);
-    await this.connection.redis.zadd(keys.rejectedJobs, 'NX', String(this.clock()), id);
+    await this.connection.redis.zadd(this.#listKey, 'NX', String(this.clock()), id);
     return await this.#prune();
   }
 
@@ -58,13 +60,13 @@ export class BullmqDeadLetters {
 
   async #prune(): Promise<readonly string[]> {
     const { redis } = this.connection;
-    const excess = (await redis.zcard(keys.rejectedJobs)) - this.maxJobs;
+    const excess = (await redis.zcard(this.#listKey)) - this.maxJobs;
     if (excess <= 0) return [];
     const last = String(Math.min(excess, PRUNED_AT_ONCE) - 1);
-    const oldest = await redis.zrange(keys.rejectedJobs, '0', last);
+    const oldest = await redis.zrange(this.#listKey, '0', last);
     for (const id of oldest) {
       await this.#queue.remove(id);
-      await redis.zrem(keys.rejectedJobs, id);
+      await redis.zrem(this.#listKey, id);
     }
     return oldest;
   }

@@ -7,7 +7,7 @@ import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import type { DeliveryJobs } from '../manage/step-erasure';
 import { type DeliveryParts, type DeliveryRequested, deliveryIdOf } from '../model/delivery';
 import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import type { DelayedJobs } from '../recovery/bring-forward';
 import type { JobRequest, ResendQueue } from '../recovery/resend';
@@ -50,6 +50,18 @@ export class BullmqDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJ
     deliveries: readonly (NewDelivery & { readonly request: DeliveryRequested })[],
   ): Promise<void> {
     await this.#addDeliveries(deliveries.map(({ request, ...delivery }) => toAdd(delivery, request)));
+  }
+
+  /**
+   * Gives a delivery its job that has one elsewhere.
+   *
+   * @returns whether that one may go. Not so while a worker is at the one that was here before: what it read may be older than
+   *   what the other was added for.
+   */
+  async takeIn({ request, ...delivery }: NewDelivery & { readonly request?: DeliveryRequested | undefined }) {
+    if ((await this.#addDeliveries([toAdd(delivery, request)])) === 1) return true;
+    await this.putBackFailed(delivery);
+    return !(await this.isRunning(delivery)) && (await this.hasJob(delivery));
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
@@ -152,7 +164,8 @@ export class BullmqFairOrder {
     queue: string,
   ) {
     const { prioritized } = createJobKeys(connection.prefix, queue);
-    this.#keys = [prioritized, keys.fairOrder(queue), keys.accountWeights];
+    const { fairOrder, accountWeights } = queueKeysOf(connection.prefix);
+    this.#keys = [prioritized, fairOrder(queue), accountWeights];
   }
 
   /** BullMQ's `priority`. @throws AppError `storage_unavailable`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../kernel/clock';
 import { defineScript } from '../kernel/redis-script';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import type { Emit } from '../model/signal';
 import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
@@ -64,7 +64,8 @@ export class DueDeliveries {
     const { base, delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
     this.#base = base;
     const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
-    this.#keys = [...queue, keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
+    const { fairOrder, accountWeights } = queueKeysOf(options.connection.prefix);
+    this.#keys = [...queue, fairOrder(DELIVERIES_QUEUE), accountWeights];
   }
 
   start(): void {

@@ -2,7 +2,7 @@ import { eventJobId } from '@hookferry/producer/contract';
 import type { EventHorizon } from '../admission/look-at-endpoint';
 import { defineScript } from '../kernel/redis-script';
 import type { AcceptedEvent } from '../model/event';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import { createJobKeys, type JobKeys, PRIORITY_SCORE } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
@@ -77,9 +77,14 @@ const HAS_OLDER = defineScript(`
 /** What of the events queue is not fanned out yet, for those who deliver in the order of acceptance. */
 export class BullmqEventHorizon implements EventHorizon {
   readonly #keys: JobKeys;
+  readonly #putBack: string;
+  readonly #order: string;
 
   constructor(private readonly connection: QueueConnection) {
     this.#keys = createJobKeys(connection.prefix, EVENTS_QUEUE);
+    const { putBackEvents, fairOrder } = queueKeysOf(connection.prefix);
+    this.#putBack = putBackEvents;
+    this.#order = fairOrder(EVENTS_QUEUE);
   }
 
   async hasOlder({
@@ -88,7 +93,7 @@ export class BullmqEventHorizon implements EventHorizon {
     acceptedAt,
   }: Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'>): Promise<boolean> {
     const { base, active, wait, prioritized, failed } = this.#keys;
-    const queueKeys = [active, wait, prioritized, keys.putBackEvents, failed, keys.fairOrder(EVENTS_QUEUE)];
+    const queueKeys = [active, wait, prioritized, this.#putBack, failed, this.#order];
     const args = [base, accountId, id, acceptedAt, eventJobId(accountId, id), WAITING_LOOKED_AT];
     return (await HAS_OLDER(this.connection.redis, queueKeys, args)) === 1;
   }
@@ -97,13 +102,13 @@ export class BullmqEventHorizon implements EventHorizon {
   async notePutBack(jobId: string, addedAt: number): Promise<void> {
     const { redis } = this.connection;
     await Promise.all([
-      redis.zadd(keys.putBackEvents, addedAt, jobId),
-      redis.pexpire(keys.putBackEvents, PUT_BACK_KEPT_MS),
+      redis.zadd(this.#putBack, addedAt, jobId),
+      redis.pexpire(this.#putBack, PUT_BACK_KEPT_MS),
     ]);
   }
 
   /** Once such a job has been done. */
   async forgetPutBack(jobId: string): Promise<void> {
-    await this.connection.redis.zrem(keys.putBackEvents, jobId);
+    await this.connection.redis.zrem(this.#putBack, jobId);
   }
 }

@@ -3,7 +3,8 @@ import { createRedisHeldCounts } from '../admission/redis-held-counts';
 import { createRedisRemainsStore } from '../manage/redis-remains-store';
 import { deliveryIdOf } from '../model/delivery';
 import type { HoldReason } from '../model/hold-reason';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
+import { createQueueLayout, shardsOf } from '../model/queue-layout';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
@@ -13,6 +14,9 @@ import { createJobKeys } from './bullmq-layout';
 
 const NOW = 1_700_000_000_000;
 const NONE = { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0 };
+
+const keys = queueKeysOf(QUEUE_PREFIX);
+const shards = shardsOf(createQueueLayout(1, QUEUE_PREFIX));
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -28,7 +32,7 @@ async function arrange() {
   };
   const release = async (most: number) =>
     await held.release(address, { most, lookWasDueAt: NOW, lookAgainAt: NOW, now: NOW });
-  return { client, held, address, hold, release, counts: createRedisHeldCounts(client) };
+  return { client, held, address, hold, release, counts: createRedisHeldCounts(client, shards) };
 }
 
 it('says how many are held, by reason, of all endpoints', async () => {
@@ -91,6 +95,19 @@ it('is right again after a version that counts nothing has held and released', a
 it('counts nothing of an endpoint that is erased', async () => {
   const { hold, client, address, counts } = await arrange();
   await hold(2, 'busy');
-  await createRedisRemainsStore(client).removeEndpoint(address.accountId, address.endpointId);
+  await createRedisRemainsStore(client, shards).removeEndpoint(address.accountId, address.endpointId);
   expect(await counts.read()).toEqual(NONE);
+});
+
+it('adds up what is held in all shards', async () => {
+  const { client } = willClose(await openTestRedis());
+  const split = shardsOf(createQueueLayout(3, QUEUE_PREFIX));
+  for (const [i, { prefix }] of split.all().entries()) {
+    const held = createBullmqHeldDeliveries({ redis: client, prefix });
+    const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
+    const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
+    await held.enter(address, delivery, NOW, i === 0 ? 'disabled' : 'busy');
+  }
+  const counts = createRedisHeldCounts(client, split);
+  expect(await counts.read()).toEqual({ ...NONE, disabled: 1, busy: 2 });
 });

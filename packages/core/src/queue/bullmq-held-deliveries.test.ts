@@ -2,7 +2,7 @@ import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { deliveryIdOf } from '../model/delivery';
 import type { EventId } from '../model/event';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -10,6 +10,8 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/uni
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-layout';
+
+const queueKeys = queueKeysOf('bull');
 
 const NOW = 1_700_000_000_000;
 const LOOK_AT = NOW + 10_000;
@@ -275,7 +277,7 @@ describe('a look', () => {
   });
 
   it('that is due goes to one of all who ask, and is due again soon in case it does not come to it', async () => {
-    await redis.client.del(keys.looks);
+    await redis.client.del(queueKeys.looks);
     const { address, lookDueAt } = await arrange(1);
     expect(await held.claimDueLooks(LOOK_AT - 1, 10)).toEqual([]);
     const claims = await Promise.all([1, 2, 3].map(() => held.claimDueLooks(LOOK_AT, 10)));

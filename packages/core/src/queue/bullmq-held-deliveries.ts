@@ -14,7 +14,7 @@ import { deliveryIdOf } from '../model/delivery';
 import { type EndpointId, endpointIdSchema } from '../model/endpoint';
 import { type AccountId, accountIdSchema, type EventId } from '../model/event';
 import type { HoldReason } from '../model/hold-reason';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createJobKeys, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
@@ -117,6 +117,7 @@ const SOON_MS = 100;
  */
 export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
   const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
+  const keys = queueKeysOf(prefix);
 
   async function findHeld(
     endpointId: EndpointId,
@@ -206,7 +207,7 @@ function encodeAddress({ accountId, endpointId }: EndpointAddress): string {
 }
 
 // What we have written ourselves; what is not of this form would be looked at for ever.
-function decodeAddress(text: string): EndpointAddress {
+export function decodeAddress(text: string): EndpointAddress {
   const [accountId, endpointId] = text.split(SEPARATOR);
   return addressSchema.parse({ accountId, endpointId });
 }

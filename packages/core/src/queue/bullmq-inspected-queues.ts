@@ -1,10 +1,46 @@
 import type { Queue } from 'bullmq';
-import { DEAD_LETTERS_QUEUE, workedQueues } from '../model/queue-names';
-import { openQueue, type QueueConnection } from './bullmq-open-queue';
+import type { RedisClient } from '../kernel/redis-connect';
+import type { QueueShard, QueueShards } from '../model/queue-layout';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, workedQueues } from '../model/queue-names';
+import { openQueue } from './bullmq-open-queue';
+import { PerShard } from './per-shard';
 
-export type InspectedQueues = readonly Queue[];
+export interface InspectedQueue {
+  readonly shard: QueueShard;
+  readonly isFirstShard: boolean;
+  readonly queue: Queue;
+}
 
-/** All queues, for operators to look into. To be closed. */
-export function openInspectedQueues(connection: QueueConnection): InspectedQueues {
-  return [...workedQueues, DEAD_LETTERS_QUEUE].map((name) => openQueue(name, connection));
+const IN_FIRST = [...workedQueues, DEAD_LETTERS_QUEUE];
+const IN_OTHERS = [EVENTS_QUEUE, DELIVERIES_QUEUE];
+
+/** All queues, for operators to look into: those of the first shard, and of the others those that are split. To be closed. */
+export class InspectedQueues {
+  readonly #queues: PerShard<readonly Queue[]>;
+
+  constructor(
+    redis: RedisClient,
+    private readonly shards: QueueShards,
+  ) {
+    this.#queues = new PerShard(redis, (connection) => {
+      const names = this.#isFirst(connection) ? IN_FIRST : IN_OTHERS;
+      return names.map((name) => openQueue(name, connection));
+    });
+  }
+
+  /** Those that there are at this moment. */
+  list(): readonly InspectedQueue[] {
+    return this.shards.all().flatMap((shard) => {
+      const isFirstShard = this.#isFirst(shard);
+      return this.#queues.in(shard).map((queue) => ({ shard, isFirstShard, queue }));
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#queues.made().flatMap((queues) => queues.map((queue) => queue.close())));
+  }
+
+  #isFirst({ prefix }: QueueShard): boolean {
+    return prefix === this.shards.first.prefix;
+  }
 }

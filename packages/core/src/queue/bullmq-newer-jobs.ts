@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock';
 import { defineScript } from '../kernel/redis-script';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { type WorkedQueue, workedQueues } from '../model/queue-names';
 import type { Emit } from '../model/signal';
 import { createJobKeys, DELAYED_SCORE } from './bullmq-layout';
@@ -34,15 +34,18 @@ const MAKE_DUE = defineScript(`
   end`);
 
 /**
- * Jobs that workers of a version before could not read, and have delayed: an index of them beside the queues. Whoever can read
- * them makes them due. It only saves time: their delays end by themselves.
+ * Jobs of a shard that workers of a version before could not read, and have delayed: an index of them beside the queues.
+ * Whoever can read them makes them due. It only saves time: their delays end by themselves.
  */
 export class NewerJobs {
+  readonly #index: string;
   #timer: NodeJS.Timeout | undefined;
   #look: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(private readonly options: NewerJobsOptions) {}
+  constructor(private readonly options: NewerJobsOptions) {
+    this.#index = queueKeysOf(options.connection.prefix).newerJobs;
+  }
 
   start(): void {
     this.#lookIn(0);
@@ -56,14 +59,14 @@ export class NewerJobs {
 
   /** Notes a job that this process can't read. It is to be delayed afterwards: an entry without a delay does no harm. */
   async note(queue: string, jobId: string, version: number): Promise<void> {
-    await this.options.connection.redis.zadd(keys.newerJobs, version, entryOf(queue, jobId));
+    await this.options.connection.redis.zadd(this.#index, version, entryOf(queue, jobId));
   }
 
-  /** Makes due what this process can read. Gives how many there were, of all queues together. */
+  /** Makes due what this process can read. Gives how many there were, of all queues of the shard. */
   async runOnce(): Promise<number> {
     const { connection, readableVersion } = this.options;
     const limit = ['LIMIT', 0, AT_ONCE] as const;
-    const entries = await connection.redis.zrangebyscore(keys.newerJobs, '-inf', readableVersion, ...limit);
+    const entries = await connection.redis.zrangebyscore(this.#index, '-inf', readableVersion, ...limit);
     for (const queue of workedQueues) {
       const start = entryOf(queue, '');
       const jobIds = entries
@@ -78,7 +81,7 @@ export class NewerJobs {
     const { connection, clock } = this.options;
     const { base, delayed, active, marker } = createJobKeys(connection.prefix, queue);
     const args = [base, entryOf(queue, ''), clock() * DELAYED_SCORE, ...jobIds];
-    await MAKE_DUE(connection.redis, [keys.newerJobs, delayed, active, marker], args);
+    await MAKE_DUE(connection.redis, [this.#index, delayed, active, marker], args);
   }
 
   #lookIn(delayMs: number): void {

@@ -2,6 +2,7 @@ import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import type { NewDelivery } from '../intake/fan-out-event';
 import { deliveryIdOf } from '../model/delivery';
+import { createQueueLayout, shardsOf } from '../model/queue-layout';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { createSeededRandom } from '../testing/seeded-random';
@@ -11,6 +12,7 @@ import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { DueDeliveries } from './bullmq-due-deliveries';
 import { createJobKeys } from './bullmq-layout';
 import { createBullmqOldestWaiting } from './bullmq-oldest-waiting';
+import { createShardedOldestWaiting } from './sharded-oldest-waiting';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -101,4 +103,24 @@ it('knows those that producers push without a place', async () => {
   await events.add('b', {});
   expect(await client.llen(createJobKeys(QUEUE_PREFIX, EVENTS_QUEUE).wait)).toBe(2);
   expect(await waitedIn(EVENTS_QUEUE)).toBeGreaterThan(1_700_000_000_000);
+});
+
+it('is that of the job that has waited for the longest in any shard', async () => {
+  const { client, now, flow, deliveriesTo } = await arrange();
+  const shards = shardsOf(createQueueLayout(3, QUEUE_PREFIX));
+  for (const [i, { prefix }] of shards.all().entries()) {
+    const queue = willClose(new BullmqDeliveryQueue({ redis: client, prefix }));
+    const [delivery] = deliveriesTo(flow(), 1);
+    if (!delivery) throw new Error('There is none.');
+    await queue.addAll([delivery]);
+    const key = createJobKeys(prefix, DELIVERIES_QUEUE).job(deliveryIdOf(delivery));
+    await client.hset(key, 'timestamp', now - (i === 1 ? 9_000 : 1_000));
+  }
+  const oldest = await createShardedOldestWaiting(client, shards).read(now);
+  expect(oldest).toEqual([
+    { queue: EVENTS_QUEUE, waitedMs: 0 },
+    { queue: DELIVERIES_QUEUE, waitedMs: 9_000 },
+    { queue: 'replays', waitedMs: 0 },
+    { queue: 'erasures', waitedMs: 0 },
+  ]);
 });

@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { readWaitingIds } from '../testing/waiting-jobs';
 import { PushedEvents } from './bullmq-pushed-events';
+
+const queueKeys = queueKeysOf('bull');
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -149,7 +151,7 @@ describe('events that producers push', () => {
 
   it('go as the weights of their accounts say', async () => {
     const { client, pushOf, sort, take } = await arrange();
-    await client.hset(keys.accountWeights, 'heavy', 4);
+    await client.hset(queueKeys.accountWeights, 'heavy', 4);
     await pushOf('usual', 100);
     const heavy = await pushOf('heavy', 100);
     await sort();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineScript } from '../kernel/redis-script';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { EVENTS_QUEUE } from '../model/queue-names';
 import { createJobKeys, jobFields, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
@@ -64,7 +64,8 @@ export class PushedEvents {
     const jobKeys = createJobKeys(connection.prefix, EVENTS_QUEUE);
     const { base, wait, prioritized, priorityCounter } = jobKeys;
     this.#base = base;
-    this.#keys = [wait, prioritized, priorityCounter, keys.fairOrder(EVENTS_QUEUE), keys.accountWeights];
+    const { fairOrder, accountWeights } = queueKeysOf(connection.prefix);
+    this.#keys = [wait, prioritized, priorityCounter, fairOrder(EVENTS_QUEUE), accountWeights];
   }
 
   /** Sorts what waits, if it has not just been done or others are in order that those would overtake. */

@@ -9,6 +9,8 @@ export const erasureJobSchema = z.object({
     .object({
       queue: z.number(),
       after: z.object({ id: z.string(), at: z.number() }).optional(),
+      shard: z.number().optional(),
+      of: z.number().optional(),
       search: z
         .object({ masters: z.array(z.string()).readonly(), master: z.string(), cursor: z.string() })
         .optional(),

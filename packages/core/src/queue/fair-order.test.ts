@@ -4,7 +4,7 @@ import type { NewDelivery } from '../intake/fan-out-event';
 import { type DeliveryRequested, deliveryIdOf } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
@@ -12,6 +12,8 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/uni
 import { readWaitingIds } from '../testing/waiting-jobs';
 import { BullmqDeliveryQueue } from './bullmq-delivery-queue';
 import { FREE_STARTS, MAX_PRIORITY } from './fair-order';
+
+const queueKeys = queueKeysOf('bull');
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -74,7 +76,8 @@ async function arrange() {
     take,
     waiting: () => readWaitingIds(client, jobs),
     priorityOf: async (jobId: string) => Number(await client.hget(jobs.toKey(jobId), 'priority')),
-    setWeight: ({ accountId }: Flow, weight: number) => client.hset(keys.accountWeights, accountId, weight),
+    setWeight: ({ accountId }: Flow, weight: number) =>
+      client.hset(queueKeys.accountWeights, accountId, weight),
   };
 }
 
@@ -256,7 +259,7 @@ describe('a queue that runs empty', () => {
     const { client, addTo } = await arrange();
     const flow = newFlow();
     await addTo(flow, 3);
-    const ttlMs = await client.pttl(`${keys.fairOrder(DELIVERIES_QUEUE)}:${flow.accountId}`);
+    const ttlMs = await client.pttl(`${queueKeys.fairOrder(DELIVERIES_QUEUE)}:${flow.accountId}`);
     expect(ttlMs).toBeGreaterThan(3_500_000);
     expect(ttlMs).toBeLessThanOrEqual(3_600_000);
   });
@@ -269,7 +272,7 @@ describe('beyond the largest priority', () => {
     const { client, add } = arranged;
     const busy = newFlow();
     await add([newDelivery(busy)]);
-    const flows = `${keys.fairOrder(DELIVERIES_QUEUE)}:${busy.accountId}`;
+    const flows = `${queueKeys.fairOrder(DELIVERIES_QUEUE)}:${busy.accountId}`;
     await client.zadd(flows, MAX_PRIORITY - 2, busy.endpointId);
     return { ...arranged, busy };
   }

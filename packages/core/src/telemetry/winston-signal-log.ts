@@ -51,6 +51,8 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'endpoint.disabled':
     case 'redis.unsafe':
     case 'secrets.unprotected':
+    case 'shards.disagree':
+    case 'shards.unserved':
       return 'warn';
     // What went as it should is counted by a metric; a line for each would cost more than much of the work.
     case 'delivery.attempted':
@@ -78,6 +80,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'account.erased':
     case 'operational_event.raised':
     case 'replay.ended':
+    case 'shards.changed':
     case 'dead_letter.redriven':
     case 'dead_letter.dropped':
     case 'process.started':

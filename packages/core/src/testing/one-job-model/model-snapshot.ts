@@ -4,8 +4,10 @@ import { deliveryIdOf } from '../../model/delivery';
 import { readLog } from '../../model/delivery-log';
 import type { Endpoint } from '../../model/endpoint';
 import type { EventId } from '../../model/event';
-import { keys } from '../../model/keys';
+import { keys, queueKeysOf } from '../../model/keys';
 import type { ModelLane } from './model-lane';
+
+const queueKeys = queueKeysOf('bull');
 
 /** Where a job may be. */
 const places = ['wait', 'prioritized', 'active', 'delayed', 'failed', 'completed', 'paused'] as const;
@@ -61,7 +63,11 @@ export async function takeSnapshot(
     keys.delivery(endpointId, eventId),
   ]);
   const address = `${accountId}/${endpointId}`;
-  const reply = await SEE(redis, [keys.held(endpointId), keys.looks], [jobKeys.base, address, ...args]);
+  const reply = await SEE(
+    redis,
+    [queueKeys.held(endpointId), queueKeys.looks],
+    [jobKeys.base, address, ...args],
+  );
   const [heldCount, lookDueAt, ...deliveries] = seenSchema.parse(reply);
   return {
     heldCount,

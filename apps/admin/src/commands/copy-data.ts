@@ -1,0 +1,50 @@
+import type { CopyResult } from '@hookferry/core/manage/redis-copy-data';
+import { isRedisUrl } from '@hookferry/producer/contract';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { Cli } from '../cli';
+import { Failure } from '../failure';
+import { parseFlags } from '../flags';
+
+const flagsSchema = z.object({
+  to: z
+    .string('must be given')
+    .refine(isRedisUrl, 'must be redis://…, redis+sentinel://… or redis+cluster://…'),
+});
+
+const TOLD_EVERY = 10_000;
+
+export function addCopyData(data: Command, { output, withService }: Cli): void {
+  data
+    .command('copy')
+    .description(
+      'Copy all data to another Redis, such as a Cluster. API, workers and producers have to be stopped.',
+    )
+    .option('--to <url>', 'an empty Redis: as REDIS_URL would name it')
+    .action(async (given: unknown) => {
+      const { to } = parseFlags(flagsSchema, given);
+      await withService(async (service) => {
+        let told = 0;
+        const result = await service.copyTo(to, (keys) => {
+          if (keys - told < TOLD_EVERY) return;
+          told = keys;
+          output.error(`${keys} keys\n`);
+        });
+        output.out(`Copied ${keysOf(result)} keys.\n`);
+      });
+    });
+}
+
+function keysOf(result: CopyResult): number {
+  switch (result.kind) {
+    case 'copied':
+      return result.keys;
+    case 'in_use':
+      throw new Failure(
+        `Nothing was copied: processes of the service (${result.processes.join(', ')}) are connected to the Redis ` +
+          `${result.side === 'from' ? 'to copy from' : 'to copy to'}. Stop them first.`,
+      );
+    case 'not_empty':
+      throw new Failure('Nothing was copied: the Redis to copy to is not empty.');
+  }
+}

@@ -1,0 +1,148 @@
+import { createTakesEvents } from '@hookferry/core/accounts/takes-events';
+import { createDeliver } from '@hookferry/core/attempt/deliver';
+import { createLookUpEndpoints } from '@hookferry/core/endpoints/resolve-endpoints';
+import { createFanOutEvent } from '@hookferry/core/intake/fan-out-event';
+import { createValidateEvent } from '@hookferry/core/intake/validate-event';
+import { steadyClock } from '@hookferry/core/kernel/clock';
+import type { ConnectOptions } from '@hookferry/core/kernel/redis-connect';
+import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
+import { VERSION } from '@hookferry/core/kernel/version';
+import type { QueueShard } from '@hookferry/core/model/queue-layout';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import { BullmqDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
+import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
+import { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliveries';
+import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
+import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
+import { createDeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
+import { JOB_VERSION } from '@hookferry/core/queue/job-version';
+import { createReadEventJob } from '@hookferry/core/queue/read-event-job';
+import { createRedisSendingClaims } from '@hookferry/core/queue/redis-sending-claims';
+import type { ArchiveStream } from '@hookferry/core/record/redis-archive-stream';
+import { composeAdmission } from './compose-admission';
+import { composeTransport } from './compose-transport';
+import { createDeliverConsumer } from './consumers/bullmq-deliver';
+import { createFanOutConsumer } from './consumers/bullmq-fan-out';
+import { SharedCapacity } from './consumers/shared-capacity';
+import type { Stores, StoresContext } from './open-stores';
+import type { ShardPart } from './served-shards';
+
+export interface ConsumersContext extends Omit<StoresContext, 'servedShards'> {
+  /** How connections to Redis are made, for the one that waits for attempts to archive. */
+  readonly connection: Omit<ConnectOptions, 'name'>;
+  readonly workerId: string;
+}
+
+/** What use cases are made of: stores, under their names, and what else they ask for. */
+export type ConsumerDeps = StoresContext & ConsumersContext & Stores;
+
+type ShardConsumer = ReturnType<typeof consumerOf>;
+
+const USER_AGENT = `webhook-delivery-service/${VERSION}`;
+
+// A fan-out mostly waits for Redis; more of them at once would only make each one slower.
+const FAN_OUT_CONCURRENCY = 32;
+// So a dead worker's deliveries are taken over a quarter of the lock's time after it is over, at most.
+const STALLED_CHECKS_PER_LOCK = 4;
+
+/** What takes a shard's jobs: made anew for each, of parts that are there once. */
+export function composeShards(deps: ConsumerDeps, archiveStream: ArchiveStream | undefined) {
+  const openFanOut = composeFanOut(deps);
+  const { openDeliveries, ...once } = composeDeliveries(deps, archiveStream);
+  function openShard(shard: QueueShard): ShardPart {
+    const consumer = consumerOf(deps, shard);
+    const fanOut = openFanOut(consumer);
+    const { deliveries, dueDeliveries } = openDeliveries(consumer);
+    const parts = [fanOut, deliveries, dueDeliveries, consumer.newerJobs];
+    return {
+      start() {
+        for (const part of parts) part.start();
+      },
+      stop: async () => void (await Promise.all(parts.map((part) => part.stop()))),
+      // Those whose jobs are short: nothing done for long, although some wait, is a fault.
+      watched: [
+        { queue: EVENTS_QUEUE, shard, steps: fanOut.steps },
+        { queue: DELIVERIES_QUEUE, shard, steps: deliveries.steps },
+      ],
+    };
+  }
+  return { ...once, openShard };
+}
+
+/** How the jobs of a shard are taken. */
+export function consumerOf({ config, redis, clock, emit }: ConsumerDeps, { prefix }: QueueShard) {
+  const connection = { redis, prefix };
+  const newerJobs = new NewerJobs({ connection, readableVersion: JOB_VERSION, clock, emit });
+  const lockDurationMs = config.JOB_LOCK_DURATION;
+  const stalledCheckMs = Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
+  return { ...connection, newerJobs, lockDurationMs, stalledCheckMs, emit };
+}
+
+/** Fans out the events of each shard. */
+function composeFanOut(deps: ConsumerDeps) {
+  const { config, redis, quota, endpointStore, accountStore, clock } = deps;
+  const shared = {
+    ...deps,
+    capacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
+    readEventJob: createReadEventJob({
+      validateEvent: createValidateEvent({ ...deps, maxBytes: config.MAX_EVENT_BYTES }),
+      lookUpEndpoints: createLookUpEndpoints(endpointStore),
+      requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'queue'),
+      clock,
+    }),
+    takesEvents: createTakesEvents(accountStore, steadyClock),
+    fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(redis) }),
+  };
+  return (consumer: ShardConsumer) =>
+    createFanOutConsumer({
+      ...shared,
+      ...consumer,
+      eventHorizon: new BullmqEventHorizon(consumer),
+      pushedEvents: new PushedEvents(consumer, FAN_OUT_CONCURRENCY),
+    });
+}
+
+/** What delivers what is in a shard, and what releases or brings back what it is to deliver. */
+function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | undefined) {
+  const { config, redis, shards, operationalEvents } = deps;
+  const transport = composeTransport(deps);
+  const capacity = new SharedCapacity(config.WORKER_CONCURRENCY);
+  const admission = composeAdmission(config, {
+    ...deps,
+    onCapacity: (attempts) => capacity.setCapacity(attempts),
+    random: Math.random,
+  });
+  // That version had no shards: what it has left is in the first, from where it is brought home.
+  const firstShard = { redis, prefix: shards.first.prefix };
+  const formerDeliveries = new FormerDeliveries({
+    ...deps,
+    connection: firstShard,
+    deliveryQueue: new BullmqDeliveryQueue(firstShard),
+  });
+  const shared = {
+    deliver: createDeliver({
+      ...deps,
+      archiveStream,
+      ...admission,
+      raise: operationalEvents.raise,
+      transport: transport.send,
+      retrySchedule: config.RETRY_SCHEDULE,
+      requestStyle: {
+        userAgent: USER_AGENT,
+        signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+      },
+      random: Math.random,
+    }),
+    formerDeliveries,
+    placement: createDeliveryPlacement({ ...deps, claims: createRedisSendingClaims(redis) }),
+    stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
+    capacity,
+  };
+  const openDeliveries = (consumer: ShardConsumer) => {
+    const dueDeliveries = new DueDeliveries({ ...deps, connection: consumer });
+    return { deliveries: createDeliverConsumer({ ...shared, ...consumer, dueDeliveries }), dueDeliveries };
+  };
+  const releasers = [admission.releaser, formerDeliveries];
+  return { openDeliveries, transport, releasers, slots: admission.slots };
+}

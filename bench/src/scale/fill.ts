@@ -1,0 +1,100 @@
+import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';
+import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+
+import { createFanOutEvent } from '@hookferry/core/intake/fan-out-event';
+import { systemClock } from '@hookferry/core/kernel/clock';
+import { createNewId } from '@hookferry/core/kernel/ids';
+import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
+import type { Endpoint } from '@hookferry/core/model/endpoint';
+import type { AccountId, EventId } from '@hookferry/core/model/event';
+import { createQueueLayout, shardsOf } from '@hookferry/core/model/queue-layout';
+import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { ShardedDeliveryQueue } from '@hookferry/core/queue/sharded-delivery-queue';
+import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
+import { testSealer } from '@hookferry/core/testing/test-sealer';
+
+export interface Filling {
+  readonly redisUrl: string;
+  readonly receiverUrl: string;
+  readonly deliveries: number;
+  /** Ten to an account. */
+  readonly endpoints: number;
+  readonly shards: number;
+  /** Whether a few endpoints get most of it, as in life: the n-th so much as 1/n of the first. */
+  readonly isSkewed?: boolean;
+}
+
+const RETENTION = { ageMs: 86_400_000, count: 1_000_000 };
+const PER_ACCOUNT = 10;
+const AT_ONCE = 200;
+const TYPE = 'keyword.quick_win';
+
+/** Fills an empty Redis with deliveries that wait, by the service's own code: one for each event. */
+export async function fill(filling: Filling): Promise<void> {
+  const { redisUrl, deliveries, shards: count } = filling;
+  const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
+  const firstPrefix = queuePrefix(redisUrl);
+  await createRedisLayoutStore(redis, firstPrefix).look(count, []);
+  const shards = shardsOf(createQueueLayout(count, firstPrefix));
+  const deliveryQueue = new ShardedDeliveryQueue(redis, shards);
+  const endpointStore = createRedisEndpointStore(redis, testSealer);
+  const subscribers = await createEndpoints(endpointStore, filling);
+  const fanOutEvent = createFanOutEvent({
+    eventStore: createRedisEventStore(redis, RETENTION),
+    deliveryStore: createRedisDeliveryStore(redis, RETENTION),
+    admissionStore: createRedisAdmissionStore(redis),
+    deliveryQueue,
+    inOrder: createInOrder(redis),
+    clock: systemClock,
+    emit: () => {},
+  });
+  const newId = createNewId(systemClock);
+  const choose = chooser(subscribers, filling.isSkewed ?? false);
+  for (let start = 0; start < deliveries; start += AT_ONCE) {
+    const receivers = Array.from({ length: Math.min(AT_ONCE, deliveries - start) }, (_, i) =>
+      choose(start + i),
+    );
+    await fanOutEvent(
+      receivers.flatMap((receiver, i) => {
+        if (!receiver) return [];
+        const body = JSON.stringify({
+          type: TYPE,
+          data: { keyword: `red shoes ${start + i}`, volume: 2400 },
+        });
+        const id = newId('evt') as EventId;
+        const event = { id, accountId: receiver.accountId, type: TYPE, body, acceptedAt: systemClock() };
+        return [{ event, receivers: [receiver] }];
+      }),
+    );
+  }
+  await deliveryQueue.close();
+  redis.disconnect();
+}
+
+async function createEndpoints(
+  endpointStore: ReturnType<typeof createRedisEndpointStore>,
+  { endpoints, receiverUrl }: Filling,
+): Promise<readonly Endpoint[]> {
+  const subscribers: Endpoint[] = [];
+  for (let start = 0; start < endpoints; start += AT_ONCE) {
+    const some = Array.from({ length: Math.min(AT_ONCE, endpoints - start) }, (_, i) =>
+      buildEndpoint({
+        accountId: `account-${Math.floor((start + i) / PER_ACCOUNT)}` as AccountId,
+        url: receiverUrl,
+      }),
+    );
+    await Promise.all(some.map((endpoint) => endpointStore.create(endpoint)));
+    subscribers.push(...some);
+  }
+  return subscribers;
+}
+
+/** One after the other, or by chance with the weights 1, 1/2, 1/3, …: the rank's logarithm is even. */
+function chooser(subscribers: readonly Endpoint[], isSkewed: boolean): (i: number) => Endpoint | undefined {
+  const count = subscribers.length;
+  if (!isSkewed) return (i) => subscribers[i % count];
+  return () => subscribers[Math.min(Math.floor((count + 1) ** Math.random()) - 1, count - 1)];
+}

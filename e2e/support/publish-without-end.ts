@@ -1,0 +1,40 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ApiClient } from './api-client';
+import { QUICK_WIN } from './samples';
+import { until } from './until';
+
+/**
+ * Publishes one event after the other as a producer does that must not lose any: each under an id of its own, again and again
+ * until the API has accepted it. `accepted` is the ledger of those, in their order.
+ */
+export function publishWithoutEnd(first: ApiClient, stem: string, pauseMs: number) {
+  let client = first;
+  const accepted: string[] = [];
+  const stopping = new AbortController();
+  const publishing = (async () => {
+    for (let count = 0; !stopping.signal.aborted; count += 1) {
+      const id = `${stem}-${String(count).padStart(6, '0')}`;
+      await until(async () => await publish(client, id));
+      accepted.push(id);
+      await wait(pauseMs);
+    }
+  })();
+  return {
+    accepted,
+    untilAccepted: async (count: number) => {
+      await until(async () => (accepted.length >= count ? true : undefined));
+    },
+    goOnWith: (other: ApiClient) => {
+      client = other;
+    },
+    stop: async () => {
+      stopping.abort();
+      await publishing;
+    },
+  };
+}
+
+async function publish(client: ApiClient, id: string): Promise<true | undefined> {
+  const answer = await client.request('POST', '/v1/events', { ...QUICK_WIN, id }).catch(() => undefined);
+  return answer?.status === 202 || answer?.status === 200 ? true : undefined;
+}

@@ -1,0 +1,120 @@
+import { connectRedis } from '../kernel/redis-connect';
+import { type DeliveryRun, deliveryIdOf } from '../model/delivery';
+import { createQueueLayout, type QueueShard, shardsAmong } from '../model/queue-layout';
+import { DELIVERIES_QUEUE } from '../model/queue-names';
+import { createClosables } from '../testing/closables';
+import { openTestRedis } from '../testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { createJobKeys } from './bullmq-layout';
+import { createDeliveryPlacement } from './delivery-placement';
+import { createRedisSendingClaims } from './redis-sending-claims';
+import { ShardedDeliveryQueue } from './sharded-delivery-queue';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+/** A delivery whose job is in the only shard that there was, and belongs into another one of four. */
+async function arrange({ isSettled = false } = {}) {
+  const { url, client } = willClose(await openTestRedis());
+  const redis = connectRedis({ url, role: 'working', name: 'test', emit: () => {} });
+  willClose({ close: async () => redis.disconnect() });
+  const [before, now] = [createQueueLayout(1, 'bull'), createQueueLayout(4, 'bull')];
+  const shards = shardsAmong(now, [before]);
+  const deliveryQueue = willClose(new ShardedDeliveryQueue(redis, shards));
+  const run = misplacedRun((id) => shards.homeOf(id).prefix !== 'bull');
+  const claims = createRedisSendingClaims(redis);
+  const placement = createDeliveryPlacement({
+    shards: { homeOf: shards.homeOf, formerHomesOf: () => before.shards, isSettled },
+    deliveryQueue,
+    claims,
+  });
+  const home = shards.homeOf(run.endpointId);
+  const keysIn = ({ prefix }: QueueShard) => createJobKeys(prefix, DELIVERIES_QUEUE);
+  const jobId = deliveryIdOf(run);
+  return {
+    client,
+    run,
+    home,
+    former: before.first,
+    claims,
+    placement,
+    jobsAtHome: () => client.zrange(keysIn(home).prioritized, '0', '-1'),
+    lock: (shard: QueueShard) => client.set(keysIn(shard).lock(jobId), 'token'),
+    unlock: (shard: QueueShard) => client.del(keysIn(shard).lock(jobId)),
+    jobId,
+  };
+}
+
+function misplacedRun(isMisplaced: (endpointId: string) => boolean): DeliveryRun {
+  for (;;) {
+    const endpointId = uniqueEndpointId();
+    if (!isMisplaced(endpointId)) continue;
+    const ids = { accountId: uniqueAccountId(), endpointId, eventId: uniqueEventId() };
+    return { ...ids, hasWaited: false, wasTakenOver: false, ownedUntil: Number.POSITIVE_INFINITY };
+  }
+}
+
+it('gives a delivery its job at home, once, however often it breaks off before the other one is gone', async () => {
+  const { placement, run, former, home, jobsAtHome, jobId } = await arrange();
+  expect([placement.isAtHome(run, former), placement.isAtHome(run, home)]).toEqual([false, true]);
+  expect(await placement.bringHome(run)).toBe(true);
+  expect(await placement.bringHome(run)).toBe(true);
+  expect(await jobsAtHome()).toEqual([jobId]);
+});
+
+it('keeps a job while a worker is at another one at home, which may not know what it was added for', async () => {
+  const { placement, run, home, lock, unlock, jobsAtHome, client, jobId } = await arrange();
+  await placement.bringHome(run);
+  await lock(home);
+  const request = { requestId: 'req', trigger: 'manual', requestedAt: 1 } as const;
+  expect(await placement.bringHome({ ...run, request })).toBe(false);
+  // That one comes to its end.
+  const { job, prioritized } = createJobKeys(home.prefix, DELIVERIES_QUEUE);
+  await unlock(home);
+  await client.del(job(jobId), prioritized);
+  expect(await placement.bringHome({ ...run, request })).toBe(true);
+  expect(await jobsAtHome()).toEqual([jobId]);
+  expect(await client.hget(job(jobId), 'data')).toContain('"req"');
+});
+
+it('works on one of two jobs at a time while processes may have different layouts', async () => {
+  const { placement, run, home, former } = await arrange();
+  let end = () => {};
+  let begin = () => {};
+  const hasBegun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const attempt = placement.work(run, home, async () => {
+    begin();
+    await new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    return 'sent';
+  });
+  await hasBegun;
+  await expect(placement.work(run, former, async () => 'sent')).resolves.toBe('elsewhere');
+  end();
+  await expect(attempt).resolves.toBe('sent');
+  await expect(placement.work(run, former, async () => 'sent')).resolves.toBe('sent');
+});
+
+it('waits for what began elsewhere before anybody knew of another layout', async () => {
+  const { placement, run, home, former, lock, unlock } = await arrange();
+  await lock(former);
+  await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('elsewhere');
+  await unlock(former);
+  await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('sent');
+});
+
+it('goes on at once with the job of a worker that was killed in the middle, in the same shard', async () => {
+  const { placement, claims, run, home, former } = await arrange();
+  await claims.claim(run, home);
+  await expect(placement.work(run, former, async () => 'sent')).resolves.toBe('elsewhere');
+  await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('sent');
+});
+
+it('asks Redis for nothing when all processes agree', async () => {
+  const { placement, claims, run, home, former } = await arrange({ isSettled: true });
+  await claims.claim(run, former);
+  await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('sent');
+});

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import type { RedisClient } from '../kernel/redis-connect';
+import { defineScript } from '../kernel/redis-script';
+import { keys } from '../model/keys';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
+import { createJobKeys } from './bullmq-layout';
+
+/** A number of shards that the queues are split into, or were. */
+export interface KnownLayout {
+  readonly count: number;
+  /** When a process first wanted it. Milliseconds since the Unix epoch, by Redis' clock, as all times here. */
+  readonly since: number;
+  /** Since when nothing is where only this one would have it. */
+  readonly leftSince: number | undefined;
+}
+
+export interface KnownLayouts {
+  readonly now: number;
+  /** What all processes go by. */
+  readonly inForce: KnownLayout;
+  /** The others: what was in force before, and what will be. */
+  readonly others: readonly KnownLayout[];
+  /** Prefixes of the shards that workers take jobs from. */
+  readonly served: ReadonlySet<string>;
+}
+
+/**
+ * So long after a process has wanted another layout it is in force: by then every process that lives knows of it, asks before
+ * it sends, and has said so itself for some seconds.
+ */
+export const IN_FORCE_AFTER_MS = 10_000;
+// A process that stood still, in a virtual machine say, may go on by a layout that the others have left.
+const KEPT_MS = 3_600_000;
+const SERVED_FOR_MS = 15_000;
+
+/*
+ * Which layout is wanted counts at the start of a process, and the last one to start decides. What was wanted before it, and is
+ * not in force yet, counts as one of the past. A Redis that nobody has used needs no time to change.
+ *
+ * KEYS: layouts, left layouts, served shards, then keys that there are once the queues were used. ARGV: the layout that is
+ * wanted, or '', after how long it is in force, how long one is kept, how long a shard counts as served, then the prefixes of
+ * the shards that whoever asks takes jobs from. Gives the time, the one in force, and all three sets.
+ */
+const LOOK = defineScript(`
+  local layouts, left, served = KEYS[1], KEYS[2], KEYS[3]
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local wanted, in_force_after = ARGV[1], tonumber(ARGV[2])
+
+  local function in_force()
+    local last = redis.call('ZREVRANGEBYSCORE', layouts, now - in_force_after, '-inf', 'LIMIT', 0, 1)[1]
+    return last or redis.call('ZRANGE', layouts, 0, 0)[1]
+  end
+
+  if redis.call('EXISTS', layouts) == 0 then
+    local is_used = redis.call('EXISTS', unpack(KEYS, 4)) > 0
+    redis.call('ZADD', layouts, 0, is_used and '1' or (wanted ~= '' and wanted or '1'))
+  end
+  if wanted ~= '' and redis.call('ZREVRANGE', layouts, 0, 0)[1] ~= wanted then
+    for _, pending in ipairs(redis.call('ZRANGEBYSCORE', layouts, '(' .. now - in_force_after, '+inf')) do
+      redis.call('ZADD', layouts, redis.call('ZSCORE', layouts, in_force()) - 1, pending)
+    end
+    if in_force() ~= wanted then
+      redis.call('ZADD', layouts, now, wanted)
+      redis.call('ZREM', left, wanted)
+    end
+  end
+
+  for i = 5, #ARGV do redis.call('ZADD', served, now, ARGV[i]) end
+  redis.call('ZREMRANGEBYSCORE', served, '-inf', now - ARGV[4])
+  for _, layout in ipairs(redis.call('ZRANGEBYSCORE', left, '-inf', now - ARGV[3])) do
+    redis.call('ZREM', left, layout)
+    if layout ~= in_force() then redis.call('ZREM', layouts, layout) end
+  end
+  return {now, in_force(), redis.call('ZRANGE', layouts, 0, -1, 'WITHSCORES'),
+    redis.call('ZRANGE', left, 0, -1, 'WITHSCORES'), redis.call('ZRANGE', served, 0, -1)}`);
+
+// Only what all processes have stopped to go by for long enough. KEYS: layouts, left layouts. ARGV: how long, the layout in
+// force by whoever asks, then those that are left.
+const LEAVE = defineScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+  if last[1] ~= ARGV[2] or tonumber(last[2]) > now - ARGV[1] then return 0 end
+  for i = 3, #ARGV do
+    if redis.call('ZSCORE', KEYS[1], ARGV[i]) then redis.call('ZADD', KEYS[2], 'NX', now, ARGV[i]) end
+  end
+  return 1`);
+
+const timesSchema = z.array(z.coerce.number());
+const lookSchema = z.tuple([z.number(), z.coerce.number(), timesSchema, timesSchema, z.array(z.string())]);
+
+/** Which layouts the processes of this service go by. */
+export function createRedisLayoutStore(redis: RedisClient, firstPrefix: string) {
+  const usedKeys = [DELIVERIES_QUEUE, EVENTS_QUEUE].flatMap((queue) => {
+    const { meta, priorityCounter } = createJobKeys(firstPrefix, queue);
+    return [meta, priorityCounter];
+  });
+
+  return {
+    /**
+     * @param wanted the number of shards that this process was told to have, when it starts.
+     * @param served prefixes of the shards that it takes jobs from.
+     */
+    async look(wanted: number | undefined, served: readonly string[]): Promise<KnownLayouts> {
+      const reply = await LOOK(
+        redis,
+        [keys.queueLayouts, keys.leftLayouts, keys.servedShards, ...usedKeys],
+        [wanted ?? '', IN_FORCE_AFTER_MS, KEPT_MS, SERVED_FOR_MS, ...served],
+      );
+      const [now, inForce, layouts, left, servedNow] = lookSchema.parse(reply);
+      const leftSince = new Map(pairsOf(left));
+      const known = pairsOf(layouts).map(([count, since]) => ({
+        count,
+        since,
+        leftSince: leftSince.get(count),
+      }));
+      return {
+        now,
+        inForce: known.find(({ count }) => count === inForce) ?? {
+          count: inForce,
+          since: 0,
+          leftSince: undefined,
+        },
+        others: known.filter(({ count }) => count !== inForce),
+        served: new Set(servedNow),
+      };
+    },
+
+    /** Whether this layout is still there, and no other is, by one command. */
+    async isOnly({ count, since }: Pick<KnownLayout, 'count' | 'since'>): Promise<boolean> {
+      const layouts = await redis.zrange(keys.queueLayouts, '0', '-1', 'WITHSCORES');
+      return layouts.length === 2 && layouts[0] === String(count) && Number(layouts[1]) === since;
+    },
+
+    /** That nothing is where only these would have it. Too soon after the last change, nothing happens. */
+    async leave(inForce: number, layouts: readonly number[]): Promise<void> {
+      await LEAVE(redis, [keys.queueLayouts, keys.leftLayouts], [2 * IN_FORCE_AFTER_MS, inForce, ...layouts]);
+    },
+  };
+}
+
+export type LayoutStore = ReturnType<typeof createRedisLayoutStore>;
+
+function pairsOf(flat: readonly number[]): readonly (readonly [number, number])[] {
+  return flat.flatMap((value, i) => (i % 2 === 0 ? [[value, flat[i + 1] ?? 0] as const] : []));
+}
