@@ -16,6 +16,7 @@ import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
 import { registerPromAccountQuota } from '@hookferry/core/telemetry/prom-gauges';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
+import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeApp } from './compose-app';
 import type { ApiConfig } from './config';
@@ -37,10 +38,15 @@ const EVENT_LOOP_LOOK_MS = 250;
  * Builds the API, and starts it once Redis answers: whoever is let in before would be sent away. Its parts are made and wired
  * here and in `compose-app.ts`, nowhere else.
  */
-export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
+export async function composeApi(
+  config: ApiConfig,
+  listeners: readonly SignalListener[],
+  tracing?: Tracing,
+): Promise<Api> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
-  const emit = createEmit([...listeners, createPromApiMetrics(registry)]);
+  const spans = tracing ? [tracing.listen] : [];
+  const emit = createEmit([...listeners, createPromApiMetrics(registry), ...spans]);
   const clock = systemClock;
   const newId = createNewId(clock);
 
@@ -75,6 +81,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       isReady: async () => !drain.isDraining && bootstrap.isDone() && (await isRedisAnswering()),
     },
     drain,
+    beginSpan: tracing?.beginSpan,
     newId,
     clock,
     emit,
@@ -96,6 +103,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...app.parts,
       { name: 'connection', stop: async () => redis.disconnect() },
+      ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],
   };
 }

@@ -10,6 +10,7 @@ import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
 import { VERSION } from '@hookferry/core/kernel/version';
 import { createStepErasure } from '@hookferry/core/manage/step-erasure';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import type { BeginSpan } from '@hookferry/core/model/trace';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliveries';
 import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
@@ -36,6 +37,8 @@ export interface ConsumersContext extends StoresContext {
   readonly connection: Omit<ConnectOptions, 'name'>;
   readonly registry: Registry;
   readonly workerId: string;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
 }
 
 /** What use cases are made of: stores, under their names, and what else they ask for. */
@@ -133,6 +136,7 @@ function composeDeliveries(deps: Deps, hasArchive: boolean) {
       requestStyle: {
         userAgent: USER_AGENT,
         signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+        tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
       },
       random: Math.random,
     }),

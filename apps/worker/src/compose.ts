@@ -9,6 +9,7 @@ import { createEmit, type Emit, type SignalListener } from '@hookferry/core/mode
 import { BullmqQueueDepth } from '@hookferry/core/queue/bullmq-queue-depth';
 import { registerPromEviction, registerPromQueueDepth } from '@hookferry/core/telemetry/prom-gauges';
 import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
+import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { composeConsumers } from './compose-consumers';
 import { stallTimeoutOf, type WorkerConfig } from './config';
@@ -37,10 +38,12 @@ const WRITE_CHECK_MS = 1_000;
 export async function composeWorker(
   config: WorkerConfig,
   listeners: readonly SignalListener[],
+  tracing?: Tracing,
 ): Promise<WorkerProcess> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
-  const emit = createEmit([...listeners, createPromWorkerMetrics(registry)]);
+  const spans = tracing ? [tracing.listen] : [];
+  const emit = createEmit([...listeners, createPromWorkerMetrics(registry), ...spans]);
   const clock = systemClock;
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
@@ -52,7 +55,8 @@ export async function composeWorker(
   registerPromQueueDepth(registry, queueDepth);
   registerPromEviction(registry, () => redis.info('memory'));
 
-  const context = { config, queues, connection, registry, workerId, clock, emit };
+  const { beginSpan } = tracing ?? {};
+  const context = { config, queues, connection, registry, workerId, beginSpan, clock, emit };
   const { consumers, watched, releasers, archiveParts, recorders, transport, openQueues } =
     composeConsumers(context);
   const stallWatch = new StallWatch({
@@ -91,6 +95,7 @@ export async function composeWorker(
       { name: 'transport', stop: () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },
       { name: 'connection', stop: async () => redis.disconnect() },
+      ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],
   };
 }
