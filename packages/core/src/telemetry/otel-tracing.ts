@@ -17,7 +17,6 @@ import type { TracedService, Tracing, TracingOptions } from './start-tracing';
 const QUEUED_SPANS = 2_048;
 const BATCH_SPANS = 512;
 const BATCH_DELAY_MS = 1_000;
-const EXPORT_TIMEOUT_MS = 10_000;
 // Within what a process has to stop once its parts have.
 const STOP_PATIENCE_MS = 2_000;
 
@@ -35,7 +34,6 @@ export function openOtelTracing(config: OtelConfig, { service, onWarning }: Trac
     maxQueueSize: QUEUED_SPANS,
     maxExportBatchSize: BATCH_SPANS,
     scheduledDelayMillis: BATCH_DELAY_MS,
-    exportTimeoutMillis: EXPORT_TIMEOUT_MS,
   });
   const sampler = createOtelSampler(config.OTEL_TRACES_SAMPLER, config.OTEL_TRACES_SAMPLER_ARG);
   return {
