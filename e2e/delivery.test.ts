@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { verify as verifyWithOctokit } from '@octokit/webhooks-methods';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
+import { publishFromProcess } from './support/publish-from-process';
 import { type ReceivedRequest, Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';
@@ -26,7 +24,10 @@ afterEach(() => receiver.stop());
 
 describe.each([
   ['over HTTP', () => stack.client.publish(QUICK_WIN.type, QUICK_WIN.data)],
-  ['straight onto the queue, from a process of its own', publishFromAnotherProcess],
+  [
+    'straight onto the queue, from a process of its own',
+    () => publishFromProcess(stack.redis.url, QUICK_WIN),
+  ],
 ])('an event published %s', (_how, publish) => {
   it('arrives with exactly type and data, byte for byte the same on every attempt', async () => {
     const webhook = await stack.client.register(receiver.url, ['keyword.*']);
@@ -85,12 +86,6 @@ it('tells nobody a secret, an API key or a payload in the log', async () => {
   expect(output).not.toMatch(/whk_[0-9a-z]{16}_/);
   await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
 });
-
-async function publishFromAnotherProcess(): Promise<void> {
-  const script = join(__dirname, 'support', 'producer.cjs');
-  const event = JSON.stringify({ accountId: 'default', ...QUICK_WIN });
-  await promisify(execFile)(process.execPath, [script, stack.redis.url, event]);
-}
 
 async function verifiers(
   secret: string,

@@ -52,6 +52,11 @@ export class ManagedProcess {
     return `${this.log.map((line) => JSON.stringify(line)).join('\n')}\n${this.#stderr}`;
   }
 
+  /** Sends a signal that it goes on after. */
+  tell(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   /** Sends a signal; resolves with the exit code, or null if the signal ended it. */
   async end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
     if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill(signal);

@@ -8,6 +8,7 @@ import type { IdempotencyStore } from '@hookferry/core/intake/redis-idempotency-
 import type { Clock } from '@hookferry/core/kernel/clock';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { Emit } from '@hookferry/core/model/signal';
+import type { BeginSpan } from '@hookferry/core/model/trace';
 import type { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import express, { type Express } from 'express';
 import { announceRequests } from './http/announce-requests';
@@ -22,6 +23,7 @@ import { refuseBadHead } from './http/refuse-bad-head';
 import { requestId } from './http/request-id';
 import type { Route } from './http/route';
 import { securityHeaders } from './http/security-headers';
+import { traceRequests } from './http/trace-requests';
 import { describeApi } from './openapi/document';
 
 export interface AppDeps {
@@ -40,6 +42,8 @@ export interface AppDeps {
   readonly hasDocs: boolean;
   /** Those that operators may look into; none: there is no page for it. */
   readonly inspectedQueues: InspectedQueues | undefined;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
   readonly newId: NewId;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -60,6 +64,7 @@ export function createApp({
   maxBodyBytes,
   hasDocs,
   inspectedQueues,
+  beginSpan,
   newId,
   clock,
   emit,
@@ -75,6 +80,7 @@ export function createApp({
   app.use(refuseBadHead);
   // Before the log: probes come every few seconds and say nothing about how the API is used.
   mountProbes(app, probes);
+  if (beginSpan) app.use(traceRequests(beginSpan, clock));
   app.use(announceRequests(emit, clock));
   if (hasDocs) mountDocs(app, describeApi(routes));
   if (inspectedQueues) mountQueueInspector(app, inspectedQueues, authenticate);

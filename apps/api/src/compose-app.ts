@@ -6,6 +6,7 @@ import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/red
 import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import type { BeginSpan } from '@hookferry/core/model/trace';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
@@ -16,6 +17,8 @@ import { openStores, type StoresContext } from './open-stores';
 export interface AppContext extends StoresContext {
   readonly authenticate: AuthenticateClient;
   readonly probes: ProbeOptions;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
   readonly drain: Drain;
   readonly newId: NewId;
 }
@@ -25,7 +28,7 @@ const ENVELOPE_BYTES = 4 * 1024;
 
 /** Builds what the API can do, over connections that stand; `streams` have to end before the server can, `parts` after it. */
 export function composeApp(context: AppContext) {
-  const { config, redis, shards, authenticate, probes, drain, newId, clock, emit } = context;
+  const { config, redis, shards, authenticate, probes, drain, beginSpan, newId, clock, emit } = context;
   const stores = openStores(context);
   const { accountStore, subscriptions, quota, usageRecorder } = stores;
   const { routes, streams } = composeRoutes(context, stores);
@@ -50,6 +53,7 @@ export function composeApp(context: AppContext) {
     trustProxy: config.TRUST_PROXY,
     hasDocs: config.DOCS_ENABLED,
     inspectedQueues,
+    beginSpan,
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
     newId,
     clock,

@@ -26,6 +26,7 @@ import { createReadHealth } from '@hookferry/core/manage/read-health';
 import { createRemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import { createRequireKnownFilters } from '@hookferry/core/manage/require-known-filters';
 import { createTestEndpoint } from '@hookferry/core/manage/test-endpoint';
+import type { BeginSpan } from '@hookferry/core/model/trace';
 import { createShardedQueuedEvents } from '@hookferry/core/queue/sharded-events';
 import { createBringForward } from '@hookferry/core/recovery/bring-forward';
 import { createCancelDelivery } from '@hookferry/core/recovery/cancel-delivery';
@@ -40,6 +41,8 @@ import type { Stores, StoresContext } from './open-stores';
 import { createRoutes } from './routes/index';
 
 interface RoutesContext extends StoresContext {
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
   readonly newId: NewId;
 }
 

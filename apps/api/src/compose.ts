@@ -20,6 +20,7 @@ import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
 import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
 import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
+import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
 import { composeApp } from './compose-app';
 import type { ApiConfig } from './config';
 import { Drain } from './http/drain';
@@ -37,9 +38,14 @@ export interface Api {
  * Builds the API, and starts it once Redis answers: whoever is let in before would be sent away. Its parts are made and wired
  * here and in `compose-app.ts`, nowhere else.
  */
-export async function composeApi(config: ApiConfig, listeners: readonly SignalListener[]): Promise<Api> {
+export async function composeApi(
+  config: ApiConfig,
+  listeners: readonly SignalListener[],
+  tracing?: Tracing,
+): Promise<Api> {
   const registry = createPromRegistry();
-  const emit = createEmit([...listeners, createPromApiMetrics(registry)]);
+  const spans = tracing ? [tracing.listen] : [];
+  const emit = createEmit([...listeners, createPromApiMetrics(registry), ...spans]);
   const clock = systemClock;
   const newId = createNewId(clock);
 
@@ -80,6 +86,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
         !drain.isDraining && bootstrap.isDone() && shards.known !== undefined && (await isRedisAnswering()),
     },
     drain,
+    beginSpan: tracing?.beginSpan,
     newId,
     clock,
     emit,
@@ -107,6 +114,7 @@ export async function composeApi(config: ApiConfig, listeners: readonly SignalLi
       ...app.parts,
       { name: 'shards', stop: () => shards.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },
+      ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],
   };
 }

@@ -9,6 +9,7 @@ import {
 import { durationSchema } from '@hookferry/core/kernel/duration';
 import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
 import { isProtected, secretsSettings, UNPROTECTED } from '@hookferry/core/kernel/secrets-settings';
+import { tracingSettings } from '@hookferry/core/kernel/tracing-settings';
 import { idOfKey } from '@hookferry/core/model/api-key';
 import { z } from 'zod';
 
@@ -18,6 +19,7 @@ export const apiSettings = z
     ...commonSettings,
     ...egressSettings,
     ...secretsSettings,
+    ...tracingSettings,
     API_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
     API_PORT: portSchema.default(3000).describe('its port; `0`: any that is free'),
     BOOTSTRAP_API_KEY: z

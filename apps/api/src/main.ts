@@ -1,6 +1,7 @@
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { captureConsole } from '@hookferry/core/telemetry/capture-console';
 import { runProcess } from '@hookferry/core/telemetry/run-process';
+import { startTracing } from '@hookferry/core/telemetry/start-tracing';
 import { createWinstonSignalLog } from '@hookferry/core/telemetry/winston-signal-log';
 import { withoutRepeats } from '@hookferry/core/telemetry/without-repeats';
 import { composeApi } from './compose';
@@ -15,7 +16,8 @@ void runProcess(async () => {
   });
   const listen = withoutRepeats(log, systemClock);
   captureConsole(listen);
-  const { emit, port, parts } = await composeApi(config, [listen]);
+  const tracing = await startTracing(config, { service: 'api', onWarning: listen });
+  const { emit, port, parts } = await composeApi(config, [listen], tracing);
   return {
     emit,
     parts,

@@ -9,6 +9,7 @@ import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
 import { VERSION } from '@hookferry/core/kernel/version';
 import type { QueueShard } from '@hookferry/core/model/queue-layout';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import type { BeginSpan } from '@hookferry/core/model/trace';
 import { BullmqDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
@@ -32,6 +33,8 @@ export interface ConsumersContext extends Omit<StoresContext, 'servedShards'> {
   /** How connections to Redis are made, for the one that waits for attempts to archive. */
   readonly connection: Omit<ConnectOptions, 'name'>;
   readonly workerId: string;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
 }
 
 /** What use cases are made of: stores, under their names, and what else they ask for. */
@@ -131,6 +134,7 @@ function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | un
       requestStyle: {
         userAgent: USER_AGENT,
         signatureHeader: { name: config.SIGNATURE_HEADER, prefix: config.SIGNATURE_PREFIX },
+        tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
       },
       random: Math.random,
     }),

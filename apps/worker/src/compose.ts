@@ -10,6 +10,7 @@ import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store
 import { Resharding } from '@hookferry/core/queue/resharding';
 import { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
+import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
 import { composeConsumers } from './compose-consumers';
 import { composeMetrics } from './compose-metrics';
 import { stallTimeoutOf, type WorkerConfig } from './config';
@@ -35,10 +36,12 @@ const WRITE_CHECK_MS = 1_000;
 export async function composeWorker(
   config: WorkerConfig,
   listeners: readonly SignalListener[],
+  tracing?: Tracing,
 ): Promise<WorkerProcess> {
   const metrics = composeMetrics();
   const { registry } = metrics;
-  const emit = createEmit([...listeners, ...metrics.listeners]);
+  const spans = tracing ? [tracing.listen] : [];
+  const emit = createEmit([...listeners, ...metrics.listeners, ...spans]);
   const clock = systemClock;
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
@@ -50,7 +53,8 @@ export async function composeWorker(
   const shards = new ShardsInForce({ layoutStore, wanted: config.QUEUE_SHARDS, firstPrefix, emit });
   const queueDepth = new ShardedQueueDepth(redis, shards);
 
-  const context = { config, redis, shards, connection, workerId, clock, emit };
+  const { beginSpan } = tracing ?? {};
+  const context = { config, redis, shards, connection, workerId, beginSpan, clock, emit };
   const { served, consumers, releasers, archiveParts, recorders, transport, openQueues, shown } =
     composeConsumers(context);
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
@@ -94,6 +98,7 @@ export async function composeWorker(
       { name: 'transport', stop: () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },
       { name: 'connection', stop: async () => redis.disconnect() },
+      ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],
   };
 }

@@ -2,6 +2,7 @@ import { egressSettings } from '@hookferry/core/egress/egress-settings';
 import { proxyUrlSchema } from '@hookferry/core/egress/proxy-url';
 import {
   commonSettings,
+  flagSchema,
   maxEventBytesSchema,
   portSchema,
   retryScheduleSchema,
@@ -13,6 +14,7 @@ import {
 } from '@hookferry/core/kernel/duration';
 import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
 import { isProtected, secretsSettings, UNPROTECTED } from '@hookferry/core/kernel/secrets-settings';
+import { tracingSettings } from '@hookferry/core/kernel/tracing-settings';
 import { databaseUrlSchema } from '@hookferry/core/record/database-url';
 import { z } from 'zod';
 
@@ -27,6 +29,7 @@ const settings = z.object({
   ...commonSettings,
   ...egressSettings,
   ...secretsSettings,
+  ...tracingSettings,
   WORKER_HOST: z.string().default('0.0.0.0').describe('the address that it listens at'),
   WORKER_PORT: portSchema
     .default(3001)
@@ -90,6 +93,11 @@ const settings = z.object({
     .regex(/^[\x21-\x7e]{0,32}$/, 'must be at most 32 visible ASCII characters')
     .default('sha256=')
     .describe('what the signature begins with there'),
+  TRACEPARENT_TO_RECEIVERS: flagSchema
+    .default(false)
+    .describe(
+      "whether deliveries have a `traceparent`, so that receivers can go on with their event's trace",
+    ),
 });
 
 /** With what docs/configuration.md says of each. */
@@ -107,7 +115,11 @@ export const workerSettings = settings
     ({ WORKER_STALL_TIMEOUT: timeout, DELIVERY_TIMEOUT }) =>
       timeout === undefined || timeout > DELIVERY_TIMEOUT,
     { path: ['WORKER_STALL_TIMEOUT'], message: 'must be longer than DELIVERY_TIMEOUT' },
-  );
+  )
+  .refine((config) => !config.TRACEPARENT_TO_RECEIVERS || config.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined, {
+    path: ['TRACEPARENT_TO_RECEIVERS'],
+    message: 'needs traces: set OTEL_EXPORTER_OTLP_ENDPOINT too',
+  });
 
 // Attempts that all take as long as they may are no stall.
 const DEFAULT_STALL_TIMEOUT_MS = 60_000;

@@ -1,6 +1,7 @@
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { captureConsole } from '@hookferry/core/telemetry/capture-console';
 import { runProcess } from '@hookferry/core/telemetry/run-process';
+import { startTracing } from '@hookferry/core/telemetry/start-tracing';
 import { createWinstonSignalLog } from '@hookferry/core/telemetry/winston-signal-log';
 import { withoutRepeats } from '@hookferry/core/telemetry/without-repeats';
 import { composeWorker } from './compose';
@@ -15,7 +16,8 @@ void runProcess(async () => {
   });
   const listen = withoutRepeats(log, systemClock);
   captureConsole(listen);
-  const { emit, workerId, port, parts } = await composeWorker(config, [listen]);
+  const tracing = await startTracing(config, { service: 'worker', onWarning: listen });
+  const { emit, workerId, port, parts } = await composeWorker(config, [listen], tracing);
   return {
     emit,
     parts,

@@ -16,6 +16,8 @@ export interface PublishedEventJob {
   readonly id?: string;
   /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
   readonly webhook_ids?: readonly string[];
+  /** A `traceparent` (W3C Trace Context): what is done for the event is traced below it. What is none is passed over. */
+  readonly trace?: string;
   /** Which form these data have. Left out, the first, which is the only one so far. */
   readonly v?: 1;
 }

@@ -12,7 +12,7 @@ import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redi
 import { uniqueAccountId, uniqueEndpointId } from '@hookferry/core/testing/unique-ids';
 import { Queue } from 'bullmq';
 import type { BuiltInEvents } from './built-in-events';
-import { EVENTS_QUEUE } from './contract';
+import { EVENTS_QUEUE, eventJobId } from './contract';
 import { createEventPublisher, type PublisherOptions } from './event-publisher';
 
 const event = {
@@ -46,6 +46,29 @@ describe('publish', () => {
     expect(await ofTest().publish({ ...event, id: 'order-17' })).toEqual({ id: 'order-17' });
     const data = { account_id: 'default', ...event, id: 'order-17' };
     expect(await jobs.getWaiting()).toMatchObject([{ name: event.type, data }]);
+  });
+
+  it('sends the caller’s place in a trace along, read anew for each event', async () => {
+    const traceparents = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
+    const publisher = open({ redisUrl: redis.url, ...PATIENT, traceparent: () => traceparents.shift() });
+    await publisher.publish({ ...event, id: 'traced' });
+    await publisher.publish({ ...event, id: 'untraced' });
+    const [traced, untraced] = await Promise.all(
+      ['traced', 'untraced'].map((id) => jobs.getJob(eventJobId('default', id))),
+    );
+    expect(traced?.data).toMatchObject({ trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
+    expect(untraced?.data).not.toHaveProperty('trace');
+  });
+
+  it('publishes all the same when the place in a trace can not be told', async () => {
+    const traceparent = () => {
+      throw new Error('no luck');
+    };
+    const publisher = open({ redisUrl: redis.url, ...PATIENT, traceparent });
+    expect(await publisher.publish({ ...event, id: 'order-18' })).toEqual({ id: 'order-18' });
+    expect(await publisher.publishBatch([{ ...event, id: 'order-19' }])).toEqual([
+      { status: 'published', id: 'order-19' },
+    ]);
   });
 
   it('aims an event of an account at certain webhooks', async () => {

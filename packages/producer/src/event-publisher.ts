@@ -9,6 +9,11 @@ export type PublisherOptions = ConnectionOptions & {
   readonly patienceMs?: number;
   /** Told of each error of the connection, which is made anew by itself. */
   readonly onConnectionError?: (error: Error) => void;
+  /**
+   * Gives the `traceparent` (W3C Trace Context) of whatever is under way when something is published: the service traces
+   * what it does for the event below it. Left out, or when it throws, nothing is sent along.
+   */
+  readonly traceparent?: () => string | undefined;
 };
 
 export interface Published {
@@ -68,14 +73,15 @@ export function createEventPublisher<Events extends object = BuiltInEvents>(
   }
 
   async function publish(event: AnyEvent): Promise<Published> {
-    const job = toEventJob(event);
+    const job = toEventJob(event, traceparentOf(options));
     const failure = await send([job]);
     if (failure) throw errorOf(job, failure);
     return { id: job.eventId };
   }
 
   async function publishBatch(events: readonly AnyEvent[]): Promise<readonly BatchResult[]> {
-    const jobs = events.map(toJobOrError);
+    const trace = traceparentOf(options);
+    const jobs = events.map((event) => toJobOrError(event, trace));
     const errors = await sendInChunks(jobs.filter(isJob));
     return jobs.map((job) => {
       if (!isJob(job)) return { status: 'failed', error: job };
@@ -123,9 +129,18 @@ function isJob(job: EventJob | PublishError): job is EventJob {
   return !(job instanceof PublishError);
 }
 
-function toJobOrError(event: AnyEvent): EventJob | PublishError {
+// An event is not held back for the sake of its trace.
+function traceparentOf({ traceparent }: PublisherOptions): string | undefined {
   try {
-    return toEventJob(event);
+    return traceparent?.();
+  } catch {
+    return undefined;
+  }
+}
+
+function toJobOrError(event: AnyEvent, trace: string | undefined): EventJob | PublishError {
+  try {
+    return toEventJob(event, trace);
   } catch (error) {
     if (error instanceof PublishError) return error;
     throw error;

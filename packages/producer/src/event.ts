@@ -34,8 +34,11 @@ const DEFAULT_ACCOUNT = 'default';
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_WEBHOOKS = 100;
 
-/** @throws PublishError `invalid_event`. */
-export function toEventJob({ accountId = DEFAULT_ACCOUNT, type, data, id, webhookIds }: AnyEvent): EventJob {
+/** @param trace the `traceparent` to send along. @throws PublishError `invalid_event`. */
+export function toEventJob(
+  { accountId = DEFAULT_ACCOUNT, type, data, id, webhookIds }: AnyEvent,
+  trace?: string,
+): EventJob {
   const refuse = (what: string, cause?: unknown): never => {
     throw new PublishError('invalid_event', `The event can not be published: ${what}.`, undefined, cause);
   };
@@ -62,6 +65,7 @@ export function toEventJob({ accountId = DEFAULT_ACCOUNT, type, data, id, webhoo
       data,
       id: eventId,
       ...(webhookIds === undefined ? {} : { webhook_ids: webhookIds }),
+      ...(trace === undefined ? {} : { trace }),
     },
     opts: { jobId: eventJobId(accountId, eventId) },
   };

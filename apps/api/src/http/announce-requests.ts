@@ -4,6 +4,7 @@ import type { ApiKey } from '@hookferry/core/model/api-key';
 import type { Emit } from '@hookferry/core/model/signal';
 import type { RequestHandler } from 'express';
 import { requestIdOf } from './request-id';
+import { spanOf } from './trace-requests';
 
 /** What those who work on a request leave for the log. */
 interface RequestLocals {
@@ -22,6 +23,7 @@ export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
     const clientAddress = request.ip;
     response.once('close', () => {
       const { apiKey, code } = response.locals as RequestLocals;
+      const span = spanOf(response);
       emit({
         name: 'request.completed',
         requestId: requestIdOf(response),
@@ -32,6 +34,7 @@ export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
         ...(clientAddress === undefined ? {} : { clientAddress }),
         ...(apiKey === undefined ? {} : { accountId: apiKey.accountId, keyId: apiKey.id }),
         ...(code === undefined ? {} : { code }),
+        ...(span === undefined ? {} : { span }),
       });
     });
     next();

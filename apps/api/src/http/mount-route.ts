@@ -19,6 +19,7 @@ import { bodyTextOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import type { Route, RouteReply, RouteRequest } from './route';
 import { sendLines } from './send-lines';
+import { spanOf } from './trace-requests';
 
 export interface MountOptions extends AuthenticateOptions {
   readonly answerOnce: AnswerOnce;
@@ -73,6 +74,7 @@ function handleWith(route: Route, options: MountOptions): RequestHandler {
         endpointsVersion: endpointsVersionOf(response),
         header: (name) => request.get(name),
         requestId: requestIdOf(response),
+        trace: spanOf(response)?.context,
         spend: spendOf(response),
       });
     };

@@ -3,6 +3,7 @@ import type { Emit } from '@hookferry/core/model/signal';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
 import { requestIdOf } from './request-id';
+import { spanOf } from './trace-requests';
 
 /** The only place that knows which status an error has. */
 export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
@@ -70,16 +71,18 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
   // Express knows an error handler by its four parameters.
   return (error: unknown, _request, response, _next) => {
     const requestId = requestIdOf(response);
+    const span = spanOf(response);
+    const traced = span && { traceId: span.context.traceId };
     if (response.headersSent) {
       // What is missing of an answer can only be told by breaking it off.
-      emit({ name: 'request.failed', requestId, error });
+      emit({ name: 'request.failed', requestId, error, ...traced });
       response.destroy();
       return;
     }
     const known = toAppError(error);
     const { status, body } = presentProblem(known, requestId);
     response.locals.code = known.code;
-    if (status >= 500) emit({ name: 'request.failed', requestId, error });
+    if (status >= 500) emit({ name: 'request.failed', requestId, error, ...traced });
     if (status === 503 || known.code === 'request_in_progress')
       response.set('retry-after', RETRY_AFTER_SECONDS);
     if (known.retryAfterMs !== undefined)

@@ -3,6 +3,7 @@ import type { ErrorCode } from '@hookferry/core/kernel/app-error';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { SecretBytes } from '@hookferry/core/kernel/secret-bytes';
 import type { ApiKey, Scope } from '@hookferry/core/model/api-key';
+import type { TraceContext } from '@hookferry/core/model/trace';
 import { z } from 'zod';
 import type { Spend } from './rate-limit';
 
@@ -36,6 +37,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   /** A header of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly requestId: string;
+  /** Its place in a trace, for what it makes; `undefined` where traces are not wanted. */
+  readonly trace: TraceContext | undefined;
   /** Counts what it asks for beside itself, such as each further event, by the rate limit. */
   readonly spend: Spend;
   /** For what the request makes: gives the same ids when a request with an Idempotency-Key is worked on again. */

@@ -53,7 +53,7 @@ export function publishBatch(acceptEvents: AcceptEvents) {
     responses: {
       200: { description: 'An outcome for each event, in their order.', schema: outcomeSchema },
     },
-    async handle({ apiKey, endpointsVersion, body, bodyText, requestId, spend, newId, receivedAt }) {
+    async handle({ apiKey, endpointsVersion, body, bodyText, requestId, trace, spend, newId, receivedAt }) {
       // The request itself is counted already.
       if (body.events.length > 1) await spend(body.events.length - 1);
       requireFewAimedAt(body.events);
@@ -64,6 +64,7 @@ export function publishBatch(acceptEvents: AcceptEvents) {
         accountId,
         endpointsVersion,
         requestId,
+        trace,
         newId,
         receivedAt,
         events,

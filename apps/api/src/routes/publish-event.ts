@@ -19,11 +19,12 @@ export function publishEvent(acceptEvents: AcceptEvents) {
       200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
     },
     problems: ['event_id_conflict'],
-    async handle({ apiKey, endpointsVersion, body, bodyText, requestId, newId, receivedAt }) {
+    async handle({ apiKey, endpointsVersion, body, bodyText, requestId, trace, newId, receivedAt }) {
       const [outcome] = await acceptEvents({
         accountId: apiKey.accountId,
         endpointsVersion,
         requestId,
+        trace,
         newId,
         receivedAt,
         events: [toPublishedEvent(body, bodyText)],

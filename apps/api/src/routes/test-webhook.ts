@@ -29,13 +29,14 @@ export function testWebhook(testEndpoint: TestEndpoint) {
     responses: {
       202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
     },
-    async handle({ apiKey, params, body, requestId, receivedAt, newId }) {
+    async handle({ apiKey, params, body, requestId, trace, receivedAt, newId }) {
       const { accountId } = apiKey;
       const delivery = await testEndpoint({
         accountId,
         ref: params.id,
         type: body.type,
         requestId,
+        trace,
         receivedAt,
         newId,
       });

@@ -21,6 +21,8 @@ export interface HoldInput {
   readonly reason: HoldReason;
   /** When to look whether it may go. Milliseconds since the Unix epoch. */
   readonly lookAt: number;
+  /** Of the event, for the log. */
+  readonly traceId?: string | undefined;
   /** Whether it waits for a slot, whichever endpoint's attempt frees it. */
   readonly awaitsSlot?: boolean | undefined;
 }
@@ -42,13 +44,20 @@ export function createHold({ heldDeliveries, releaser, random, emit }: HoldDeps)
     reason,
     lookAt,
     awaitsSlot = false,
+    traceId,
     ...delivery
   }: HoldInput): Promise<number> {
     const { accountId, endpointId, eventId, acceptedAt } = delivery;
     await heldDeliveries.enter({ accountId, endpointId }, { eventId, acceptedAt }, lookAt, reason);
     releaser.lookAt(accountId, endpointId, lookAt);
     if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
-    emit({ name: 'delivery.held', endpointId, eventId, reason });
+    emit({
+      name: 'delivery.held',
+      endpointId,
+      eventId,
+      reason,
+      ...(traceId === undefined ? {} : { traceId }),
+    });
     return Math.round(BOUND_MS * (1 + random()));
   };
 }

@@ -3,11 +3,13 @@ import type { Attempt } from '../model/attempt';
 import { type DeliveryParts, deliveryIdOf } from '../model/delivery';
 import type { EndStatus } from '../model/delivery-log';
 import type { Emit } from '../model/signal';
+import type { TraceContext } from '../model/trace';
 import type { ArchiveRecord } from '../record/archive-record';
 import { persistFor } from '../record/persist-for';
 import type { ArchiveStream } from '../record/redis-archive-stream';
 import type { Decision } from './decide-next';
 import type { ReadyDelivery } from './load-delivery';
+import type { SentAttempt } from './send-attempt';
 
 export interface AnnounceAttemptDeps {
   readonly announceEnd: AnnounceEnd;
@@ -18,7 +20,7 @@ export interface AnnounceAttemptDeps {
 export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps) {
   return function announceAttempt(
     ready: ReadyDelivery,
-    attempt: Attempt,
+    { attempt, span }: SentAttempt,
     decision: Decision | { readonly kind: 'superseded' },
   ): void {
     const { run, event, begunAt } = ready;
@@ -37,10 +39,11 @@ export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps
       ...attempt.timings,
       ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
       ...(decision.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
+      ...(span === undefined ? {} : { span }),
     });
     if (decision.kind === 'retry' || decision.kind === 'stays_delivered' || decision.kind === 'superseded')
       return;
-    announceEnd({ eventId, endpointId }, decision.kind, begunAt);
+    announceEnd({ eventId, endpointId }, decision.kind, begunAt, span?.context);
   };
 }
 
@@ -65,6 +68,7 @@ export function createAnnounceEnd({ clock, emit }: AnnounceEndDeps) {
     { eventId, endpointId }: DeliveryParts,
     status: EndStatus,
     begunAt: number | undefined,
+    trace?: TraceContext,
   ): void {
     emit({
       name: 'delivery.ended',
@@ -73,6 +77,7 @@ export function createAnnounceEnd({ clock, emit }: AnnounceEndDeps) {
       endpointId,
       status,
       lagMs: begunAt === undefined ? 0 : clock() - begunAt,
+      ...(trace === undefined ? {} : { traceId: trace.traceId }),
     });
   };
 }

@@ -78,7 +78,10 @@ export function createDeliver(deps: DeliverDeps) {
     const { acceptedAt } = event;
     const admission = await deps.admit({ ...run, endpoint, breaker, acceptedAt });
     if (admission.kind === 'refused') {
-      return { kind: 'later', delayMs: await deps.hold({ ...run, ...admission, acceptedAt }) };
+      return {
+        kind: 'later',
+        delayMs: await deps.hold({ ...run, ...admission, acceptedAt, traceId: event.trace?.traceId }),
+      };
     }
 
     // Whoever had it before may have recorded what it has sent in this very moment.
@@ -130,7 +133,7 @@ export function createDeliver(deps: DeliverDeps) {
   ): Promise<void> {
     const { run, endpoint } = ready;
     const { attempt, wish } = sent;
-    announce(ready, attempt, effect ? decision : { kind: 'superseded' });
+    announce(ready, sent, effect ? decision : { kind: 'superseded' });
     // Another worker has gone on with it.
     if (!effect) return;
     const settleAttempt = () =>
@@ -156,8 +159,10 @@ export function createDeliver(deps: DeliverDeps) {
   ): Promise<DeliverResult> {
     await withdraw(ready, admitted);
     if (outcome.kind === 'interrupted') return outcome;
-    const { eventId, endpointId } = ready.run;
-    deps.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error });
+    const { run, event } = ready;
+    const { eventId, endpointId } = run;
+    const traced = event.trace && { traceId: event.trace.traceId };
+    deps.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error, ...traced });
     return { kind: 'later', delayMs: UNSENT_DELAY_MS };
   }
 

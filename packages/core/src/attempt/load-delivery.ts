@@ -5,6 +5,7 @@ import type { DeliveryRun, Trigger } from '../model/delivery';
 import type { DeliveryState } from '../model/delivery-log';
 import type { Endpoint } from '../model/endpoint';
 import type { AcceptedEvent, StoredEvent } from '../model/event';
+import type { TraceContext } from '../model/trace';
 import type { DeliveryStore, LogLength } from '../record/redis-delivery-store';
 import type { EventStore } from '../record/redis-event-store';
 import type { AnnounceEnd } from './announce';
@@ -39,6 +40,8 @@ export interface ReadyDelivery {
   readonly wasDelivered: boolean;
   /** When its event was accepted, or it was requested. Milliseconds since the Unix epoch. */
   readonly begunAt: number;
+  /** Where the attempt before is in a trace, if it is in one. */
+  readonly previousTrace?: TraceContext | undefined;
 }
 
 export type LoadedDelivery =
@@ -93,7 +96,7 @@ export function createLoadDelivery(deps: LoadDeliveryDeps) {
     if (endpoint || event) {
       await deps.deliveryStore.append(run, { kind: 'cancelled', reason: whyCancelled(endpoint, event) });
     }
-    deps.announceEnd(run, 'cancelled', event?.acceptedAt);
+    deps.announceEnd(run, 'cancelled', event?.acceptedAt, event?.trace);
   }
 }
 
@@ -117,5 +120,6 @@ function nextAttemptOf(
     scheduledAttempt: round.attempts + 1,
     wasDelivered: status === 'delivered',
     begunAt: round.requestedAt ?? acceptedAt,
+    previousTrace: attempts.at(-1)?.trace,
   } as const;
 }

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../model/endpoint';
 import { liveSecrets, newestSecret } from '../model/endpoint-secrets';
 import type { AcceptedEvent } from '../model/event';
+import { formatTraceparent, type TraceContext } from '../model/trace';
 import { signBody, signMessage } from './sign';
 import type { DeliveryRequest } from './transport';
 
@@ -14,6 +15,8 @@ export interface SignatureHeader {
 export interface RequestStyle {
   readonly userAgent: string;
   readonly signatureHeader: SignatureHeader;
+  /** Whether receivers are told the attempt's place in a trace. By default not. */
+  readonly tellsTrace?: boolean;
 }
 
 export interface RequestInput {
@@ -23,13 +26,15 @@ export interface RequestInput {
   readonly attempt: number;
   /** Whether somebody is trying the endpoint out: the event says nothing of what has happened. */
   readonly isTest: boolean;
+  /** The attempt's place in a trace, if it has one. */
+  readonly trace?: TraceContext | undefined;
   /** The present, in milliseconds since the Unix epoch. */
   readonly now: number;
 }
 
 /** The signed request of one attempt. Signed anew each time, since the time is part of what is signed. */
 export function prepareRequest(
-  { event, endpoint, attempt, isTest, now }: RequestInput,
+  { event, endpoint, attempt, isTest, trace, now }: RequestInput,
   style: RequestStyle,
 ): DeliveryRequest {
   const timestamp = Math.floor(now / 1_000);
@@ -50,6 +55,7 @@ export function prepareRequest(
       'webhook-signature': signMessage(secrets, { id: event.id, timestamp, body: event.body }),
       'x-service-attempt': String(attempt),
       ...(isTest ? { 'x-service-test': 'true' } : {}),
+      ...(style.tellsTrace && trace ? { traceparent: formatTraceparent(trace) } : {}),
     },
     ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),
     ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),

@@ -2,9 +2,11 @@ import type { Concurrency, Place } from '../admission/concurrency';
 import type { Clock } from '../kernel/clock';
 import type { Attempt, AttemptOutcome } from '../model/attempt';
 import type { Emit } from '../model/signal';
+import type { AttemptSpan, BeginSpan } from '../model/trace';
 import { judgeResult, type ReceiverWish, readReceiverWish } from './judge-result';
 import type { ReadyDelivery } from './load-delivery';
 import { prepareRequest, type RequestStyle } from './prepare-request';
+import { traceAttempt } from './trace-attempt';
 import type { SendResult, SentResult, Transport } from './transport';
 
 export interface SendAttemptDeps {
@@ -13,6 +15,8 @@ export interface SendAttemptDeps {
   readonly requestStyle: RequestStyle;
   /** Stands for this process on record. */
   readonly workerId: string;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -31,11 +35,13 @@ export interface SentAttempt {
   readonly wish: ReceiverWish;
   /** The response's `Retry-After`, as it came. */
   readonly retryAfter: string | undefined;
+  /** Absent where traces are not wanted. */
+  readonly span: AttemptSpan | undefined;
 }
 
 /** Prepares and sends the request of an attempt that was admitted, and judges what comes of it. */
 export function createSendAttempt(deps: SendAttemptDeps) {
-  const { concurrency, transport, requestStyle, workerId, clock, emit } = deps;
+  const { concurrency, transport, requestStyle, workerId, beginSpan, clock, emit } = deps;
 
   // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
   return async function sendAttempt(
@@ -63,16 +69,19 @@ export function createSendAttempt(deps: SendAttemptDeps) {
     // A process that was stopped for long begins nothing that another one may be at by now.
     if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
     const { event, endpoint, attemptNumber: attempt, isTest } = ready;
-    const request = prepareRequest({ event, endpoint, attempt, isTest, now: startedAt }, requestStyle);
+    const span = beginSpan && traceAttempt(ready, beginSpan, startedAt);
+    const input = { event, endpoint, attempt, isTest, trace: span?.context, now: startedAt };
+    const request = prepareRequest(input, requestStyle);
     const result = await transport(request, signal);
     if (signal.aborted && result.kind !== 'answered') return { kind: 'interrupted' };
     if (result.kind === 'unsent') return result;
     const outcome = judgeResult(result);
     return {
       kind: 'sent',
-      attempt: toAttempt(ready, startedAt, outcome, result),
+      attempt: toAttempt(ready, startedAt, outcome, result, span),
       wish: readReceiverWish(result, outcome === 'delivered'),
       retryAfter: result.kind === 'answered' ? result.retryAfter : undefined,
+      span,
     };
   }
 
@@ -81,6 +90,7 @@ export function createSendAttempt(deps: SendAttemptDeps) {
     startedAt: number,
     outcome: AttemptOutcome,
     result: SentResult,
+    span: AttemptSpan | undefined,
   ): Attempt {
     const answer = result.kind === 'answered' ? result : undefined;
     return {
@@ -97,6 +107,7 @@ export function createSendAttempt(deps: SendAttemptDeps) {
       responseHeaders: outcome === 'delivered' ? undefined : answer?.headers,
       addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
       worker: workerId,
+      trace: outcome === 'delivered' ? undefined : span?.context,
     };
   }
 }

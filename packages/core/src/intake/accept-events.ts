@@ -7,6 +7,7 @@ import type { NewId } from '../kernel/ids';
 import type { EndpointRef } from '../model/endpoint';
 import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../model/event';
 import type { Emit } from '../model/signal';
+import type { TraceContext } from '../model/trace';
 import type { EventStore } from '../record/redis-event-store';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 import type { UncheckedEvent, ValidateEvent } from './validate-event';
@@ -45,6 +46,8 @@ export interface AcceptEventsInput {
   /** Of the account's endpoints, if somebody has begun to read it since the events came in. */
   readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
   readonly requestId: string;
+  /** Where the request is in a trace, if it is in one. */
+  readonly trace?: TraceContext | undefined;
   /** Milliseconds since the Unix epoch. */
   readonly receivedAt: number;
   /** For events without an id. */
@@ -95,7 +98,7 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
     resolve: ResolvedEndpoints,
   ): Promise<Candidate> {
     const { type, endpointRefs } = published;
-    const { accountId, receivedAt: acceptedAt } = input;
+    const { accountId, receivedAt: acceptedAt, trace } = input;
     const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
     const body = await deps.validateEvent(published);
     const endpointIds = endpointRefs && resolve(endpointRefs);
@@ -106,6 +109,7 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
       body,
       acceptedAt,
       ...(endpointIds === undefined ? {} : { endpointIds }),
+      ...(trace === undefined ? {} : { trace }),
     };
     return published.id === undefined ? { event } : await claimId(event);
   }
@@ -130,18 +134,29 @@ export function createAcceptEvents(deps: AcceptEventsDeps) {
     return stored;
   }
 
-  async function conclude(candidate: Candidate, { requestId }: AcceptEventsInput): Promise<Acceptance> {
+  async function conclude(candidate: Candidate, input: AcceptEventsInput): Promise<Acceptance> {
     const { event, claim } = candidate;
     const isNew =
       claim === undefined ||
       (claim === 'open' && (await deps.eventClaims.markQueued(event.accountId, event.id)));
-    if (isNew) announce(event, requestId);
+    if (isNew) announce(event, input);
     return { event, isNew };
   }
 
-  function announce({ id, accountId, type, body }: AcceptedEvent, requestId: string): void {
-    const bytes = Buffer.byteLength(body);
-    deps.emit({ name: 'event.accepted', source: 'http', accountId, eventId: id, type, bytes, requestId });
+  function announce(
+    { id, accountId, type, body }: AcceptedEvent,
+    { requestId, trace }: AcceptEventsInput,
+  ): void {
+    deps.emit({
+      name: 'event.accepted',
+      source: 'http',
+      accountId,
+      eventId: id,
+      type,
+      bytes: Buffer.byteLength(body),
+      requestId,
+      ...(trace === undefined ? {} : { traceId: trace.traceId }),
+    });
   }
 }
 

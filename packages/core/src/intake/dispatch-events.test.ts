@@ -59,6 +59,8 @@ async function arrange(endpointCount: number) {
       fanOutEvent: createFanOutEvent({ ...deps, ...change }),
       eventQueue,
       requireRoom: async () => {},
+      clock: () => 0,
+      emit: signals.listen,
     });
   return {
     accountId,

@@ -1,7 +1,11 @@
 import type { EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
+import type { Clock } from '../kernel/clock';
 import type { AcceptedEvent, AccountId } from '../model/event';
+import type { Emit } from '../model/signal';
+import type { BeginSpan } from '../model/trace';
 import type { EventQueue } from './accept-events';
 import { type FanOutEvent, type RoutedEvent, routeEvent } from './fan-out-event';
+import { type TracedEvent, traceEvent } from './trace-event';
 
 export interface DispatchEventsDeps {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
@@ -9,6 +13,10 @@ export interface DispatchEventsDeps {
   readonly eventQueue: EventQueue;
   /** Throws `quota_exceeded` for an account that, as was just read, stores as much as it may. */
   readonly requireRoom: (accountId: AccountId) => Promise<void>;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
+  readonly clock: Clock;
+  readonly emit: Emit;
 }
 
 /** An event that goes to more receivers than these is fanned out by a worker: whoever publishes it does not wait for that. */
@@ -24,7 +32,7 @@ const MOST_DELIVERIES = 1_000;
  * @throws AppError `quota_exceeded`; then none of them is on its way.
  */
 export function createDispatchEvents(deps: DispatchEventsDeps) {
-  const { subscriptions, fanOutEvent, eventQueue, requireRoom } = deps;
+  const { subscriptions, fanOutEvent, eventQueue, requireRoom, beginSpan, clock, emit } = deps;
 
   return async function dispatchEvents(
     events: readonly AcceptedEvent[],
@@ -39,9 +47,28 @@ export function createDispatchEvents(deps: DispatchEventsDeps) {
     const { here, elsewhere } = divide(routed);
     await Promise.all([
       here.length > 0 ? fanOutEvent(here) : undefined,
-      elsewhere.length > 0 ? eventQueue.addAll(elsewhere.map(({ event }) => event)) : undefined,
+      elsewhere.length > 0 ? enqueue(elsewhere) : undefined,
     ]);
   };
+
+  async function enqueue(routed: readonly RoutedEvent[]): Promise<void> {
+    const startedAt = clock();
+    const traced: readonly TracedEvent[] = beginSpan
+      ? routed.map(({ event }) => traceEvent(event, beginSpan, startedAt))
+      : routed;
+    await eventQueue.addAll(traced.map(({ event }) => event));
+    const durationMs = clock() - startedAt;
+    for (const { event, span } of traced) {
+      emit({
+        name: 'event.queued',
+        accountId: event.accountId,
+        eventId: event.id,
+        type: event.type,
+        durationMs,
+        ...(span === undefined ? {} : { span }),
+      });
+    }
+  }
 }
 
 export type DispatchEvents = ReturnType<typeof createDispatchEvents>;

@@ -9,8 +9,10 @@ import type { DeliveryParts } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
 import type { AcceptedEvent, AccountId, EventId } from '../model/event';
 import type { Emit } from '../model/signal';
+import type { BeginSpan, Span } from '../model/trace';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 import type { EventStore } from '../record/redis-event-store';
+import { traceEvent } from './trace-event';
 
 export interface NewDelivery extends DeliveryParts {
   readonly accountId: AccountId;
@@ -38,6 +40,11 @@ export interface RoutedEvent {
   readonly receivers: readonly Subscriber[];
 }
 
+interface TracedRoute extends RoutedEvent {
+  /** Absent where traces are not wanted. */
+  readonly span?: Span;
+}
+
 /** Some of those that an event goes to: nearly always all of them. */
 interface Portion extends RoutedEvent {
   /** The event is stored with these. */
@@ -53,6 +60,8 @@ export interface FanOutEventDeps {
   readonly deliveryQueue: DeliveryQueue;
   /** Of the Redis that all of these have. */
   readonly inOrder: InOrder;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -76,16 +85,19 @@ export function routeEvent(event: AcceptedEvent, subscriptions: AccountSubscript
  * delivery: what breaks off in the middle leaves no delivery that looks as if it were to be sent and never is.
  */
 export function createFanOutEvent(deps: FanOutEventDeps) {
-  const { eventStore, deliveryStore, admissionStore, deliveryQueue, inOrder } = deps;
+  const { eventStore, deliveryStore, admissionStore, deliveryQueue, inOrder, beginSpan } = deps;
   const takeTurn = createTurns();
 
   return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
     const startedAt = deps.clock();
-    const batches = batchesOf(routed.flatMap(portionsOf));
+    const traced: readonly TracedRoute[] = beginSpan
+      ? routed.map((route) => ({ ...route, ...traceEvent(route.event, beginSpan, startedAt) }))
+      : routed;
+    const batches = batchesOf(traced.flatMap(portionsOf));
     const inTurn = batches.length > 1 ? takeTurn : atOnce;
     for (const batch of batches) await inTurn(() => take(batch));
     const durationMs = deps.clock() - startedAt;
-    for (const one of routed) announce(one, durationMs);
+    for (const one of traced) announce(one, durationMs);
   };
 
   async function take(batch: readonly Portion[]): Promise<void> {
@@ -113,7 +125,7 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
     ]);
   }
 
-  function announce({ event, receivers }: RoutedEvent, durationMs: number): void {
+  function announce({ event, receivers, span }: TracedRoute, durationMs: number): void {
     deps.emit({
       name: 'event.fanned_out',
       accountId: event.accountId,
@@ -121,6 +133,7 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
       type: event.type,
       deliveries: receivers.length,
       durationMs,
+      ...(span === undefined ? {} : { span }),
     });
   }
 }

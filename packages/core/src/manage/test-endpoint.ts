@@ -8,6 +8,7 @@ import type { NewId } from '../kernel/ids';
 import type { DeliveryParts } from '../model/delivery';
 import type { Endpoint, EndpointRef } from '../model/endpoint';
 import { type AccountId, EVENT_ID_PREFIX, type EventId } from '../model/event';
+import type { TraceContext } from '../model/trace';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 import type { ManageEndpoints } from './manage-endpoints';
 
@@ -24,6 +25,8 @@ export interface TestEndpointInput {
   /** Left out: the first one in the catalogue that the endpoint asked for. */
   readonly type?: string | undefined;
   readonly requestId: string;
+  /** Where the request is in a trace, if it is in one. */
+  readonly trace?: TraceContext | undefined;
   readonly receivedAt: number;
   readonly newId: NewId;
 }
@@ -72,12 +75,13 @@ export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, accep
   async function publish(
     { name: type, example: data }: EventTypeView,
     { eventId, endpointId }: DeliveryParts,
-    { accountId, requestId, receivedAt, newId }: TestEndpointInput,
+    { accountId, requestId, trace, receivedAt, newId }: TestEndpointInput,
   ): Promise<void> {
     const dataText = JSON.stringify(data);
     const [outcome] = await acceptEvents({
       accountId,
       requestId,
+      trace,
       receivedAt,
       // The event's id is known already.
       newId: (prefix) => (prefix === EVENT_ID_PREFIX ? eventId : newId(prefix)),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Trigger } from './delivery';
+import type { TraceContext } from './trace';
 
 /** How an attempt ended: a closed set, used in the log, the metrics and the record. */
 export const attemptOutcomes = [
@@ -58,4 +59,6 @@ export interface Attempt {
   readonly addedHeaders?: readonly string[] | undefined;
   /** Which process made it. */
   readonly worker?: string | undefined;
+  /** Its place in a trace, of one that failed: the next one is linked to it. */
+  readonly trace?: TraceContext | undefined;
 }

@@ -2,6 +2,7 @@ import { parsedOrUndefined } from '../kernel/json';
 import { type Attempt, type AttemptOutcome, type AttemptTimings, attemptOutcomes } from './attempt';
 import { type RequestTrigger, type Trigger, triggers } from './delivery';
 import type { DeliveryFact } from './delivery-fact';
+import { formatTraceparent, parseTraceparent } from './trace';
 
 /** A line of a delivery's log: one fact, as JSON. Names are short because there are millions of lines. */
 export type Line = AttemptLine | CancelledLine | RequestedLine;
@@ -21,6 +22,7 @@ export interface AttemptLine {
   readonly x?: string | undefined; // names of the headers that the endpoint added to the request
   readonly h?: Readonly<Record<string, string>> | undefined; // response headers
   readonly y?: string | undefined; // the event's type; in the first one's line only
+  readonly p?: string | undefined; // place in a trace, as a traceparent
   readonly l?: 1 | undefined; // late: another worker had gone on with the delivery by then
   // Next attempt at; absent: this was the last one. Redis finds it at the end of a log: it stays the last member.
   readonly r?: number | undefined;
@@ -108,6 +110,7 @@ export function toAttempt(line: AttemptLine): Attempt {
     ...(line.k === undefined ? {} : { worker: line.k }),
     ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
     ...(line.h === undefined ? {} : { responseHeaders: line.h }),
+    ...(line.p === undefined ? {} : { trace: parseTraceparent(line.p) }),
   };
 }
 
@@ -130,6 +133,7 @@ function toLine(fact: DeliveryFact): Line {
     x: attempt.addedHeaders?.join(NAME_SEPARATOR),
     h: attempt.responseHeaders,
     y: eventType,
+    p: attempt.trace && formatTraceparent(attempt.trace),
     l: isLate ? 1 : undefined,
     r: nextAttemptAt,
   };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../kernel/app-error';
 import type { EndpointId } from './endpoint';
+import type { TraceContext } from './trace';
 
 export const accountIdSchema = z
   .string()
@@ -28,6 +29,8 @@ export interface AcceptedEvent {
   readonly acceptedAt: number;
   /** Those of the account that get it, whatever they asked for; left out, those that asked for its type. */
   readonly endpointIds?: readonly EndpointId[];
+  /** What is done for it belongs below this; absent where traces were not wanted. */
+  readonly trace?: TraceContext;
 }
 
 /** An event whose payload was erased. That there was one stays on record; there is nothing to send any more. */

@@ -10,6 +10,7 @@ import type { AccountId, EventId } from './event';
 import type { HoldReason, SlowReason } from './hold-reason';
 import type { WorkedQueue } from './queue-names';
 import type { ReplayEndStatus, ReplayMode } from './replay';
+import type { AttemptSpan, RequestSpan, Span } from './trace';
 import type { Door } from './usage';
 
 /** Why the API hung up on a client without taking its request. */
@@ -38,13 +39,19 @@ export type Signal =
       readonly keyId?: string;
       /** Of the error that it was answered with. */
       readonly code?: ErrorCode;
+      readonly span?: RequestSpan;
     }
   | {
       readonly name: 'connection.refused';
       readonly reason: ConnectionRefusal;
       readonly clientAddress?: string;
     }
-  | { readonly name: 'request.failed'; readonly requestId: string; readonly error: unknown }
+  | {
+      readonly name: 'request.failed';
+      readonly requestId: string;
+      readonly error: unknown;
+      readonly traceId?: string;
+    }
   | {
       readonly name: 'event.accepted';
       readonly source: (typeof eventSources)[number];
@@ -53,6 +60,16 @@ export type Signal =
       readonly type: string;
       readonly bytes: number;
       readonly requestId?: string;
+      readonly traceId?: string;
+    }
+  | {
+      /** It goes to many: a worker fans it out. */
+      readonly name: 'event.queued';
+      readonly accountId: AccountId;
+      readonly eventId: EventId;
+      readonly type: string;
+      readonly durationMs: number;
+      readonly span?: Span;
     }
   | {
       /** Its account is being erased, or was. */
@@ -83,6 +100,7 @@ export type Signal =
       readonly type: string;
       readonly deliveries: number;
       readonly durationMs: number;
+      readonly span?: Span;
     }
   | ({
       readonly name: 'delivery.attempted';
@@ -98,6 +116,7 @@ export type Signal =
       /** From the acceptance of its event to the start of its first attempt; not of later ones, nor if it was held. */
       readonly firstLagMs?: number;
       readonly nextDelayMs?: number;
+      readonly span?: AttemptSpan;
     } & AttemptTimings)
   | {
       /** The proxy for deliveries was out of order: it is sent later, and this was no attempt. */
@@ -105,6 +124,7 @@ export type Signal =
       readonly endpointId: EndpointId;
       readonly eventId: EventId;
       readonly error: string;
+      readonly traceId?: string;
     }
   | {
       /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
@@ -122,6 +142,7 @@ export type Signal =
       readonly status: EndStatus;
       /** From the acceptance of the event, or from when somebody requested it, until now. */
       readonly lagMs: number;
+      readonly traceId?: string;
     }
   | {
       /** It is sent apart from its schedule: once more, or for the first time. */
@@ -151,6 +172,7 @@ export type Signal =
       readonly endpointId: EndpointId;
       readonly eventId: EventId;
       readonly reason: HoldReason;
+      readonly traceId?: string;
     }
   | {
       /** An attempt has counted among the slow ones. */

@@ -2,6 +2,7 @@ import { eventJobId } from '@hookferry/producer/contract';
 import type { EventQueue } from '../intake/accept-events';
 import type { AcceptedEvent } from '../model/event';
 import { EVENTS_QUEUE } from '../model/queue-names';
+import { formatTraceparent } from '../model/trace';
 import { BullmqOnDemandQueue, type NewJob } from './bullmq-on-demand-queue';
 import type { QueueConnection } from './bullmq-open-queue';
 import { type AcceptedEventJob } from './event-job';
@@ -32,13 +33,14 @@ export class BullmqEventQueue implements EventQueue {
   }
 }
 
-function jobOf({ id, accountId, type, body, acceptedAt, endpointIds }: AcceptedEvent): NewJob {
+function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace }: AcceptedEvent): NewJob {
   const data: AcceptedEventJob = {
     account_id: accountId,
     id,
     body,
     accepted_at: acceptedAt,
     ...(endpointIds === undefined ? {} : { webhook_ids: endpointIds }),
+    ...(trace === undefined ? {} : { trace: formatTraceparent(trace) }),
   };
   return { name: type, data, opts: { jobId: eventJobId(accountId, id) } };
 }

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { endpointIdSchema, endpointRefsSchema } from '../model/endpoint';
 import { accountIdSchema, eventIdSchema } from '../model/event';
+import { parseTraceparent } from '../model/trace';
 import { jobVersionSchema } from './job-version';
+
+// A traceparent. What is none is passed over: no event is refused for the sake of its trace.
+const traceSchema = z.string().optional().catch(undefined).transform(parseTraceparent).optional();
 
 /** What a producer pushes onto the events queue: its `PublishedEventJob`. The job's name is the event's type. */
 export const publishedEventSchema = z.strictObject({
@@ -12,6 +16,7 @@ export const publishedEventSchema = z.strictObject({
   id: eventIdSchema.optional(),
   /** Only these endpoints get it, whichever types they asked for; each by its id or its uid. */
   webhook_ids: endpointRefsSchema.optional(),
+  trace: traceSchema,
   v: jobVersionSchema,
 });
 
@@ -24,6 +29,7 @@ export const acceptedEventSchema = z.strictObject({
   accepted_at: z.number(),
   /** None at all: its payload was erased, so nobody gets it. */
   webhook_ids: z.array(endpointIdSchema).readonly().optional(),
+  trace: traceSchema,
   v: jobVersionSchema,
 });
 export type AcceptedEventJob = z.input<typeof acceptedEventSchema>;

@@ -51,7 +51,7 @@ export function createReadEventJob({ validateEvent, lookUpEndpoints, requireRoom
   };
 
   async function readPublished(job: EventJob): Promise<AcceptedEvent> {
-    const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids } = parsePublished(job);
+    const { id = idOfJob(job), account_id: accountId, type, data, webhook_ids, trace } = parsePublished(job);
     await requireRoom(accountId);
     const body = await validateEvent({ type, data, dataText: textOf(data) });
     const endpointIds = webhook_ids && (await lookUpEndpoints(accountId, webhook_ids))(webhook_ids);
@@ -63,6 +63,7 @@ export function createReadEventJob({ validateEvent, lookUpEndpoints, requireRoom
       // By a producer's clock that is ahead, all that came before would soon count as too old to be kept.
       acceptedAt: Math.min(publishedAt(job), clock()),
       ...(endpointIds === undefined ? {} : { endpointIds }),
+      ...(trace === undefined ? {} : { trace }),
     };
   }
 }
@@ -72,7 +73,7 @@ export type ReadEventJob = ReturnType<typeof createReadEventJob>;
 // The API has looked for the endpoints. Whatever was deleted since then gets nothing, as at any other time.
 function readAccepted(
   { name }: EventJob,
-  { id, account_id, body, accepted_at, webhook_ids }: z.output<typeof acceptedEventSchema>,
+  { id, account_id, body, accepted_at, webhook_ids, trace }: z.output<typeof acceptedEventSchema>,
 ): AcceptedEvent {
   return {
     id,
@@ -81,6 +82,7 @@ function readAccepted(
     body,
     acceptedAt: accepted_at,
     ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
+    ...(trace === undefined ? {} : { trace }),
   };
 }
 

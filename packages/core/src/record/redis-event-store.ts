@@ -8,6 +8,7 @@ import { type Mark, readTimeline, type TimeRange } from '../kernel/redis-timelin
 import type { EndpointId } from '../model/endpoint';
 import type { AcceptedEvent, AccountId, EventId, StoredEvent } from '../model/event';
 import { keys } from '../model/keys';
+import { formatTraceparent, parseTraceparent, type TraceContext } from '../model/trace';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../model/usage';
 import {
   addToIndex,
@@ -29,6 +30,8 @@ export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   readonly isAimed: boolean;
   /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
   readonly erasedAt?: number;
+  /** Where it belongs in a trace, if it was accepted into one. */
+  readonly trace?: TraceContext;
 }
 
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */
@@ -81,8 +84,8 @@ export interface EventStoreListeners {
 
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
- * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, an ! and the time if its payload was
- * erased, a line feed, the body as it is. Beside it, which endpoints it went to; and for each account a list of its events.
+ * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, a ^ and a traceparent if it is traced, a
+ * space, an ! and the time if its payload was erased, a line feed, the body as it is. Beside it, which endpoints it went to; and for each account a list of its events.
  */
 export function createRedisEventStore(
   redis: RedisClient,
@@ -218,10 +221,13 @@ function countedPlaceOf(
 }
 
 const AIMED = '@';
+const TRACED = '^';
 const ERASED = '!';
 
-function encode({ acceptedAt, type, body, endpointIds }: AcceptedEvent): string {
-  return `${encodeHead({ acceptedAt, type, isAimed: endpointIds !== undefined })}\n${body}`;
+function encode({ acceptedAt, type, body, endpointIds, trace }: AcceptedEvent): string {
+  const head = encodeHead({ acceptedAt, type, isAimed: endpointIds !== undefined });
+  const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
+  return `${head}${traced}\n${body}`;
 }
 
 function encodeHead({ acceptedAt, type, isAimed }: EventHead): string {
@@ -229,8 +235,8 @@ function encodeHead({ acceptedAt, type, isAimed }: EventHead): string {
 }
 
 function decode(accountId: AccountId, id: EventId, stored: string): StoredEvent {
-  const { type, acceptedAt, erasedAt } = decodeHead(stored);
-  const known = { id, accountId, type, acceptedAt };
+  const { type, acceptedAt, erasedAt, trace } = decodeHead(stored);
+  const known = { id, accountId, type, acceptedAt, ...(trace === undefined ? {} : { trace }) };
   return erasedAt === undefined
     ? { ...known, body: stored.slice(stored.indexOf('\n') + 1) }
     : { ...known, erasedAt };
@@ -239,10 +245,13 @@ function decode(accountId: AccountId, id: EventId, stored: string): StoredEvent 
 function decodeHead(stored: string): EventHead {
   const [acceptedAt, type = '', ...marks] = stored.slice(0, stored.indexOf('\n')).split(' ');
   const erased = marks.find((mark) => mark.startsWith(ERASED));
+  const traced = marks.find((mark) => mark.startsWith(TRACED));
+  const trace = traced === undefined ? undefined : parseTraceparent(traced.slice(TRACED.length));
   return {
     acceptedAt: Number(acceptedAt),
     type,
     isAimed: marks.includes(AIMED),
     ...(erased === undefined ? {} : { erasedAt: Number(erased.slice(ERASED.length)) }),
+    ...(trace === undefined ? {} : { trace }),
   };
 }

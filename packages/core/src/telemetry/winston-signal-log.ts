@@ -66,6 +66,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'quota.exceeded':
     case 'attempts.archived':
     case 'event.accepted':
+    case 'event.queued':
     case 'event.fanned_out':
     case 'delivery.held':
     case 'delivery.moved':
@@ -94,10 +95,16 @@ function levelOf(signal: Signal): LogOptions['level'] {
 const ENDPOINT = /^endpoint(?=\.|Id$)/;
 
 /** camelCase inside, snake_case in the log, and the API's words; errors as text, with their causes. */
-function entryOf({ name, ...fields }: Signal, level: LogOptions['level']): LogEntry {
+function entryOf(signal: Signal, level: LogOptions['level']): LogEntry {
+  const { name, ...fields } = signal;
   const entry: LogEntry = { level, message: name.replace(ENDPOINT, 'webhook') };
   for (const [member, value] of Object.entries(fields)) {
-    entry[toSnakeCase(member)] = member === 'error' ? describe(value) : value;
+    if (member !== 'span') entry[toSnakeCase(member)] = member === 'error' ? describe(value) : value;
+  }
+  const span = 'span' in signal ? signal.span : undefined;
+  if (span) {
+    entry.trace_id = span.context.traceId;
+    entry.span_id = span.context.spanId;
   }
   return entry;
 }

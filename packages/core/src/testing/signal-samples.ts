@@ -29,6 +29,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'connection.refused': { name: 'connection.refused', reason: 'too_slow', clientAddress: '192.0.2.1' },
   'request.failed': { name: 'request.failed', requestId: 'req_1', error: new Error('no luck') },
   'event.accepted': { name: 'event.accepted', source: 'http', accountId, eventId, type, bytes: 90 },
+  'event.queued': { name: 'event.queued', accountId, eventId, type, durationMs: 3 },
   'event.dropped': { name: 'event.dropped', jobId: '17', accountId },
   'account.erasing': { name: 'account.erasing', accountId },
   'account.erased': { name: 'account.erased', accountId, durationMs: 12_000 },
