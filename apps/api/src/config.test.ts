@@ -8,6 +8,10 @@ const INSECURE = { INSECURE_UNENCRYPTED_SECRETS: 'true' };
 describe('readApiConfig', () => {
   it('has the documented defaults', () => {
     expect(readApiConfig(INSECURE)).toEqual({
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+      OTEL_TRACES_SAMPLER_ARG: 1,
+      OTEL_SDK_DISABLED: false,
       REDIS_URL: 'redis://127.0.0.1:6379',
       LOG_LEVEL: 'info',
       RETENTION: 14 * 86_400_000,
@@ -63,6 +67,10 @@ describe('readApiConfig', () => {
         QUEUE_INSPECTOR_ENABLED: 'true',
       }),
     ).toEqual({
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+      OTEL_TRACES_SAMPLER_ARG: 1,
+      OTEL_SDK_DISABLED: false,
       REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
       LOG_LEVEL: 'debug',
       LOG_FORMAT: 'pretty',
