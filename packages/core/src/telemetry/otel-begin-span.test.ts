@@ -43,3 +43,7 @@ it.each([true, false])('samples a trace that is linked to another as that one is
   expect(context.isSampled).toBe(isSampled);
   expect(context.traceId).not.toBe(link.traceId);
 });
+
+it('samples nothing where nothing is to be, whatever it is linked to', () => {
+  expect(begin('always_off', 1, { links: [placeOf(true)] }).context.isSampled).toBe(false);
+});
