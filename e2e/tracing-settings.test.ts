@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
-import type { ManagedProcess } from './support/managed-process';
+import type { LogLine, ManagedProcess } from './support/managed-process';
 import { OtlpCollector } from './support/otlp-collector';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
@@ -32,14 +32,9 @@ async function packagesOf(part: ManagedProcess | undefined): Promise<readonly st
 }
 
 it.each([
-  ['loads none of it when traces are not wanted', {}, 0],
-  ['loads it when they are', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }, 9],
-  [
-    'loads none of it when it is disabled',
-    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_SDK_DISABLED: 'true' },
-    0,
-  ],
-])('%s', async (_what, settings: Readonly<Record<string, string>>, count) => {
+  ['has none of OpenTelemetry in memory unless traces are wanted', {}, false],
+  ['has it when they are', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }, true],
+])('%s', async (_what, settings: Readonly<Record<string, string>>, isWanted) => {
   const preload = `--require ${join(__dirname, 'support', 'list-loaded.cjs')}`;
   const stack = await Stack.start({ environment: { NODE_OPTIONS: preload, ...settings } });
   await stack.client.register(receiver.url);
@@ -49,7 +44,9 @@ it.each([
   for (const part of [stack.api, stack.workers[0]]) {
     const packages = await packagesOf(part);
     expect(packages).toContain('bullmq');
-    expect(packages.filter((name) => name.startsWith('@opentelemetry/'))).toHaveLength(count);
+    // Its interfaces alone are there anyhow: prom-client loads them.
+    const loaded = packages.filter((name) => /^@opentelemetry\/(?!api$)/.test(name));
+    expect(loaded.length > 0).toBe(isWanted);
   }
   await stack.stop();
 });
@@ -98,25 +95,31 @@ it.each([
   expect(request?.headers.traceparent).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
 });
 
-it.each([
-  ['never answers', async () => (await OtlpCollector.start({ isDead: true })).url],
-  ['is not there', async () => `http://127.0.0.1:${await findClosedPort()}`],
-])('delivers everything, and stops in time, when the collector %s', async (_what, endpoint) => {
-  const stack = await Stack.start({
-    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: await endpoint(), OTEL_EXPORTER_OTLP_TIMEOUT: '500' },
+describe.each([
+  ['never answers', async () => await OtlpCollector.start({ isDead: true })],
+  ['is not there', async () => ({ url: `http://127.0.0.1:${await findClosedPort()}`, stop: async () => {} })],
+])('when the collector %s', (_what, startDead) => {
+  it('delivers everything, says so, and stops in time', async () => {
+    const dead = await startDead();
+    const stack = await Stack.start({
+      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: dead.url, OTEL_EXPORTER_OTLP_TIMEOUT: '500' },
+    });
+    const webhook = await stack.client.register(receiver.url);
+    await Promise.all(Array.from({ length: EVENTS }, () => publishTraced(stack, '01')));
+    await receiver.waitFor(EVENTS);
+    const [worker] = stack.workers;
+    await worker?.waitForLine(isExportWarning);
+    const deliveries = await stack.client.listDeliveries(webhook.id);
+    expect(deliveries.map(({ status, attempt_count }) => `${status} ${attempt_count}`)).toEqual(
+      Array.from({ length: EVENTS }, () => 'delivered 1'),
+    );
+    expect(await Promise.all([stack.api, ...stack.workers].map((part) => part.end()))).toEqual([0, 0]);
+    expect(worker?.log.filter(({ level }) => level === 'error')).toEqual([]);
+    await stack.stop();
+    await dead.stop();
   });
-  const webhook = await stack.client.register(receiver.url);
-  await Promise.all(Array.from({ length: EVENTS }, () => publishTraced(stack, '01')));
-  await receiver.waitFor(EVENTS);
-  const [worker] = stack.workers;
-  await worker?.waitForLine(
-    ({ message, text }) => message === 'library.warned' && String(text).startsWith('OpenTelemetry: '),
-  );
-  const deliveries = await stack.client.listDeliveries(webhook.id);
-  expect(deliveries.map(({ status, attempt_count }) => `${status} ${attempt_count}`)).toEqual(
-    Array.from({ length: EVENTS }, () => 'delivered 1'),
-  );
-  expect(await Promise.all([stack.api, ...stack.workers].map((part) => part.end()))).toEqual([0, 0]);
-  expect(worker?.log.filter(({ level }) => level === 'error')).toEqual([]);
-  await stack.stop();
 });
+
+function isExportWarning({ message, text }: LogLine): boolean {
+  return message === 'library.warned' && String(text).startsWith('OpenTelemetry: ');
+}

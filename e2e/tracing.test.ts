@@ -100,10 +100,13 @@ it('writes the trace into the log of both processes', async () => {
   const worker = stack.workers[0];
   const isOfTrace = (message: string) => (line: Readonly<Record<string, unknown>>) =>
     line.message === message && line.trace_id === TRACE_ID;
-  await stack.api.waitForLine(isOfTrace('request.completed'));
-  await stack.api.waitForLine(isOfTrace('event.accepted'));
-  await worker?.waitForLine(isOfTrace('delivery.attempted'));
-  await worker?.waitForLine(isOfTrace('delivery.ended'));
+  const lines = await Promise.all([
+    stack.api.waitForLine(isOfTrace('request.completed')),
+    stack.api.waitForLine(isOfTrace('event.accepted')),
+    worker?.waitForLine(isOfTrace('delivery.attempted')),
+    worker?.waitForLine(isOfTrace('delivery.ended')),
+  ]);
+  expect(lines.map((line) => typeof line?.span_id)).toEqual(['string', 'undefined', 'string', 'undefined']);
 });
 
 it('tells receivers nothing of it', async () => {

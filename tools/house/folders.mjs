@@ -29,5 +29,5 @@ export const folders = [
   ['manage', 'what operators and owners do to accounts and endpoints, erasure included'],
   ['listeners', 'endpoints whose deliveries are taken by whoever connects, and the way there'],
   ['queue', 'all of BullMQ: its queues, jobs and keys, behind the ports of the folders above'],
-  ['telemetry', 'listens to signals: log lines, metrics; runs a process'],
+  ['telemetry', 'listens to signals: log lines, metrics, traces; runs a process'],
 ];

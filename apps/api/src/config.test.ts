@@ -8,6 +8,10 @@ const INSECURE = { INSECURE_UNENCRYPTED_SECRETS: 'true' };
 describe('readApiConfig', () => {
   it('has the documented defaults', () => {
     expect(readApiConfig(INSECURE)).toEqual({
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+      OTEL_TRACES_SAMPLER_ARG: 1,
+      OTEL_SDK_DISABLED: false,
       REDIS_URL: 'redis://127.0.0.1:6379',
       QUEUE_SHARDS: 1,
       LOG_LEVEL: 'info',
@@ -65,6 +69,10 @@ describe('readApiConfig', () => {
         QUEUE_INSPECTOR_ENABLED: 'true',
       }),
     ).toEqual({
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+      OTEL_TRACES_SAMPLER_ARG: 1,
+      OTEL_SDK_DISABLED: false,
       REDIS_URL: 'rediss+sentinel://:secret@one,two/hooks',
       QUEUE_SHARDS: 6,
       LOG_LEVEL: 'debug',

@@ -45,6 +45,11 @@ describe('readWorkerConfig', () => {
       MAX_EVENT_BYTES: 256 * 1024,
       SIGNATURE_HEADER: 'X-Service-Signature',
       SIGNATURE_PREFIX: 'sha256=',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+      OTEL_TRACES_SAMPLER_ARG: 1,
+      OTEL_SDK_DISABLED: false,
+      TRACEPARENT_TO_RECEIVERS: false,
     });
   });
 
@@ -110,6 +115,15 @@ describe('readWorkerConfig', () => {
     const keys = `${Buffer.alloc(32, 1).toString('base64')},${Buffer.alloc(32, 2).toString('base64')}`;
     const config = readWorkerConfig({ SECRETS_ENCRYPTION_KEY: keys });
     expect(config.SECRETS_ENCRYPTION_KEY.map(({ id }) => id)).toEqual(['72cd6e84', '75877bb4']);
+  });
+
+  it('tells receivers of traces only where there are some', () => {
+    const told = { ...INSECURE, TRACEPARENT_TO_RECEIVERS: 'true' };
+    expect(String(caughtFrom(() => readWorkerConfig(told)))).toContain(
+      'TRACEPARENT_TO_RECEIVERS: needs traces: set OTEL_EXPORTER_OTLP_ENDPOINT too',
+    );
+    const traced = { ...told, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+    expect(readWorkerConfig(traced).TRACEPARENT_TO_RECEIVERS).toBe(true);
   });
 
   it.each([undefined, 'development', 'test', 'production'])(

@@ -1,6 +1,7 @@
 import { verify } from '@hookferry/receiver';
 import type { Endpoint } from '../model/endpoint';
 import { newestSecret } from '../model/endpoint-secrets';
+import type { TraceContext } from '../model/trace';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { prepareRequest, type RequestStyle } from './prepare-request';
@@ -15,6 +16,7 @@ const style: RequestStyle = {
 interface Change {
   readonly attempt?: number;
   readonly isTest?: boolean;
+  readonly trace?: TraceContext;
   readonly now?: number;
   readonly style?: RequestStyle;
   readonly body?: string;
@@ -29,6 +31,7 @@ function prepare(change: Change = {}) {
     event,
     attempt: change.attempt ?? 1,
     isTest: change.isTest ?? false,
+    trace: change.trace,
     now: change.now ?? NOW,
   };
   const { secret } = newestSecret(endpoint);
@@ -52,6 +55,16 @@ async function verifyPlain(
 }
 
 describe('prepareRequest', () => {
+  it('tells the place in a trace only if it is to, and nothing else changes by it', () => {
+    const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
+    const { traceparent, ...headers } = prepare({ trace, style: { ...style, tellsTrace: true } }).request
+      .headers;
+    expect(traceparent).toBe(`00-${trace.traceId}-${trace.spanId}-01`);
+    const told = Object.keys(headers);
+    expect(Object.keys(prepare({ trace }).request.headers)).toEqual(told);
+    expect(Object.keys(prepare({ style: { ...style, tellsTrace: true } }).request.headers)).toEqual(told);
+  });
+
   it('says of a test that it is one', () => {
     expect(prepare({ isTest: true }).request.headers).toMatchObject({ 'x-service-test': 'true' });
     expect(prepare().request.headers).not.toHaveProperty('x-service-test');

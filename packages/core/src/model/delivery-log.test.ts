@@ -34,6 +34,16 @@ function stateAfter(...facts: DeliveryFact[]) {
   return { status, nextAttemptAt, attempts: attempts.map(({ number }) => number) };
 }
 
+it('keeps the place of a failed attempt in its trace, and takes no room where there is none', () => {
+  const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
+  const attempt = buildAttempt({ number: 1, trace });
+  const line = encodeFact({ kind: 'attempted', attempt, nextAttemptAt: RETRY_AT });
+  expect(readLog(line).attempts).toEqual([attempt]);
+  // Redis looks for it there.
+  expect(line).toMatch(new RegExp(`"r":${RETRY_AT}}\n$`));
+  expect(encodeFact(failed(1, RETRY_AT))).not.toContain('"p"');
+});
+
 describe('readLog', () => {
   it('gives a pending delivery without attempts for an empty log', () => {
     expect(readLog('')).toEqual(NOTHING_HAPPENED);

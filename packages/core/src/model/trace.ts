@@ -32,7 +32,7 @@ export interface AttemptSpan extends Span {
 }
 
 export interface NewSpan {
-  /** Absent: it begins a trace of its own, which is exported if the first of its links is. */
+  /** Absent: it begins a trace of its own. Whether that is exported is decided as for the first of its links. */
   readonly parent?: TraceContext | undefined;
   readonly links?: readonly TraceContext[];
   /** Milliseconds since the Unix epoch. */

@@ -44,6 +44,20 @@ describe('readEventJob', () => {
     });
   });
 
+  it.each(['nonsense', '', 17, null, { traceId: 'a'.repeat(32) }])(
+    'refuses no event for the sake of its trace, such as %j',
+    async (trace) => {
+      const { event } = await readEventJob(buildJob({ ...published, trace }));
+      expect(event).not.toHaveProperty('trace');
+    },
+  );
+
+  it("takes a producer's place in a trace", async () => {
+    const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const { event } = await readEventJob(buildJob({ ...published, trace }));
+    expect(event.trace).toEqual({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true });
+  });
+
   it('counts an event that its producer has put off from when it was to come', async () => {
     const delay = 30 * 86_400_000;
     const { event } = await readEventJob(buildJob(published, { delay }));

@@ -28,6 +28,18 @@ describe('createRedisEventStore', () => {
     expect(await openStore().find(event.accountId, event.id)).toEqual(event);
   });
 
+  it.each([
+    ['is aimed', { endpointIds: [uniqueEndpointId()] }],
+    ['is not aimed', {}],
+  ])('keeps the place in a trace of an event that %s, its payload erased or not', async (_what, change) => {
+    const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
+    const event = buildEvent({ trace, ...change });
+    await openStore().save(event);
+    expect(await openStore().find(event.accountId, event.id)).toMatchObject({ body: event.body, trace });
+    await openStore().erasePayload(event.accountId, event.id, 7);
+    expect(await openStore().find(event.accountId, event.id)).toMatchObject({ erasedAt: 7, trace });
+  });
+
   it('gives the head alone, whatever the body', async () => {
     const event = buildEvent({ body: `{"data":"${'🚀'.repeat(1_000)}"}` });
     await openStore().save(event);

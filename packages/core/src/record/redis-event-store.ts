@@ -85,7 +85,8 @@ export interface EventStoreListeners {
 /**
  * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
  * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, a ^ and a traceparent if it is traced, a
- * space, an ! and the time if its payload was erased, a line feed, the body as it is. Beside it, which endpoints it went to; and for each account a list of its events.
+ * space, an ! and the time if its payload was erased, a line feed, the body as it is. Beside it, which endpoints it went to;
+ * and for each account a list of its events.
  */
 export function createRedisEventStore(
   redis: RedisClient,

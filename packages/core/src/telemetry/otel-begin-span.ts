@@ -8,20 +8,22 @@ export function createOtelBeginSpan(sampler: Sampler): BeginSpan {
 
   return ({ parent, links = [], startedAt }) => {
     const traceId = parent?.traceId ?? ids.generateTraceId();
-    const isSampled = parent || links[0] === undefined ? decide(traceId, parent) : links[0].isSampled;
+    // A trace that follows from another one is decided on as that one was, or of a hundred events none would have all of its own.
+    const before = parent ?? links[0];
+    const isSampled = decide(before?.traceId ?? traceId, before);
     return { context: { traceId, spanId: ids.generateSpanId(), isSampled }, parent, links, startedAt };
   };
 
   // No sampler of those that there are looks at a span's name, kind or attributes.
-  function decide(traceId: string, parent: TraceContext | undefined): boolean {
-    const { decision } = sampler.shouldSample(contextOf(parent), traceId, '', SpanKind.INTERNAL, {}, []);
+  function decide(traceId: string, before: TraceContext | undefined): boolean {
+    const { decision } = sampler.shouldSample(contextOf(before), traceId, '', SpanKind.INTERNAL, {}, []);
     return decision === SamplingDecision.RECORD_AND_SAMPLED;
   }
 }
 
-function contextOf(parent: TraceContext | undefined): Context {
-  if (parent === undefined) return ROOT_CONTEXT;
-  const { traceId, spanId, isSampled } = parent;
+function contextOf(place: TraceContext | undefined): Context {
+  if (place === undefined) return ROOT_CONTEXT;
+  const { traceId, spanId, isSampled } = place;
   const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags });
 }

@@ -29,6 +29,7 @@ type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name 
 
 /** What a signal tells of a span that is over, by OpenTelemetry's semantic conventions; `undefined` if it is of none. */
 export function describeSignal(signal: Signal, service: TracedService): SpanDescription | undefined {
+  if (!('span' in signal)) return undefined;
   switch (signal.name) {
     case 'request.completed':
       return signal.span && describeRequest(signal, signal.span);
@@ -38,8 +39,6 @@ export function describeSignal(signal: Signal, service: TracedService): SpanDesc
       return signal.span && describeFanOut(signal, signal.span, service);
     case 'delivery.attempted':
       return signal.span && describeAttempt(signal, signal.span);
-    default:
-      return undefined;
   }
 }
 

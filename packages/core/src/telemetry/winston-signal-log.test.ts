@@ -59,6 +59,16 @@ describe('createWinstonSignalLog', () => {
     });
   });
 
+  it('writes where it belongs in a trace, and no more of its span', () => {
+    const context = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
+    const span = { context, parent: undefined, links: [], startedAt: 0 };
+    const fields = writtenFields({ ...signalSamples['event.fanned_out'], span });
+    expect(fields).toMatchObject({ trace_id: context.traceId, span_id: context.spanId });
+    expect(fields).not.toHaveProperty('span');
+    const ended = writtenFields({ ...signalSamples['delivery.ended'], traceId: context.traceId });
+    expect(ended).toMatchObject({ trace_id: context.traceId });
+  });
+
   it('writes an error as text, with its stack and its causes', () => {
     const cause = new TypeError('socket closed', { cause: 'cable' });
     const error = new Error('no answer', { cause });
