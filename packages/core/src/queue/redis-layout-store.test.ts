@@ -1,6 +1,7 @@
 import { connectRedis } from '../kernel/redis-connect';
 import { keys } from '../model/keys';
 import { createClosables } from '../testing/closables';
+import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis } from '../testing/test-redis';
 import { createRedisLayoutStore, IN_FORCE_AFTER_MS } from './redis-layout-store';
 
@@ -112,4 +113,14 @@ it('says with one command whether there is a layout and no other', async () => {
   expect(await store.isOnly(inForce)).toBe(false);
   await client.flushdb();
   expect(await store.isOnly(inForce)).toBe(false);
+});
+
+it('says what is in force also while Redis has no memory left', async () => {
+  const server = willClose(await startRedisServer());
+  const redis = connectRedis({ url: server.url, role: 'working', name: 'test', emit: () => {} });
+  willClose({ close: async () => redis.disconnect() });
+  const store = createRedisLayoutStore(redis, 'bull');
+  await store.look(4, ['bull']);
+  await server.fillUp();
+  expect((await store.look(undefined, ['bull', '{other}'])).inForce.count).toBe(4);
 });

@@ -66,7 +66,8 @@ const LOOK = defineScript(`
     end
   end
 
-  for i = 5, #ARGV do redis.call('ZADD', served, now, ARGV[i]) end
+  -- Where Redis is full nobody learns who serves what; what is in force they have to.
+  for i = 5, #ARGV do redis.pcall('ZADD', served, now, ARGV[i]) end
   redis.call('ZREMRANGEBYSCORE', served, '-inf', now - ARGV[4])
   for _, layout in ipairs(redis.call('ZRANGEBYSCORE', left, '-inf', now - ARGV[3])) do
     redis.call('ZREM', left, layout)
