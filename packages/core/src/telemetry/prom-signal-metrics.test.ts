@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import { workedQueues } from '../model/queue-names';
 import type { Signal, SignalListener } from '../model/signal';
 import { signalSamples } from '../testing/signal-samples';
 import { createPromApiMetrics, createPromWorkerMetrics } from './prom-signal-metrics';
@@ -76,6 +77,9 @@ describe.each([createPromApiMetrics, createPromWorkerMetrics])('%p', (createMetr
 });
 
 describe('createPromWorkerMetrics', () => {
+  const FROM_ZERO = ['webhooks_jobs_too_new_total', 'webhooks_worker_stalls_total'].flatMap((name) =>
+    workedQueues.map((queue) => `${name}{queue="${queue}"} 0`),
+  );
   const NOTHING_YET = [
     'webhooks_delivery_attempt_duration_seconds_sum 0',
     'webhooks_delivery_attempt_duration_seconds_count 0',
@@ -91,6 +95,7 @@ describe('createPromWorkerMetrics', () => {
     'webhooks_delivery_lag_seconds_sum 0',
     'webhooks_delivery_lag_seconds_count 0',
     'webhooks_events_dropped_total 0',
+    ...FROM_ZERO,
   ];
 
   it('counts and times attempts, by outcome', async () => {
@@ -113,6 +118,7 @@ describe('createPromWorkerMetrics', () => {
       'webhooks_delivery_lag_seconds_sum 0',
       'webhooks_delivery_lag_seconds_count 0',
       'webhooks_events_dropped_total 0',
+      ...FROM_ZERO,
     ]);
   });
 

@@ -185,10 +185,12 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     name: 'webhooks_jobs_too_new_total',
     help: 'Times that a job was left to a worker of a later version, whose data this one can not read, by queue.',
     labels: { queue: workedQueues },
+    fromZero: true,
   }),
   counterOf('worker.stalled', {
     name: 'webhooks_worker_stalls_total',
     help: 'Times that this worker was found to take nothing from a queue although jobs waited there.',
     labels: { queue: workedQueues },
+    fromZero: true,
   }),
 ];
