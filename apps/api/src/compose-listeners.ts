@@ -32,7 +32,7 @@ export function composeListeners(context: ListenersContext) {
   const watch = new WatchListeners({ ...deps, listeners });
   watch.start();
   const parts: readonly Stoppable[] = [
-    { name: 'listeners', stop: () => listenerStreams.stop() },
+    { name: 'listeners', stop: async () => listenerStreams.stop() },
     { name: 'watch of listeners', stop: () => watch.stop() },
     { name: 'mailbox', stop: () => mailbox.close() },
   ];

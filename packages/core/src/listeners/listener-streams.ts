@@ -34,7 +34,6 @@ const CHECK_EVERY_MS = 2_000;
 /** The listeners that are connected to this process. */
 export class ListenerStreams {
   readonly #streams = new Map<EndpointId, ListenerStream>();
-  readonly #closing = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -62,14 +61,16 @@ export class ListenerStreams {
     const timer = setTimeout(() => stream.end('time_over'), maxMs);
     signal.addEventListener('abort', () => stream.end('lost'));
     try {
+      // It may have been told while it was on its way here.
       if (signal.aborted) stream.end('lost');
+      if (this.#isStopped) stream.end('stopping');
       void this.#begin(stream);
       yield* stream.lines();
     } finally {
       clearTimeout(timer);
       stream.end('lost');
       isOver();
-      await this.#track(this.#close(stream));
+      await this.#close(stream);
     }
   }
 
@@ -91,12 +92,14 @@ export class ListenerStreams {
     );
   }
 
-  /** Ends them all. Listeners connect again, to other processes. */
-  async stop(): Promise<void> {
+  /**
+   * Ends them all: listeners connect again, to other processes. Each is let go of before its answer ends, for which the HTTP
+   * server waits.
+   */
+  stop(): void {
     this.#isStopped = true;
     clearInterval(this.#timer);
     for (const stream of this.#streams.values()) stream.end('stopping');
-    await Promise.all(this.#closing);
   }
 
   async #create(address: EndpointAddress, parallel: number): Promise<ListenerStream> {
@@ -140,11 +143,6 @@ export class ListenerStreams {
       // Whoever looks after listeners finds it later.
       emit({ name: 'task.failed', task: 'disconnect listener', error });
     }
-  }
-
-  async #track(work: Promise<void>): Promise<void> {
-    this.#closing.add(work);
-    await work.finally(() => this.#closing.delete(work));
   }
 
   async #check(): Promise<void> {

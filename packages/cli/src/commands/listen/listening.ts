@@ -65,9 +65,9 @@ export class Listening {
 
   // What is wrong from the start is for whoever has started it.
   #isPassing(error: unknown): boolean {
-    if (error instanceof WebhooksConnectionError) return this.#id !== undefined;
-    if (!(error instanceof WebhooksApiError)) return false;
-    return this.#id !== undefined && (error.status >= 500 || PASSING.has(error.code));
+    if (this.#id === undefined) return false;
+    if (error instanceof WebhooksConnectionError) return true;
+    return error instanceof WebhooksApiError && (error.status >= 500 || PASSING.has(error.code));
   }
 
   // Each time: one that was away for too long is made anew by it, and gets what it missed.
