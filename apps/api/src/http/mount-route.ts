@@ -47,11 +47,15 @@ function mountRoute(app: Express, route: Route, turns: HeavyTurns, options: Moun
   app[route.method](
     route.path,
     nameRoute(route.path),
-    requireKeyFor(route, options),
+    ...guardsOf(route, options),
     ...(route.isHeavy === true ? [takeTurn(turns)] : []),
     ...(route.request.body === undefined ? [] : readJsonBody(boundsOf(route, options.maxBodyBytes), turns)),
     handleWith(route, options),
   );
+}
+
+function guardsOf({ scope, ...route }: Route, options: MountOptions): readonly RequestHandler[] {
+  return scope === 'none' ? [] : [requireKeyFor({ ...route, scope }, options)];
 }
 
 function nameRoute(path: string): RequestHandler {
@@ -74,6 +78,8 @@ function handleWith(route: Route, options: MountOptions): RequestHandler {
         endpointsVersion: endpointsVersionOf(response),
         header: (name) => request.get(name),
         requestId: requestIdOf(response),
+        clientAddress: () => request.ip,
+        origin: () => `${request.protocol}://${request.host}`,
         trace: spanOf(response)?.context,
         spend: spendOf(response),
       });
