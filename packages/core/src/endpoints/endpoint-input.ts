@@ -7,18 +7,22 @@ import { endpointStatusSchema, endpointUidSchema, orderings } from '../model/end
 import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
 import { FILTER_FORM } from './event-filter';
 import { metadataPatchSchema, metadataSchema } from './metadata';
+import { payloadFilterSchema } from './payload-filter-schema';
 import { secretSchema } from './secret';
 import { newTlsSchema, tlsPatchSchema } from './tls-input';
 
 const MAX_FILTERS = 100;
 
 // Which types there are is looked up: see `requireKnownFilters`.
-const eventsSchema = z
+export const eventsSchema = z
   .array(z.string().meta(FILTER_FORM))
   .min(1, 'must name at least one event type')
   .max(MAX_FILTERS, `must name at most ${MAX_FILTERS} event types`)
   .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice')
   .meta({ uniqueItems: true, example: ['keyword.*', 'brief.created'] });
+
+// One value, which a patch replaces as a whole: of a merged one nobody knows what it says, and `null` is a value in it.
+const filterSchema = payloadFilterSchema.transform((filter) => JSON.stringify(filter));
 
 const MAX_DELAYS = 30;
 const MAX_DELAY_MS = 7 * 86_400_000;
@@ -46,6 +50,7 @@ export function newEndpointSchema(rules: TargetUrlRules) {
     .strictObject({
       url: targetUrlSchema(rules),
       events: eventsSchema,
+      filter: filterSchema.optional(),
       secret: secretSchema.optional(),
       // Later it is changed by enabling and disabling.
       status: endpointStatusSchema.optional(),
@@ -65,6 +70,7 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
     .strictObject({
       url: targetUrlSchema(rules).optional(),
       events: eventsSchema.optional(),
+      filter: filterSchema.nullish(),
       description: optionSchemas.description.nullish(),
       rate_limit: optionSchemas.rate_limit.nullish(),
       ordering: optionSchemas.ordering.nullish(),
