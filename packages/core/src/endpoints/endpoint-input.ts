@@ -5,8 +5,12 @@ import { endpointStatusSchema } from '../model/endpoint';
 import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
 import { eventsSchema, optionSchemas } from './endpoint-options';
 import { metadataPatchSchema, metadataSchema } from './metadata';
+import { payloadFilterSchema } from './payload-filter-schema';
 import { secretSchema } from './secret';
 import { newTlsSchema, tlsPatchSchema } from './tls-input';
+
+// One value, which a patch replaces as a whole: of a merged one nobody knows what it says, and `null` is a value in it.
+const filterSchema = payloadFilterSchema.transform((filter) => JSON.stringify(filter));
 
 /** What a client may say when it registers an endpoint. */
 export function newEndpointSchema(rules: TargetUrlRules) {
@@ -14,6 +18,7 @@ export function newEndpointSchema(rules: TargetUrlRules) {
     .strictObject({
       url: targetUrlSchema(rules),
       events: eventsSchema,
+      filter: filterSchema.optional(),
       secret: secretSchema.optional(),
       // Later it is changed by enabling and disabling.
       status: endpointStatusSchema.optional(),
@@ -33,6 +38,7 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
     .strictObject({
       url: targetUrlSchema(rules).optional(),
       events: eventsSchema.optional(),
+      filter: filterSchema.nullish(),
       description: optionSchemas.description.nullish(),
       rate_limit: optionSchemas.rate_limit.nullish(),
       ordering: optionSchemas.ordering.nullish(),
