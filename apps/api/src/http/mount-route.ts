@@ -47,10 +47,14 @@ function mountRoute(app: Express, route: Route, turns: HeavyTurns, options: Moun
   app[route.method](
     route.path,
     nameRoute(route.path),
-    requireKeyFor(route, options),
+    ...guardsOf(route, options),
     ...readParts(route, turns, options),
     handleWith(route, options),
   );
+}
+
+function guardsOf({ scope, ...route }: Route, options: MountOptions): readonly RequestHandler[] {
+  return scope === 'none' ? [] : [requireKeyFor({ ...route, scope }, options)];
 }
 
 // Only once the body has arrived: nobody waits for one that is slow to send it.
@@ -84,6 +88,8 @@ function handleWith(route: Route, options: MountOptions): RequestHandler {
         endpointsVersion: endpointsVersionOf(response),
         header: (name) => request.get(name),
         requestId: requestIdOf(response),
+        clientAddress: () => request.ip,
+        origin: () => `${request.protocol}://${request.host}`,
         trace: spanOf(response)?.context,
         spend: spendOf(response),
       });
