@@ -31,14 +31,15 @@ export function composeApp(context: AppContext) {
   const { config, redis, shards, authenticate, probes, drain, beginSpan, newId, clock, emit } = context;
   const stores = openStores(context);
   const { accountStore, subscriptions, quota, usageRecorder } = stores;
-  const { routes, streams } = composeRoutes(context, stores);
+  const actFor = createActFor(accountStore);
+  const { routes, streams } = composeRoutes({ ...context, actFor }, stores);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const app = createApp({
     routes,
     probes,
     drain,
     authenticate,
-    actFor: createActFor(accountStore),
+    actFor,
     readEndpointsVersion: subscriptions.readVersion,
     quota,
     idempotencyStore: createRedisIdempotencyStore(redis, (accountId, bytes) =>
