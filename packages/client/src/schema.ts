@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 aa1926632c36de650bb1f6ceff0f4dc21c73e2226fc853ec2cc98c993ca7c635
+// docs/openapi.json: sha256 f2a855e252e2b7f1fb4723edf221273a65fd0f5f39e56c4e7db937efff8213a5
 
 export interface paths {
   '/v1/webhooks': {
@@ -910,6 +910,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description What deliveries are signed with: `whsec_` and base64.
@@ -1014,6 +1015,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1113,6 +1115,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1183,6 +1186,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1266,6 +1270,7 @@ export interface components {
        *     ]
        */
       events?: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'] | null;
       /** @description For people. */
       description?: string | null;
@@ -1340,6 +1345,7 @@ export interface components {
       delivery_id: string;
     };
     FilterTrial: {
+      /** @description Which of these events it gets, by their `data`. */
       filter: components['schemas']['PayloadFilter'];
       /** @description Data to try it on. */
       data?: unknown;
@@ -1445,6 +1451,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.

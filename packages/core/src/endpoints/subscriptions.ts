@@ -3,6 +3,7 @@ import { createLoadOnce } from '../kernel/load-once';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import { matchesType } from './event-filter';
+import { type PayloadFilter, readStoredFilter } from './payload-filter';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';
 
@@ -17,12 +18,16 @@ interface Snapshot {
 interface Askers {
   readonly snapshot: Snapshot;
   readonly subscribers: readonly Subscriber[];
+  readonly filterLength: number;
 }
 
 // Some 100,000 endpoints that ask for a few types each.
 const SNAPSHOT_BYTES = 64 * 1024 * 1024;
 // All of those for a few types.
 const ASKERS_BYTES = 16 * 1024 * 1024;
+// Of filters on data, those used last: some 50,000 of one condition each.
+const COMPILED_BYTES = 64 * 1024 * 1024;
+const COMPILED_BYTES_PER_CHARACTER = 20;
 // An endpoint without its filters, in its list and by its id.
 const SUBSCRIBER_BYTES = 400;
 // A filter, at two bytes a character, and a string's own size.
@@ -32,7 +37,12 @@ const ENTRY_BYTES = 300;
 
 /** Who gets events of an account, at one moment. */
 export interface AccountSubscriptions {
+  /** Those that asked for the type, whatever their filters on data. */
   subscribersOf(type: string): readonly Subscriber[];
+  /** How many characters these filters have together; 0: there are none. */
+  filterLengthOf(type: string): number;
+  /** The filter of a subscriber, read when it is asked for first. */
+  compiled(filter: string): PayloadFilter;
   /** Those of the given endpoints that the account has. */
   presentOf(ids: readonly EndpointId[]): readonly Subscriber[];
 }
@@ -52,6 +62,10 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     sizeCalculation: ({ subscribers }) =>
       Math.min(ASKERS_BYTES, ENTRY_BYTES + subscribers.length * REFERENCE_BYTES),
   });
+  const filters = new LRUCache<string, PayloadFilter>({
+    maxSize: COMPILED_BYTES,
+    sizeCalculation: (_filter, text) => ENTRY_BYTES + text.length * COMPILED_BYTES_PER_CHARACTER,
+  });
   const loadOnce = createLoadOnce(load);
 
   /** @param version read no earlier than what is published came in. */
@@ -61,7 +75,9 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
   ): Promise<AccountSubscriptions> {
     const snapshot = await snapshotAt(accountId, await version);
     return {
-      subscribersOf: (type) => askersOf(accountId, snapshot, type),
+      subscribersOf: (type) => askersOf(accountId, snapshot, type).subscribers,
+      filterLengthOf: (type) => askersOf(accountId, snapshot, type).filterLength,
+      compiled,
       presentOf: (ids) => [...new Set(ids)].flatMap((id) => snapshot.byId.get(id) ?? []),
     };
   }
@@ -70,13 +86,24 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     return await endpointStore.version(accountId);
   }
 
-  function askersOf(accountId: AccountId, snapshot: Snapshot, type: string): readonly Subscriber[] {
+  function askersOf(accountId: AccountId, snapshot: Snapshot, type: string): Askers {
     const key = `${accountId}/${type}`;
     const known = askers.get(key);
-    if (known?.snapshot === snapshot) return known.subscribers;
+    if (known?.snapshot === snapshot) return known;
     const subscribers = snapshot.subscribers.filter(({ events }) => asksFor(events, type));
-    askers.set(key, { snapshot, subscribers });
-    return subscribers;
+    const filterLength = subscribers.reduce((sum, { filter = '' }) => sum + filter.length, 0);
+    const found = { snapshot, subscribers, filterLength };
+    askers.set(key, found);
+    return found;
+  }
+
+  // Kept by its text: many endpoints may have the same, and most have the same as before when an account changes.
+  function compiled(text: string): PayloadFilter {
+    const known = filters.get(text);
+    if (known) return known;
+    const filter = readStoredFilter(text);
+    filters.set(text, filter);
+    return filter;
   }
 
   async function snapshotAt(accountId: AccountId, version: EndpointsVersion): Promise<Snapshot> {
@@ -103,10 +130,11 @@ function asksFor(filters: readonly string[], type: string): boolean {
 
 // What is larger than the whole cache is kept all the same, alone: or each event would read it anew.
 function sizeOf({ subscribers }: Snapshot): number {
-  const size = subscribers.reduce((sum, { events }) => sum + sizeOfSubscriber(events), ENTRY_BYTES);
+  const size = subscribers.reduce((sum, subscriber) => sum + sizeOfSubscriber(subscriber), ENTRY_BYTES);
   return Math.min(SNAPSHOT_BYTES, size);
 }
 
-function sizeOfSubscriber(events: readonly string[]): number {
-  return events.reduce((size, filter) => size + FILTER_BYTES + 2 * filter.length, SUBSCRIBER_BYTES);
+function sizeOfSubscriber({ events, filter = '' }: Subscriber): number {
+  const texts = [...events, filter];
+  return texts.reduce((size, text) => size + FILTER_BYTES + 2 * text.length, SUBSCRIBER_BYTES);
 }

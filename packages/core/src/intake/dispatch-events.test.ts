@@ -22,6 +22,7 @@ import { uniqueAccountId } from '../testing/unique-ids';
 import { readWaitingIds } from '../testing/waiting-jobs';
 import { createDispatchEvents } from './dispatch-events';
 import { createFanOutEvent, type FanOutEventDeps } from './fan-out-event';
+import { createRouteEvent } from './route-event';
 
 const FEW = 32;
 
@@ -56,6 +57,7 @@ async function arrange(endpointCount: number) {
   const dispatchWith = (change: Partial<FanOutEventDeps>) =>
     createDispatchEvents({
       subscriptions,
+      routeEvent: createRouteEvent(),
       fanOutEvent: createFanOutEvent({ ...deps, ...change }),
       eventQueue,
       requireRoom: async () => {},
