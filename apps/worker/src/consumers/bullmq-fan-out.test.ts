@@ -21,8 +21,7 @@ const queueKeys = queueKeysOf('bull');
 /** Nobody has asked for anything. */
 const subscriptions = {
   current: async () => ({
-    subscribersOf: () => [],
-    filterLengthOf: () => 0,
+    askersOf: () => ({ subscribers: [], filterLength: 0 }),
     presentOf: () => [],
     compiled: compilePayloadFilter,
   }),

@@ -79,7 +79,7 @@ it('looks at the beginning of what is long', () => {
   ]).toEqual([true, false]);
   const text = (at: number) => ({ a: `${'x'.repeat(at)}y` });
   const filter = { a: { contains: 'y' } };
-  expect([passes(filter, text(16_383)), passes(filter, text(16_384))]).toEqual([true, false]);
+  expect([passes(filter, text(4_095)), passes(filter, text(4_096))]).toEqual([true, false]);
 });
 
 it('explains every condition, with what is there in short', () => {

@@ -14,20 +14,25 @@ interface Snapshot {
   readonly byId: ReadonlyMap<EndpointId, Subscriber>;
 }
 
-/** Who asked for a type, worked out on first demand. */
-interface Askers {
-  readonly snapshot: Snapshot;
+/** Who asked for a type, whatever their filters on data. */
+export interface Askers {
   readonly subscribers: readonly Subscriber[];
+  /** How many characters their filters have together; 0: there are none. */
   readonly filterLength: number;
+}
+
+/** The same at one version, worked out on first demand. */
+interface KnownAskers extends Askers {
+  readonly snapshot: Snapshot;
 }
 
 // Some 100,000 endpoints that ask for a few types each.
 const SNAPSHOT_BYTES = 64 * 1024 * 1024;
 // All of those for a few types.
 const ASKERS_BYTES = 16 * 1024 * 1024;
-// Of filters on data, those used last: some 50,000 of one condition each.
+// Of filters on data those used last: 2,000 of the largest, 100,000 of one condition each.
 const COMPILED_BYTES = 64 * 1024 * 1024;
-const COMPILED_BYTES_PER_CHARACTER = 20;
+const COMPILED_BYTES_PER_CHARACTER = 8;
 // An endpoint without its filters, in its list and by its id.
 const SUBSCRIBER_BYTES = 400;
 // A filter, at two bytes a character, and a string's own size.
@@ -37,10 +42,7 @@ const ENTRY_BYTES = 300;
 
 /** Who gets events of an account, at one moment. */
 export interface AccountSubscriptions {
-  /** Those that asked for the type, whatever their filters on data. */
-  subscribersOf(type: string): readonly Subscriber[];
-  /** How many characters these filters have together; 0: there are none. */
-  filterLengthOf(type: string): number;
+  askersOf(type: string): Askers;
   /** The filter of a subscriber, read when it is asked for first. */
   compiled(filter: string): PayloadFilter;
   /** Those of the given endpoints that the account has. */
@@ -57,7 +59,7 @@ export type EndpointsVersion = string;
  */
 export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version' | 'listSubscribers'>) {
   const snapshots = new LRUCache<AccountId, Snapshot>({ maxSize: SNAPSHOT_BYTES, sizeCalculation: sizeOf });
-  const askers = new LRUCache<string, Askers>({
+  const askers = new LRUCache<string, KnownAskers>({
     maxSize: ASKERS_BYTES,
     sizeCalculation: ({ subscribers }) =>
       Math.min(ASKERS_BYTES, ENTRY_BYTES + subscribers.length * REFERENCE_BYTES),
@@ -75,8 +77,7 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
   ): Promise<AccountSubscriptions> {
     const snapshot = await snapshotAt(accountId, await version);
     return {
-      subscribersOf: (type) => askersOf(accountId, snapshot, type).subscribers,
-      filterLengthOf: (type) => askersOf(accountId, snapshot, type).filterLength,
+      askersOf: (type) => askersOf(accountId, snapshot, type),
       compiled,
       presentOf: (ids) => [...new Set(ids)].flatMap((id) => snapshot.byId.get(id) ?? []),
     };

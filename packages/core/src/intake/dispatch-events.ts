@@ -96,6 +96,6 @@ export type DispatchEvents = ReturnType<typeof createDispatchEvents>;
 
 /** What it takes to ask the filters: how many characters they have, as far as that says it. */
 function filteringOf({ type, body, endpointIds }: AcceptedEvent, ofAccount: AccountSubscriptions): number {
-  const length = endpointIds === undefined ? ofAccount.filterLengthOf(type) : 0;
+  const length = endpointIds === undefined ? ofAccount.askersOf(type).filterLength : 0;
   return length > 0 && body.length > MOST_FILTERED_CHARACTERS ? Number.POSITIVE_INFINITY : length;
 }

@@ -29,8 +29,8 @@ export function createRouteEvent() {
   ): Promise<RoutedEvent> {
     const { type, endpointIds } = event;
     if (endpointIds !== undefined) return { event, receivers: subscriptions.presentOf(endpointIds) };
-    const subscribers = subscriptions.subscribersOf(type);
-    if (subscriptions.filterLengthOf(type) === 0) return { event, receivers: subscribers };
+    const { subscribers, filterLength } = subscriptions.askersOf(type);
+    if (filterLength === 0) return { event, receivers: subscribers };
     const passes = passesOf(event, subscriptions);
     const receivers: Subscriber[] = [];
     for (let next = 0; next < subscribers.length; ) {
