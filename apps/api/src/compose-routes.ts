@@ -18,6 +18,7 @@ import { createAcceptEvents } from '@hookferry/core/intake/accept-events';
 import { createDispatchEvents } from '@hookferry/core/intake/dispatch-events';
 import { createFanOutEvent } from '@hookferry/core/intake/fan-out-event';
 import { createRedisEventClaimStore } from '@hookferry/core/intake/redis-event-claim-store';
+import { createRouteEvent } from '@hookferry/core/intake/route-event';
 import { createValidateEvent } from '@hookferry/core/intake/validate-event';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
@@ -137,6 +138,7 @@ function composeIntake(deps: Deps) {
     ...deps,
     dispatchEvents: createDispatchEvents({
       ...deps,
+      routeEvent: createRouteEvent(),
       fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(redis) }),
       requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'http'),
     }),

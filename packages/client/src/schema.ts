@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 1aa188fd2a62f4cfe76806c56ab1fca805d4897a4c3c3c221b809374f9e5aa12
+// docs/openapi.json: sha256 79fa9199ebb8eaff66cdbd3a75fc0f7d9ede8694498c070a60c408d3a0b479f8
 
 export interface paths {
   '/v1/webhooks': {
@@ -994,6 +994,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description What deliveries are signed with: `whsec_` and base64.
@@ -1098,6 +1099,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1197,6 +1199,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1267,6 +1270,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1350,6 +1354,7 @@ export interface components {
        *     ]
        */
       events?: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'] | null;
       /** @description For people. */
       description?: string | null;
@@ -1424,6 +1429,7 @@ export interface components {
       delivery_id: string;
     };
     FilterTrial: {
+      /** @description Which of these events it gets, by their `data`. */
       filter: components['schemas']['PayloadFilter'];
       /** @description Data to try it on. */
       data?: unknown;
@@ -1529,6 +1535,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
