@@ -16,6 +16,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'api-keys': 'Who may use the API.',
   accounts: 'Whose webhooks and events are kept apart.',
   account: 'How much an account stores, and how much it may.',
+  operations: 'How the service stands as a whole, for its operators.',
   'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
 };
 
