@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 a00127cbeedcdaa53072647030d426de76b1a4527ddc60253f0c86da3005102d
+// docs/openapi.json: sha256 827092af556bee426cfa56b57e6c940beb749db2f3b60127b9accc6919c688c1
 
 export interface paths {
   '/v1/webhooks': {
@@ -154,6 +154,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/v1/filters/try': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Try a filter on data or on events
+     * @description Needs the scope `webhooks:read`.
+     */
+    post: operations['tryFilter'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/v1/listeners': {
     parameters: {
       query?: never;
@@ -214,6 +234,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/v1/stream': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Follow what changes, as server-sent events
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['streamChanges'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/v1/webhooks/{id}/deliveries': {
     parameters: {
       query?: never;
@@ -226,6 +266,26 @@ export interface paths {
      * @description Needs the scope `deliveries:read`.
      */
     get: operations['listWebhookDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List deliveries, those of the newest event first
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['listDeliveries'];
     put?: never;
     post?: never;
     delete?: never;
@@ -674,6 +734,46 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/v1/operations': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read how the service stands
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    get: operations['readOperations'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/operations/webhooks': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List webhooks of all accounts that are disabled, or whose breaker is open
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    get: operations['listTroubledWebhooks'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/v1/dead-letters': {
     parameters: {
       query?: never;
@@ -954,6 +1054,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description What deliveries are signed with: `whsec_` and base64.
        * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
@@ -997,6 +1099,47 @@ export interface components {
         [key: string]: string;
       };
     };
+    /**
+     * @description Which events it gets, by their `data`. Each member is a path such as `customer.tier`, with a value that must be there or with operators; or `$any` or `$all` with a list of filters, or `$not` with a filter. All must hold. At most 50 conditions, 5 levels and 4096 bytes.
+     * @example {
+     *       "customer.tier": "gold",
+     *       "position": {
+     *         "lte": 10
+     *       }
+     *     }
+     */
+    PayloadFilter: {
+      [key: string]:
+        | (string | number | boolean | null)
+        | {
+            /** @description Is this. */
+            eq?: string | number | boolean | null;
+            /** @description Is not this; also if there is nothing. */
+            ne?: string | number | boolean | null;
+            /** @description Is less. */
+            lt?: number | string;
+            /** @description Is less, or this. */
+            lte?: number | string;
+            /** @description Is more. */
+            gt?: number | string;
+            /** @description Is more, or this. */
+            gte?: number | string;
+            /** @description Is one of these. */
+            in?: (string | number | boolean | null)[];
+            /** @description Is none of these; also if there is nothing. */
+            not_in?: (string | number | boolean | null)[];
+            /** @description Whether there is something, be it null. */
+            exists?: boolean;
+            /** @description Is a text that begins with this. */
+            starts_with?: string;
+            /** @description Is a text that ends with this. */
+            ends_with?: string;
+            /** @description Is a list with this item, or a text with this in it. */
+            contains?: string | number | boolean | null;
+          }
+        | components['schemas']['PayloadFilter']
+        | components['schemas']['PayloadFilter'][];
+    };
     CreatedWebhook: {
       /**
        * @description Its id.
@@ -1016,6 +1159,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1089,13 +1234,13 @@ export interface components {
     };
     WebhookPage: {
       /** @description What there is to tell. */
-      data: components['schemas']['Webhook'][];
+      data: components['schemas']['ListedWebhook'][];
       /** @description The parameter `cursor` of the next page; null on the last one. */
       next_cursor: string | null;
       /** @description Whether there is another page. */
       has_more: boolean;
     };
-    Webhook: {
+    ListedWebhook: {
       /**
        * @description Its id.
        * @example wh_0n5x3gq9k2v7r1m8c4d6ta
@@ -1114,6 +1259,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1161,6 +1308,43 @@ export interface components {
        * @example 2030-01-31T12:00:00.000Z
        */
       updated_at: string;
+      /** @description How it is doing, with `include=health`. */
+      health?: components['schemas']['Health'];
+    };
+    Health: {
+      /** @description How many attempts there were within the last 24 hours. */
+      attempts_24h: number;
+      /** @description The share of the attempts of the last 24 hours that were accepted; null: there were none. */
+      success_rate: number | null;
+      /** @description How long 95 % of the attempts took at most, to within an eighth; null: not known. */
+      p95_ms: number | null;
+      /** @description When an attempt was accepted last; null: never. */
+      last_success_at: string | null;
+      /** @description When an attempt failed last; null: never. */
+      last_failure_at: string | null;
+      /**
+       * @description Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.
+       * @enum {string}
+       */
+      breaker: 'closed' | 'open' | 'half_open';
+      /** @description Those that wait, without using up attempts, until their webhook can take them. */
+      held: number;
+      /** @description The last 24 hours, each of them, the oldest first. */
+      hours: components['schemas']['HealthHour'][];
+    };
+    HealthHour: {
+      /**
+       * Format: date-time
+       * @description When it began.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      at: string;
+      /** @description Attempts that were accepted. */
+      successes: number;
+      /** @description Attempts that failed. */
+      failures: number;
+      /** @description How long 95 % of the attempts took at most, to within an eighth; null: not known. */
+      p95_ms: number | null;
     };
     /** @description A webhook: its id or its `uid`. */
     WebhookRef: string;
@@ -1183,6 +1367,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1233,23 +1419,6 @@ export interface components {
       /** @description How it is doing. */
       health: components['schemas']['Health'];
     };
-    Health: {
-      /** @description How many attempts there were within the last 24 hours. */
-      attempts_24h: number;
-      /** @description The share of the attempts of the last 24 hours that were accepted; null: there were none. */
-      success_rate: number | null;
-      /** @description When an attempt was accepted last; null: never. */
-      last_success_at: string | null;
-      /** @description When an attempt failed last; null: never. */
-      last_failure_at: string | null;
-      /**
-       * @description Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.
-       * @enum {string}
-       */
-      breaker: 'closed' | 'open' | 'half_open';
-      /** @description Those that wait, without using up attempts, until their webhook can take them. */
-      held: number;
-    };
     WebhookPatch: {
       /**
        * Format: uri
@@ -1265,6 +1434,8 @@ export interface components {
        *     ]
        */
       events?: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'] | null;
       /** @description For people. */
       description?: string | null;
       /** @description How many requests a second its receiver takes. */
@@ -1294,6 +1465,75 @@ export interface components {
       headers?: {
         [key: string]: string | null;
       } | null;
+    };
+    Webhook: {
+      /**
+       * @description Its id.
+       * @example wh_0n5x3gq9k2v7r1m8c4d6ta
+       */
+      id: string;
+      /**
+       * Format: uri
+       * @description Where deliveries are sent to.
+       * @example https://example.com/webhooks
+       */
+      url: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @example [
+       *       "keyword.quick_win"
+       *     ]
+       */
+      events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'enabled' | 'disabled';
+      /**
+       * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
+       * @enum {string}
+       */
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing' | 'disconnected';
+      /** @description For people. */
+      description?: string;
+      /**
+       * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+       * @enum {string}
+       */
+      ordering: 'none' | 'strict';
+      /** @description How many requests a second its receiver takes. */
+      rate_limit?: number;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[];
+      /** @description Certificates of its own. */
+      tls?: components['schemas']['WebhookTls'];
+      /** @description A name of your own, which works wherever its id does. */
+      uid?: string;
+      /** @description Texts of your own, by name. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+      headers?: {
+        [key: string]: '***';
+      };
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description When it was changed last.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      updated_at: string;
     };
     Secret: {
       /**
@@ -1336,6 +1576,58 @@ export interface components {
       event_id: string;
       /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
       delivery_id: string;
+    };
+    FilterTrial: {
+      /** @description Which of these events it gets, by their `data`. */
+      filter: components['schemas']['PayloadFilter'];
+      /** @description Data to try it on. */
+      data?: unknown;
+      /** @description Try it on the example of this type. */
+      event_type?: string;
+      /** @description Try it on this event. */
+      event_id?: string;
+      /**
+       * @description Of the last events, only those of these types.
+       * @example [
+       *       "keyword.*",
+       *       "brief.created"
+       *     ]
+       */
+      events?: string[];
+      /** @description On so many of the last events, unless one of the others says on what: 20 unless given. */
+      last?: number;
+    };
+    FilterTried: {
+      /** @description How many there are in `results`, without those whose payload was erased. */
+      looked_at: number;
+      /** @description How many of them pass. */
+      matched: number;
+      /** @description The newest event first. */
+      results: components['schemas']['FilterResult'][];
+    };
+    FilterResult: {
+      /** @description The event; null if it was tried on something else. */
+      event_id: string | null;
+      /** @description The event type; null for data without one. */
+      type: string | null;
+      /** @description When it was made; of an event and its deliveries, when it was accepted. */
+      created_at: string | null;
+      /** @description Whether the event passes; null: its payload was erased, and nobody can tell. */
+      matches: boolean | null;
+      /** @description Each condition of the filter by itself. */
+      because: components['schemas']['FilterCondition'][];
+    };
+    FilterCondition: {
+      /** @description Of the member. */
+      path: string;
+      /** @description What is asked of it. */
+      operator: string;
+      /** @description What it is compared with. */
+      expected: unknown;
+      /** @description What is there, long values shortened; left out: nothing is. */
+      found?: unknown;
+      /** @description Whether this condition holds. */
+      holds: boolean;
     };
     NewListener: {
       /** @description Its name. */
@@ -1392,6 +1684,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1515,6 +1809,158 @@ export interface components {
       /** @description From the end of the request to the first byte of the answer. */
       first_byte_ms?: number;
     };
+    StreamedChange:
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'ready';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: Record<string, never>;
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'reset';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: Record<string, never>;
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'delivery';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change: 'created' | 'attempted' | 'held' | 'requested' | 'ended';
+            /** @description The delivery, with what is known of it by this change. */
+            delivery: components['schemas']['ChangedDelivery'];
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'webhook';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change:
+              | 'created'
+              | 'updated'
+              | 'deleted'
+              | 'enabled'
+              | 'disabled'
+              | 'breaker_opened'
+              | 'breaker_closed';
+            /** @description The webhook, by its id or `uid`. */
+            webhook_id: string;
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'replay';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change: 'progress' | 'ended';
+            /** @description The replay. */
+            replay_id: string;
+            /** @description The webhook, by its id or `uid`. */
+            webhook_id: string;
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'end';
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description Why.
+             * @enum {string}
+             */
+            reason: 'too_slow' | 'stopping' | 'unauthenticated' | 'time_over';
+          };
+        };
+    /** @description What is known of it. What is absent has not changed. */
+    ChangedDelivery: {
+      /** @description Its id. */
+      id: string;
+      /** @description The event. Receivers get it in `webhook-id`. */
+      event_id: string;
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /**
+       * @description The event type.
+       * @example keyword.quick_win
+       */
+      type?: string;
+      /** @description Where it stands. */
+      status?: components['schemas']['DeliveryStatus'];
+      /** @description How many attempts there were so far. */
+      attempt_count?: number;
+      /** @description What came of the last attempt; null before there was one. */
+      last_outcome?: components['schemas']['AttemptOutcome'] | null;
+      /** @description What the last attempt was answered with; null: with nothing, or there was none. */
+      last_response_status?: number | null;
+      /** @description When the next attempt is due; null: there is none, or it is not known yet. */
+      next_attempt_at?: string | null;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at?: string;
+    };
+    /** @enum {string} */
+    DeliveryStatus: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+    /** @enum {string} */
+    AttemptOutcome:
+      | 'delivered'
+      | 'http_1xx'
+      | 'http_3xx'
+      | 'http_4xx'
+      | 'http_5xx'
+      | 'blocked_address'
+      | 'dns_error'
+      | 'connect_refused'
+      | 'connect_timeout'
+      | 'connection_reset'
+      | 'tls_error'
+      | 'response_timeout'
+      | 'protocol_error'
+      | 'network_error';
     DeliveryPage: {
       /** @description What there is to tell. */
       data: components['schemas']['Delivery'][];
@@ -1541,8 +1987,12 @@ export interface components {
       attempt_count: number;
       /** @description What came of the last attempt; null before there was one. */
       last_outcome: components['schemas']['AttemptOutcome'] | null;
+      /** @description What the last attempt was answered with; null: with nothing, or there was none. */
+      last_response_status: number | null;
       /** @description When the next attempt is due; null: there is none, or it is not known yet. */
       next_attempt_at: string | null;
+      /** @description Why it is held, and until when; null if it is not held, or its webhook is gone. */
+      hold: components['schemas']['Hold'] | null;
       /**
        * Format: date-time
        * @description When it was made; of an event and its deliveries, when it was accepted.
@@ -1550,24 +2000,15 @@ export interface components {
        */
       created_at: string;
     };
-    /** @enum {string} */
-    DeliveryStatus: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
-    /** @enum {string} */
-    AttemptOutcome:
-      | 'delivered'
-      | 'http_1xx'
-      | 'http_3xx'
-      | 'http_4xx'
-      | 'http_5xx'
-      | 'blocked_address'
-      | 'dns_error'
-      | 'connect_refused'
-      | 'connect_timeout'
-      | 'connection_reset'
-      | 'tls_error'
-      | 'response_timeout'
-      | 'protocol_error'
-      | 'network_error';
+    Hold: {
+      /**
+       * @description Why.
+       * @enum {string}
+       */
+      reason: 'disabled' | 'breaker_open' | 'busy' | 'rate_limited' | 'out_of_turn';
+      /** @description Until when; null: until something else changes. */
+      until: string | null;
+    };
     ExportedAttempt: {
       /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
       delivery_id: string;
@@ -1660,27 +2101,20 @@ export interface components {
       attempt_count: number;
       /** @description What came of the last attempt; null before there was one. */
       last_outcome: components['schemas']['AttemptOutcome'] | null;
+      /** @description What the last attempt was answered with; null: with nothing, or there was none. */
+      last_response_status: number | null;
       /** @description When the next attempt is due; null: there is none, or it is not known yet. */
       next_attempt_at: string | null;
+      /** @description Why it is held, and until when; null if it is not held, or its webhook is gone. */
+      hold: components['schemas']['Hold'] | null;
       /**
        * Format: date-time
        * @description When it was made; of an event and its deliveries, when it was accepted.
        * @example 2030-01-31T12:00:00.000Z
        */
       created_at: string;
-      /** @description Why it is held, and until when; null if it is not held. */
-      hold: components['schemas']['Hold'] | null;
       /** @description Every attempt, the first one first. */
       attempts: components['schemas']['Attempt'][];
-    };
-    Hold: {
-      /**
-       * @description Why.
-       * @enum {string}
-       */
-      reason: 'disabled' | 'breaker_open' | 'busy' | 'rate_limited' | 'out_of_turn';
-      /** @description Until when; null: until something else changes. */
-      until: string | null;
     };
     NewReplay: {
       /**
@@ -1789,6 +2223,8 @@ export interface components {
       created_at: string;
       /** @description When its data was erased, for good; null: it was not. */
       payload_erased_at: string | null;
+      /** @description How many webhooks it went to. */
+      delivery_count: number;
     };
     NewEvent: {
       /** @description The event type, which must be one of the catalogue. */
@@ -2151,17 +2587,36 @@ export interface components {
     };
     AccountPage: {
       /** @description What there is to tell. */
-      data: components['schemas']['Account'][];
+      data: components['schemas']['ListedAccount'][];
       /** @description The parameter `cursor` of the next page; null on the last one. */
       next_cursor: string | null;
       /** @description Whether there is another page. */
       has_more: boolean;
     };
-    AccountPatch: {
+    ListedAccount: {
+      /** @description Its id. */
+      id: string;
+      /** @description Its name. */
+      name?: string;
       /** @description How large the account’s turn is beside the others’: 1 to 100. */
-      weight?: number;
-      /** @description How many bytes the account may store; null: as many as there is room for. */
-      quota_bytes?: number | null;
+      weight: number;
+      /** @description How much it may store, if that was set for it; 0: as much as there is room for. */
+      quota_bytes?: number;
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'active' | 'erasing';
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description While it is being erased. How much is left is counted when the account is read alone. */
+      erasure?: components['schemas']['Erasure'];
+      /** @description How much it stores, with `include=usage`. */
+      usage?: components['schemas']['AccountUsage'];
     };
     AccountUsage: {
       /** @description About as much as it takes up in the store: see "What counts" in the docs. */
@@ -2187,6 +2642,136 @@ export interface components {
       answers: number;
       /** @description Bytes of the records of replays. */
       replays: number;
+    };
+    AccountPatch: {
+      /** @description How large the account’s turn is beside the others’: 1 to 100. */
+      weight?: number;
+      /** @description How many bytes the account may store; null: as many as there is room for. */
+      quota_bytes?: number | null;
+    };
+    Operations: {
+      /** @description Each queue, of each shard. */
+      queues: components['schemas']['QueueStanding'][];
+      /** @description Jobs that are invalid or failed for good. */
+      dead_letters: number;
+      /** @description Deliveries that are held. */
+      held: number;
+      /** @description Those of a webhook all count for the reason for which its last one was held. */
+      held_by_reason: components['schemas']['HeldByReason'];
+      /** @description Of all workers together, in the ten to twenty seconds before. */
+      attempts_per_second: number;
+      /** @description Those that were heard of within the last 30 seconds. */
+      workers: components['schemas']['Worker'][];
+      /** @description Webhooks whose circuit breaker is open. */
+      breakers_open: number;
+      /** @description Webhooks that are disabled. */
+      webhooks_disabled: number;
+      /** @description Up to ten accounts with the most deliveries waiting. */
+      busiest_accounts: components['schemas']['BusyAccount'][];
+    };
+    QueueStanding: {
+      /**
+       * @description Its name.
+       * @enum {string}
+       */
+      name: 'events' | 'deliveries' | 'replays' | 'erasures';
+      /** @description Which part of the queue, from 0: see `QUEUE_SHARDS`. */
+      shard: number;
+      /** @description Jobs that workers may take now. */
+      waiting: number;
+      /** @description Jobs that workers are at. */
+      active: number;
+      /** @description Deliveries that wait for their next attempt, or are held. */
+      delayed: number;
+      /** @description Dead letters. */
+      failed: number;
+      /** @description How long the oldest of the 1,000 that are taken next has waited; 0 if none waits. */
+      oldest_waiting_seconds: number;
+    };
+    HeldByReason: {
+      /** @description Their webhook is disabled. */
+      disabled: number;
+      /** @description Their webhook fails. */
+      breaker_open: number;
+      /** @description There is no place for another attempt. */
+      busy: number;
+      /** @description They wait for their turn within a rate limit. */
+      rate_limited: number;
+      /** @description Another delivery of their webhook goes before them. */
+      out_of_turn: number;
+    };
+    Worker: {
+      /** @description As with each attempt, and in the log. */
+      id: string;
+      /** @description The machine's name, or the container's. */
+      host: string;
+      /** @description The number of its process. */
+      pid: number;
+      /** @description Of the service. */
+      version: string;
+      /**
+       * Format: date-time
+       * @description When it began.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      started_at: string;
+      /**
+       * Format: date-time
+       * @description When it last said how it is.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      seen_at: string;
+      /** @description How many attempts it makes at the same time. */
+      slots: components['schemas']['WorkerSlots'];
+      /** @description In the ten seconds before. */
+      attempts_per_second: number;
+    };
+    WorkerSlots: {
+      /** @description For those that have just begun. */
+      quick: components['schemas']['Slots'];
+      /** @description For those that take longer than 250 ms. */
+      slow: components['schemas']['Slots'];
+    };
+    Slots: {
+      /** @description Attempts that are under way. */
+      in_use: number;
+      /** @description How many may be, as things stand. */
+      allowed: number;
+    };
+    BusyAccount: {
+      /** @description Whose it is. */
+      account_id: string;
+      /** @description Deliveries that wait. Of more than 1,000 in a shard an estimate, by 1,000 of them chosen by chance. */
+      waiting: number;
+      /** @description How large the account’s turn is beside the others’: 1 to 100. */
+      weight: number;
+    };
+    TroubledWebhookPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['TroubledWebhook'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
+    };
+    TroubledWebhook: {
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /** @description Whose it is. */
+      account_id: string;
+      /** @description Null: its record can’t be read with this key of secrets. */
+      url: string | null;
+      /**
+       * @description In which way.
+       * @enum {string}
+       */
+      state: 'breaker_open' | 'disabled';
+      /** @description Why it is disabled, or `failures`: its last attempts all failed. Null: not on record. */
+      reason: ('client' | 'gone' | 'receiver' | 'failing' | 'disconnected' | 'failures') | null;
+      /** @description How many attempts in a row failed; null of a disabled one. */
+      failures: number | null;
+      /** @description Since when it is disabled, or fails; null: not on record. */
+      since: string | null;
     };
     DeadLetterPage: {
       /** @description What there is to tell. */
@@ -2474,6 +3059,8 @@ export interface operations {
         status?: 'enabled' | 'disabled';
         /** @description Only those of this event type, or that asked for it. */
         event_type?: string;
+        /** @description What each of them has beside the rest. */
+        include?: 'health';
       };
       header?: {
         /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
@@ -3520,6 +4107,129 @@ export interface operations {
       default: components['responses']['Problem'];
     };
   };
+  tryFilter: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "filter": {
+         *         "position": {
+         *           "lte": 10
+         *         }
+         *       },
+         *       "event_type": "keyword.quick_win"
+         *     }
+         */
+        'application/json': components['schemas']['FilterTrial'];
+      };
+    };
+    responses: {
+      /** @description What passes, and why or why not. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['FilterTried'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
   createListener: {
     parameters: {
       query?: never;
@@ -3875,6 +4585,95 @@ export interface operations {
       default: components['responses']['Problem'];
     };
   };
+  streamChanges: {
+    parameters: {
+      query?: {
+        /** @description The webhook, by its id or `uid`. */
+        webhook_id?: components['schemas']['WebhookRef'];
+        /** @description Where to go on: the id of the last event that was seen. */
+        last_event_id?: string;
+        /** @description After so long it ends; connect again. */
+        max_seconds?: number;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Server-sent events until either side ends it: see the page on the stream. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'text/event-stream': components['schemas']['StreamedChange'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
   listWebhookDeliveries: {
     parameters: {
       query?: {
@@ -3882,12 +4681,16 @@ export interface operations {
         limit?: number;
         /** @description Where to go on: the export’s parameter `cursor`. */
         cursor?: string;
-        /** @description Where it stands. */
-        status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
         /** @description Only those of this event type, or that asked for it. */
         event_type?: string;
+        /** @description Where it stands. */
+        status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
         /** @description Only those whose last attempt was answered so; `none`: was not answered. */
         status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+        /** @description The answer’s status; null if there was no answer. */
+        response_status?: number;
+        /** @description What came of it: `delivered`, or in what way it failed. */
+        outcome?: components['schemas']['AttemptOutcome'];
         /** @description From this time on. */
         since?: string;
         /** @description Up to this time. */
@@ -3901,6 +4704,111 @@ export interface operations {
         /** @description Its id. */
         id: components['schemas']['WebhookRef'];
       };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of deliveries. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DeliveryPage'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listDeliveries: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description The webhook, by its id or `uid`. */
+        webhook_id?: components['schemas']['WebhookRef'];
+        /** @description The event. Receivers get it in `webhook-id`. */
+        event_id?: string;
+        /** @description Only those of this event type, or that asked for it. */
+        event_type?: string;
+        /** @description Where it stands. */
+        status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+        /** @description Only those whose last attempt was answered so; `none`: was not answered. */
+        status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+        /** @description The answer’s status; null if there was no answer. */
+        response_status?: number;
+        /** @description What came of it: `delivered`, or in what way it failed. */
+        outcome?: components['schemas']['AttemptOutcome'];
+        /** @description From this time on. */
+        since?: string;
+        /** @description Up to this time. */
+        until?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
       cookie?: never;
     };
     requestBody?: never;
@@ -5254,6 +6162,10 @@ export interface operations {
         status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
         /** @description Only those whose last attempt was answered so; `none`: was not answered. */
         status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+        /** @description The answer’s status; null if there was no answer. */
+        response_status?: number;
+        /** @description What came of it: `delivered`, or in what way it failed. */
+        outcome?: components['schemas']['AttemptOutcome'];
       };
       header?: {
         /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
@@ -6475,6 +7387,8 @@ export interface operations {
         limit?: number;
         /** @description Where to go on: the export’s parameter `cursor`. */
         cursor?: string;
+        /** @description What each of them has beside the rest. */
+        include?: 'usage';
       };
       header?: {
         /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
@@ -7003,6 +7917,177 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['AccountUsage'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readOperations: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description How it stood within the last second. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Operations'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listTroubledWebhooks: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description Whether its circuit breaker is open, or it is disabled. */
+        state?: 'breaker_open' | 'disabled';
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of webhooks. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TroubledWebhookPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */

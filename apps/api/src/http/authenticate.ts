@@ -80,7 +80,8 @@ function readEarly(
   return { accountId, version };
 }
 
-function requireScope({ scopes, capabilities }: Principal, scope: Scope): void {
+/** @throws AppError `insufficient_scope`. */
+export function requireScope({ scopes, capabilities }: Principal, scope: Scope): void {
   if (scopes.includes(scope)) return;
   const who = capabilities === undefined ? 'API key' : 'portal session';
   throw new AppError('insufficient_scope', `This ${who} lacks the scope "${scope}".`);

@@ -8,6 +8,8 @@ import { anyProblem } from './problem-responses';
 
 const TAGS: Readonly<Record<string, string>> = {
   webhooks: 'Where events are delivered to.',
+  stream: 'What changes, as it happens.',
+  filters: 'Which events a webhook gets, by their data.',
   listeners: 'Webhooks whose deliveries are taken by whoever connects, such as `hookferry listen`.',
   deliveries: 'What became of them, attempt by attempt.',
   replays: 'Sending the events of a time range once more.',
@@ -17,6 +19,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'portal-sessions': 'Links that let people into the portal.',
   accounts: 'Whose webhooks and events are kept apart.',
   account: 'How much an account stores, and how much it may.',
+  operations: 'How the service stands as a whole, for its operators.',
   'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
 };
 

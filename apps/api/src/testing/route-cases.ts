@@ -128,6 +128,13 @@ export const routeCases: readonly RouteCase[] = [
   },
   {
     method: 'post',
+    path: '/v1/filters/try',
+    scope: 'webhooks:read',
+    body: { filter: { position: { lte: 10 } }, data: { position: 4 } },
+    status: 200,
+  },
+  {
+    method: 'post',
     path: '/v1/listeners',
     scope: 'webhooks:write',
     body: { name: 'laptop' },
@@ -152,12 +159,21 @@ export const routeCases: readonly RouteCase[] = [
   },
   {
     method: 'get',
+    path: '/v1/stream',
+    scope: 'deliveries:read',
+    status: 200,
+    takesQuery: true,
+    query: '?max_seconds=1',
+  },
+  {
+    method: 'get',
     path: '/v1/webhooks/:id/deliveries',
     scope: 'deliveries:read',
     of: 'webhook',
     status: 200,
     isList: true,
   },
+  { method: 'get', path: '/v1/deliveries', scope: 'deliveries:read', status: 200, isList: true },
   { method: 'get', path: '/v1/deliveries/export', scope: 'deliveries:read', status: 200, takesQuery: true },
   { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
   {
@@ -314,6 +330,15 @@ export const routeCases: readonly RouteCase[] = [
     status: 202,
   },
   { method: 'get', path: '/v1/account/usage', scope: 'any', status: 200 },
+  { method: 'get', path: '/v1/operations', scope: 'admin', operatorOnly: true, status: 200 },
+  {
+    method: 'get',
+    path: '/v1/operations/webhooks',
+    scope: 'admin',
+    operatorOnly: true,
+    status: 200,
+    isList: true,
+  },
   {
     method: 'get',
     path: '/v1/dead-letters',
@@ -429,5 +454,5 @@ export function sameIds(id: string): Belongings {
 
 export function pathTo({ path, at, of, query = '' }: RouteCase, belongings: Belongings): string {
   if (at !== undefined) return at;
-  return of === undefined ? path : path.replace(':id', belongings[of]) + query;
+  return (of === undefined ? path : path.replace(':id', belongings[of])) + query;
 }

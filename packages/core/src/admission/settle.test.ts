@@ -98,7 +98,8 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
     succeed: (change: AttemptChange = {}) => end(true, change),
     lookDueAt: () =>
       admission.heldDeliveries.lookDueAt({ accountId: endpoint.accountId, endpointId: endpoint.id }),
-    isCountedAsOpen: async () => (await redis.client.zscore(keys.openBreakers, endpoint.id)) !== null,
+    isCountedAsOpen: async () =>
+      (await redis.client.zscore(keys.openBreakers, `${endpoint.accountId}/${endpoint.id}`)) !== null,
     readBreaker: () => admission.admissionStore.readBreaker(endpoint.id),
     readEndpoint: () => admission.endpointStore.find(endpoint.accountId, endpoint.id),
   };
@@ -128,7 +129,9 @@ describe('a success', () => {
     await succeed();
     expect(await readBreaker()).toEqual(CLOSED);
     expect(await lookDueAt()).toBe(NOW);
-    expect(signals.named('breaker.closed')).toEqual([{ name: 'breaker.closed', endpointId: endpoint.id }]);
+    expect(signals.named('breaker.closed')).toEqual([
+      { name: 'breaker.closed', accountId: endpoint.accountId, endpointId: endpoint.id },
+    ]);
   });
 
   it('ends that its endpoint counts among those with an open breaker', async () => {
@@ -156,7 +159,13 @@ describe('a failure', () => {
     expect(await readBreaker()).toEqual({ failures: FAILURES_TO_OPEN, openUntil: NOW + MIN_OPEN_MS });
     expect(asked).toEqual([`look at ${MIN_OPEN_MS}`]);
     expect(signals.named('breaker.opened')).toEqual([
-      { name: 'breaker.opened', endpointId: endpoint.id, failures: FAILURES_TO_OPEN, openForMs: MIN_OPEN_MS },
+      {
+        name: 'breaker.opened',
+        accountId: endpoint.accountId,
+        endpointId: endpoint.id,
+        failures: FAILURES_TO_OPEN,
+        openForMs: MIN_OPEN_MS,
+      },
     ]);
   });
 
@@ -185,7 +194,12 @@ describe('a receiver that wants nothing any more', () => {
     expect(await failOnce({ disabledBy })).toMatchObject({ disabledAs: disabledBy });
     expect(await readEndpoint()).toMatchObject({ status: 'disabled', disabledReason: disabledBy });
     expect(signals.named('endpoint.disabled')).toEqual([
-      { name: 'endpoint.disabled', endpointId: endpoint.id, reason: disabledBy },
+      {
+        name: 'endpoint.disabled',
+        accountId: endpoint.accountId,
+        endpointId: endpoint.id,
+        reason: disabledBy,
+      },
     ]);
   });
 
@@ -288,7 +302,11 @@ describe('an endpoint that has failed for too long', () => {
 
   it('is not disabled while its last success is not long ago', async () => {
     const { failOnce, readEndpoint, healthStore, endpoint } = await arrangeFailing();
-    await healthStore.add(endpoint.id, tallyOf({ delivered: true, at: NOW - 2 * DAY_MS }), NOW);
+    await healthStore.add(
+      endpoint.id,
+      tallyOf({ delivered: true, at: NOW - 2 * DAY_MS, durationMs: 40 }),
+      NOW,
+    );
     expect(await failOnce()).toMatchObject({ disabledAs: undefined });
     expect(await readEndpoint()).toEqual(endpoint);
   });

@@ -64,15 +64,16 @@ export function createSettle(deps: SettleDeps) {
     return { disabledAs: isGivenUp ? 'failing' : disabledAs, recoveredFrom: effect.recoveredFrom };
   };
 
-  async function countBreaker({ id }: Endpoint, { openedUntil, hasClosed }: AttemptEffect): Promise<void> {
-    if (openedUntil !== undefined) await openBreakers.enter(id, openedUntil, clock());
-    if (hasClosed) await openBreakers.leave(id);
+  async function countBreaker(endpoint: Endpoint, { openedUntil, hasClosed }: AttemptEffect): Promise<void> {
+    if (openedUntil !== undefined) await openBreakers.enter(addressOf(endpoint), openedUntil, clock());
+    if (hasClosed) await openBreakers.leave(addressOf(endpoint));
   }
 
-  function announce({ id: endpointId }: Endpoint, { failures, openedUntil, hasClosed }: AttemptEffect): void {
-    if (hasClosed) emit({ name: 'breaker.closed', endpointId });
+  function announce(endpoint: Endpoint, { failures, openedUntil, hasClosed }: AttemptEffect): void {
+    const address = addressOf(endpoint);
+    if (hasClosed) emit({ name: 'breaker.closed', ...address });
     if (openedUntil === undefined) return;
-    emit({ name: 'breaker.opened', endpointId, failures, openForMs: openedUntil - clock() });
+    emit({ name: 'breaker.opened', ...address, failures, openForMs: openedUntil - clock() });
   }
 
   async function disabledByReceiver({

@@ -68,6 +68,7 @@ async function build(clock: Clock = () => NOW) {
     requireKnownFilters: createRequireKnownFilters(createRedisEventTypeStore(redis.client)),
     newId: createNewId(clock),
     newSecret,
+    emit: signals.listen,
     maxEndpoints: MAX_ENDPOINTS,
     clock,
     disable: createDisable({ endpointStore, clock, emit: signals.listen }),
@@ -408,7 +409,7 @@ describe('remove', () => {
   it('takes along how the attempts at it went', async () => {
     const { create, remove, accountId, healthStore } = await build();
     const { id } = await create(accountId, input);
-    await healthStore.add(id, tallyOf({ delivered: true, at: NOW }), NOW);
+    await healthStore.add(id, tallyOf({ delivered: true, at: NOW, durationMs: 40 }), NOW);
     await remove(accountId, id);
     expect(await healthStore.readLastSuccess(id)).toBeUndefined();
   });
