@@ -5,6 +5,16 @@ import { describeChart, PROJECT } from './chart-tools';
 import { findObject, renderChart, valueAt } from './render-chart';
 import { ALL, LEAST } from './sample-values';
 
+const ENV = 'spec.template.spec.containers.0.env';
+const WITHOUT_PORTAL = {
+  ...LEAST,
+  api: {
+    portal: { enabled: false },
+    publicUrl: 'https://hooks.example.com',
+    ingress: { enabled: true, host: 'webhooks.example.com' },
+  },
+};
+
 describeChart('the Helm chart', ({ helm }) => {
   const least = renderChart(helm, LEAST);
   const all = renderChart(helm, ALL);
@@ -19,10 +29,28 @@ describeChart('the Helm chart', ({ helm }) => {
     }
   });
 
-  it('lets nothing but /v1 through to the outside', () => {
-    const { rules } = findObject(all, 'Ingress', 'hooks-webhooks-api').spec as { rules: unknown[] };
-    expect(rules).toMatchObject([
-      { host: 'webhooks.example.com', http: { paths: [{ path: '/v1', pathType: 'Prefix' }] } },
+  it('lets nothing but /v1 and the portal through to the outside', () => {
+    const pathsOf = (rendered: typeof all) =>
+      valueAt(findObject(rendered, 'Ingress', 'hooks-webhooks-api'), 'spec.rules.0.http.paths');
+    const path = (name: string) => ({ path: name, pathType: 'Prefix' });
+    expect(pathsOf(all)).toMatchObject([path('/v1'), path('/portal')]);
+    expect(pathsOf(renderChart(helm, WITHOUT_PORTAL))).toMatchObject([path('/v1')]);
+  });
+
+  it('tells the API who may frame the portal, and where browsers find it', () => {
+    const portalOf = (rendered: typeof all) =>
+      (valueAt(findObject(rendered, 'Deployment', 'hooks-webhooks-api'), ENV) as { name: string }[]).filter(
+        ({ name }) => /^(PORTAL|PUBLIC)/.test(name),
+      );
+    expect(portalOf(least)).toEqual([{ name: 'PORTAL', value: 'true' }]);
+    expect(portalOf(all)).toEqual([
+      { name: 'PORTAL', value: 'true' },
+      { name: 'PORTAL_FRAME_ANCESTORS', value: 'https://app.example.com,https://other.example.com' },
+      { name: 'PUBLIC_URL', value: 'https://webhooks.example.com' },
+    ]);
+    expect(portalOf(renderChart(helm, WITHOUT_PORTAL))).toEqual([
+      { name: 'PORTAL', value: 'false' },
+      { name: 'PUBLIC_URL', value: 'https://hooks.example.com' },
     ]);
   });
 

@@ -24,6 +24,7 @@ export const ALL: Values = {
   serviceAccount: { annotations: { 'example.com/role': 'webhooks' } },
   api: {
     settings: { TRUST_PROXY: 1 },
+    portal: { frameAncestors: ['https://app.example.com', 'https://other.example.com'] },
     ingress: {
       enabled: true,
       className: 'nginx',

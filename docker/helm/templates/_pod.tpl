@@ -120,3 +120,17 @@ spec:
 {{- end }}
 {{- merge (deepCopy .Values.settings) $settings | toJson }}
 {{- end }}
+
+{{/* What the API is told of the portal: a JSON object. */}}
+{{- define "webhooks.portalSettings" -}}
+{{- $api := .Values.api }}
+{{- $settings := dict "PORTAL" (toString $api.portal.enabled) }}
+{{- with $api.portal.frameAncestors }}
+{{- $_ := set $settings "PORTAL_FRAME_ANCESTORS" (join "," .) }}
+{{- end }}
+{{- $ofIngress := and $api.ingress.enabled $api.ingress.tlsSecret }}
+{{- with $api.publicUrl | default (ternary (printf "https://%s" $api.ingress.host) "" (not (empty $ofIngress))) }}
+{{- $_ := set $settings "PUBLIC_URL" . }}
+{{- end }}
+{{- $settings | toJson }}
+{{- end }}
