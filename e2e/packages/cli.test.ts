@@ -173,6 +173,25 @@ describe('as a script runs it', () => {
     expect(await lines(['replays', 'list', id])).toHaveLength(2);
   });
 
+  it('makes a link that opens the portal, for another account too', async () => {
+    const { stdout } = await succeed(['portal', '--expires-in', '10m']);
+    const { origin, hash } = new URL(stdout.trim());
+    const exchange = await fetch(`${origin}/v1/portal-sessions/exchange`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code: hash.replace('#code=', '') }),
+    });
+    expect(await exchange.json()).toMatchObject({ capabilities: ['read', 'endpoints', 'resend'] });
+    const { id } = await json<{ id: string }>(['accounts', 'create', 'portal-user']);
+    const made = await json<{ id: string }>(['portal', '--account', id, '--capabilities', 'read']);
+    const act = { 'x-account-id': id };
+    const { body } = await stack.client.expect(200, 'GET', '/v1/portal-sessions', undefined, act);
+    expect(body).toMatchObject({ data: [{ id: made.id, account_id: id, capabilities: ['read'] }] });
+    const refused = await cli.run(['portal', '--capabilities', 'all'], environment);
+    expect(refused.exitCode).not.toBe(0);
+    expect(refused.stderr).toContain('/capabilities/0');
+  });
+
   it('handles keys, accounts, event types and usage', async () => {
     const { id } = await json<{ id: string }>(['accounts', 'create', 'acme', '--name', 'Acme']);
     expect(await json(['accounts', 'update', id, '--weight', '4'])).toMatchObject({ weight: 4 });

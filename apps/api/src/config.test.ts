@@ -36,6 +36,8 @@ describe('readApiConfig', () => {
       DOCS_ENABLED: true,
       DRAIN_DELAY: 5_000,
       QUEUE_INSPECTOR_ENABLED: false,
+      PORTAL: true,
+      PORTAL_FRAME_ANCESTORS: [],
     });
   });
 
@@ -67,6 +69,9 @@ describe('readApiConfig', () => {
         DOCS_ENABLED: 'false',
         DRAIN_DELAY: '0s',
         QUEUE_INSPECTOR_ENABLED: 'true',
+        PORTAL: 'false',
+        PORTAL_FRAME_ANCESTORS: 'https://app.example.com,http://localhost:8080',
+        PUBLIC_URL: 'https://hooks.example.com',
       }),
     ).toEqual({
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -99,6 +104,9 @@ describe('readApiConfig', () => {
       DOCS_ENABLED: false,
       DRAIN_DELAY: 0,
       QUEUE_INSPECTOR_ENABLED: true,
+      PORTAL: false,
+      PORTAL_FRAME_ANCESTORS: ['https://app.example.com', 'http://localhost:8080'],
+      PUBLIC_URL: 'https://hooks.example.com',
     });
   });
 
