@@ -1,8 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { checkFirstLoad } from './build/check-first-load.ts';
 import { compressFiles } from './build/compress-files.ts';
 
+const CORE = fileURLToPath(new URL('../../packages/core/src', import.meta.url));
+const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));
 const API_IN_DEVELOPMENT = process.env['API_URL'] ?? 'http://127.0.0.1:3000';
 
 // Those that have light-dark(), so that no colour is written twice.
@@ -10,6 +13,13 @@ const BROWSERS = ['es2023', 'chrome123', 'firefox120', 'safari17.5'];
 
 export default defineConfig({
   base: '/portal/',
+  resolve: {
+    // The core from its sources: of CommonJS, which it is compiled to, nothing could be left out that no page needs.
+    alias: [
+      { find: /^@hookferry\/core\/(.*)$/, replacement: `${CORE}/$1.ts` },
+      { find: /^@docs\//, replacement: `${DOCS}/` },
+    ],
+  },
   plugins: [react(), compressFiles(), checkFirstLoad()],
   build: {
     target: BROWSERS,
