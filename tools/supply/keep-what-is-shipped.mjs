@@ -13,7 +13,7 @@
  * Of the packages for development, what goes into an image all the same: the page at /docs is one file of the first, and
  * the portal's bundle is made of the others.
  */
-const SHIPPED = new Set([
+export const SHIPPED = new Set([
   'redoc',
   '@base-ui/react',
   '@base-ui/utils',
