@@ -2,6 +2,7 @@ import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-s
 import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';
 import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
+import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { createRedisHealthStore } from '@hookferry/core/endpoints/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/intake/operational-events';
 import type { Clock } from '@hookferry/core/kernel/clock';
@@ -51,6 +52,7 @@ export function openStores({ config, redis, shards, clock, emit }: StoresContext
     ...records,
     apiKeyStore: createRedisApiKeyStore(redis),
     portalSessionStore: createRedisPortalSessionStore(redis),
+    changeStore: createRedisChangeStore(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     healthStore: createRedisHealthStore(redis, config.RETENTION),
     admissionStore: createRedisAdmissionStore(redis),

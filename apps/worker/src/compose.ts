@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { ChangeFeed } from '@hookferry/core/changes/change-feed';
+import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
 import { createRedisProbe } from '@hookferry/core/kernel/redis-probe';
@@ -41,12 +43,18 @@ export async function composeWorker(
   const metrics = composeMetrics();
   const { registry } = metrics;
   const spans = tracing ? [tracing.listen] : [];
-  const emit = createEmit([...listeners, ...metrics.listeners, ...spans]);
+  const emit = createEmit([
+    ...listeners,
+    ...metrics.listeners,
+    ...spans,
+    (signal) => changeFeed.listen(signal),
+  ]);
   const clock = systemClock;
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
+  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), emit });
   watchRedisSafety(redis, emit);
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = createRedisLayoutStore(redis, firstPrefix);
@@ -77,6 +85,7 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
+  void changeFeed.start();
   for (const one of [...consumers, ...releasers, resharding, stallWatch]) one.start();
   // Without Redis it looks until there is one.
   void shards.start(served.serve);
@@ -94,6 +103,7 @@ export async function composeWorker(
       { name: 'shards', stop: () => shards.stop() },
       ...archiveParts,
       ...recorders,
+      { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },
