@@ -16,7 +16,7 @@ const session = new SessionStore();
 const asks = { headers: session.headers, onUnauthenticated: () => session.end() };
 const api = createApi(asks);
 const signIn = createSignIn(createApi({ headers: () => ({}), onUnauthenticated: () => undefined }));
-const feed = new LiveFeed(asks);
+const feed = new LiveFeed({ ...asks, address: '/v1/stream' });
 const queries = createQueryClient();
 
 // Nothing of one account may be seen in another's pages.
