@@ -1,5 +1,5 @@
-import { until } from '../support/until';
 import { BRIEF } from '../support/samples';
+import { until } from '../support/until';
 import { startSwitchedReceiver } from './support/switched-receiver';
 import { usePortal } from './support/use-portal';
 

@@ -1,4 +1,4 @@
-import { pathOf } from './sparkline';
+import { pathOf } from './sparkline-path';
 
 it('draws a line through what was measured, and leaves gaps where nothing was', () => {
   expect(pathOf([0, 10, null, 5, null], 10)).toBe('M2 22L25 2M71 12h0');
