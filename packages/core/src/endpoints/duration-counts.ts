@@ -43,6 +43,7 @@ export function encodeDurations(counts: DurationCounts): string {
 }
 
 export function decodeDurations(text: string): DurationCounts {
+  if (text === '') return NO_DURATIONS;
   const counts = [...NO_DURATIONS];
   for (const [, letter = '', count] of text.matchAll(/([a-zA-Z])(\d+)/g)) {
     counts[LETTERS.indexOf(letter)] = Number(count);
