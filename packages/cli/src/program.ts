@@ -13,6 +13,7 @@ import { addKeys } from './commands/keys';
 import { addListen } from './commands/listen/listen';
 import { addLogin } from './commands/login';
 import { addLogout } from './commands/logout';
+import { addPortal } from './commands/portal';
 import { addProfiles } from './commands/profiles';
 import { addReplay } from './commands/replay';
 import { addReplays } from './commands/replays';
@@ -33,7 +34,7 @@ const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addFilters, addTypes, addEvents, addTrigger],
   ...[addListen, addDeliveries, addReplay, addReplays, addExport, addVerify],
-  ...[addKeys, addAccounts, addDeadLetters, addUsage, addCompletion],
+  ...[addKeys, addPortal, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];
 
 /** The command line as it is declared; an action runs once it is parsed. */

@@ -5,6 +5,7 @@ type Schemas = components['schemas'];
 
 export type Account = Schemas['Account'];
 export type ApiKey = Schemas['ApiKey'];
+export type Capability = Schemas['Capability'];
 export type Attempt = Schemas['Attempt'];
 export type DeadLetter = Schemas['ListedDeadLetter'];
 export type Delivery = Schemas['Delivery'];
