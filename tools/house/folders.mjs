@@ -31,3 +31,6 @@ export const folders = [
   ['queue', 'all of BullMQ: its queues, jobs and keys, behind the ports of the folders above'],
   ['telemetry', 'listens to signals: log lines, metrics, traces; runs a process'],
 ];
+
+/** The folders of `apps/portal/src`, in the same way. `main.tsx` stands beside them and puts them together. */
+export const portalFolders = ['api', 'components', 'session', 'live', 'pages', 'app'];

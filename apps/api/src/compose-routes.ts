@@ -26,6 +26,7 @@ import { createReadHealth } from '@hookferry/core/manage/read-health';
 import { createRemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import { createRequireKnownFilters } from '@hookferry/core/manage/require-known-filters';
 import { createTestEndpoint } from '@hookferry/core/manage/test-endpoint';
+import { createTryFilter } from '@hookferry/core/manage/try-filter';
 import type { BeginSpan } from '@hookferry/core/model/trace';
 import { createShardedQueuedEvents } from '@hookferry/core/queue/sharded-events';
 import { createBringForward } from '@hookferry/core/recovery/bring-forward';
@@ -81,6 +82,11 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
       wait,
     }),
     testEndpoint: createTestEndpoint({ ...deps, endpoints, eventTypes, acceptEvents }),
+    tryFilter: createTryFilter({
+      ...deps,
+      eventTypes,
+      requireKnownFilters: createRequireKnownFilters(deps.eventTypeStore),
+    }),
     urlRules: urlRulesOf(config),
     apiKeys: createManageApiKeys({ ...deps, newKey: () => newApiKey(deps.newId) }),
     accounts: createManageAccounts(deps),

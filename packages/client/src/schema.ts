@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 9912bb5d4d3a3ca713dc4e122319f4e50aa3ef601ead1c931e9db624bf7c3ba2
+// docs/openapi.json: sha256 aa1926632c36de650bb1f6ceff0f4dc21c73e2226fc853ec2cc98c993ca7c635
 
 export interface paths {
   '/v1/webhooks': {
@@ -148,6 +148,26 @@ export interface paths {
      * @description Needs the scope `webhooks:write`.
      */
     post: operations['testWebhook'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/filters/try': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Try a filter on data or on events
+     * @description Needs the scope `webhooks:read`.
+     */
+    post: operations['tryFilter'];
     delete?: never;
     options?: never;
     head?: never;
@@ -890,6 +910,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description What deliveries are signed with: `whsec_` and base64.
        * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
@@ -933,6 +954,47 @@ export interface components {
         [key: string]: string;
       };
     };
+    /**
+     * @description Which events it gets, by their `data`. Each member is a path such as `customer.tier`, with a value that must be there or with operators; or `$any` or `$all` with a list of filters, or `$not` with a filter. All must hold. At most 50 conditions, 5 levels and 4096 bytes.
+     * @example {
+     *       "customer.tier": "gold",
+     *       "position": {
+     *         "lte": 10
+     *       }
+     *     }
+     */
+    PayloadFilter: {
+      [key: string]:
+        | (string | number | boolean | null)
+        | {
+            /** @description Is this. */
+            eq?: string | number | boolean | null;
+            /** @description Is not this; also if there is nothing. */
+            ne?: string | number | boolean | null;
+            /** @description Is less. */
+            lt?: number | string;
+            /** @description Is less, or this. */
+            lte?: number | string;
+            /** @description Is more. */
+            gt?: number | string;
+            /** @description Is more, or this. */
+            gte?: number | string;
+            /** @description Is one of these. */
+            in?: (string | number | boolean | null)[];
+            /** @description Is none of these; also if there is nothing. */
+            not_in?: (string | number | boolean | null)[];
+            /** @description Whether there is something, be it null. */
+            exists?: boolean;
+            /** @description Is a text that begins with this. */
+            starts_with?: string;
+            /** @description Is a text that ends with this. */
+            ends_with?: string;
+            /** @description Is a list with this item, or a text with this in it. */
+            contains?: string | number | boolean | null;
+          }
+        | components['schemas']['PayloadFilter']
+        | components['schemas']['PayloadFilter'][];
+    };
     CreatedWebhook: {
       /**
        * @description Its id.
@@ -952,6 +1014,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1050,6 +1113,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1119,6 +1183,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1201,6 +1266,7 @@ export interface components {
        *     ]
        */
       events?: string[];
+      filter?: components['schemas']['PayloadFilter'] | null;
       /** @description For people. */
       description?: string | null;
       /** @description How many requests a second its receiver takes. */
@@ -1273,6 +1339,57 @@ export interface components {
       /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
       delivery_id: string;
     };
+    FilterTrial: {
+      filter: components['schemas']['PayloadFilter'];
+      /** @description Data to try it on. */
+      data?: unknown;
+      /** @description Try it on the example of this type. */
+      event_type?: string;
+      /** @description Try it on this event. */
+      event_id?: string;
+      /**
+       * @description Of the last events, only those of these types.
+       * @example [
+       *       "keyword.*",
+       *       "brief.created"
+       *     ]
+       */
+      events?: string[];
+      /** @description On so many of the last events, unless one of the others says on what: 20 unless given. */
+      last?: number;
+    };
+    FilterTried: {
+      /** @description How many there are in `results`, without those whose payload was erased. */
+      looked_at: number;
+      /** @description How many of them pass. */
+      matched: number;
+      /** @description The newest event first. */
+      results: components['schemas']['FilterResult'][];
+    };
+    FilterResult: {
+      /** @description The event; null if it was tried on something else. */
+      event_id: string | null;
+      /** @description The event type; null for data without one. */
+      type: string | null;
+      /** @description When it was made; of an event and its deliveries, when it was accepted. */
+      created_at: string | null;
+      /** @description Whether the event passes; null: its payload was erased, and nobody can tell. */
+      matches: boolean | null;
+      /** @description Each condition of the filter by itself. */
+      because: components['schemas']['FilterCondition'][];
+    };
+    FilterCondition: {
+      /** @description Of the member. */
+      path: string;
+      /** @description What is asked of it. */
+      operator: string;
+      /** @description What it is compared with. */
+      expected: unknown;
+      /** @description What is there, long values shortened; left out: nothing is. */
+      found?: unknown;
+      /** @description Whether this condition holds. */
+      holds: boolean;
+    };
     NewListener: {
       /** @description Its name. */
       name: string;
@@ -1328,6 +1445,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -3313,6 +3431,129 @@ export interface operations {
         };
       };
       /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  tryFilter: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "filter": {
+         *         "position": {
+         *           "lte": 10
+         *         }
+         *       },
+         *       "event_type": "keyword.quick_win"
+         *     }
+         */
+        'application/json': components['schemas']['FilterTrial'];
+      };
+    };
+    responses: {
+      /** @description What passes, and why or why not. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['FilterTried'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
       422: {
         headers: {
           [name: string]: unknown;

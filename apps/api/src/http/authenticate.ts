@@ -74,7 +74,8 @@ function readEarly(
   return { accountId, version };
 }
 
-function requireScope({ scopes }: ApiKey, scope: Scope): void {
+/** @throws AppError `insufficient_scope`. */
+export function requireScope({ scopes }: ApiKey, scope: Scope): void {
   if (scopes.includes(scope)) return;
   throw new AppError('insufficient_scope', `This API key lacks the scope "${scope}".`);
 }

@@ -12,7 +12,7 @@ import {
   spendOf,
 } from './authenticate';
 import { boundsOf } from './body-bounds';
-import { HeavyTurns, takeTurn } from './heavy-turns';
+import { HeavyTurns, takeTurn, takeTurnIfLarge } from './heavy-turns';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
 import { bodyTextOf, readJsonBody } from './read-json-body';
@@ -48,10 +48,20 @@ function mountRoute(app: Express, route: Route, turns: HeavyTurns, options: Moun
     route.path,
     nameRoute(route.path),
     requireKeyFor(route, options),
-    ...(route.isHeavy === true ? [takeTurn(turns)] : []),
-    ...(route.request.body === undefined ? [] : readJsonBody(boundsOf(route, options.maxBodyBytes), turns)),
+    ...readParts(route, turns, options),
     handleWith(route, options),
   );
+}
+
+// Only once the body has arrived: nobody waits for one that is slow to send it.
+function readParts(
+  route: Route,
+  turns: HeavyTurns,
+  { maxBodyBytes }: MountOptions,
+): readonly RequestHandler[] {
+  const isHeavy = route.isHeavy === true;
+  if (route.request.body === undefined) return isHeavy ? [takeTurn(turns)] : [];
+  return readJsonBody(boundsOf(route, maxBodyBytes), isHeavy ? takeTurn(turns) : takeTurnIfLarge(turns));
 }
 
 function nameRoute(path: string): RequestHandler {

@@ -12,6 +12,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   updateWebhook: { events: ['*'], rate_limit: 50, description: null },
   rotateWebhookSecret: { overlap_seconds: 86_400 },
   testWebhook: { type: first?.type },
+  tryFilter: { filter: { position: { lte: 10 } }, event_type: first?.type },
   createListener: { name: 'my-laptop', events: ['keyword.*'], ordering: 'strict' },
   answerListener: {
     stream: '9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11',

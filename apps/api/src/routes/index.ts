@@ -16,6 +16,7 @@ import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import type { ReadHealth } from '@hookferry/core/manage/read-health';
 import type { RemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import type { TestEndpoint } from '@hookferry/core/manage/test-endpoint';
+import type { TryFilter } from '@hookferry/core/manage/try-filter';
 import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
 import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
 import type { Redeliver } from '@hookferry/core/recovery/redeliver';
@@ -62,6 +63,7 @@ import { revokeApiKey } from './revoke-api-key';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
 import { streamListener } from './stream-listener';
 import { testWebhook } from './test-webhook';
+import { tryFilter } from './try-filter';
 import { updateAccount } from './update-account';
 import { updateWebhook } from './update-webhook';
 
@@ -76,6 +78,7 @@ export interface RouteDeps {
   readonly acceptEvents: AcceptEvents;
   readonly erasePayload: ErasePayload;
   readonly testEndpoint: TestEndpoint;
+  readonly tryFilter: TryFilter;
   readonly urlRules: TargetUrlRules;
   readonly listeners: ManageListeners;
   readonly listenerStreams: ListenerStreams;
@@ -105,6 +108,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     readWebhookSecret(endpoints), //         GET    /v1/webhooks/:id/secret
     rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     testWebhook(testEndpoint), //            POST   /v1/webhooks/:id/test
+    tryFilter(deps.tryFilter), //            POST   /v1/filters/try
     createListener(listeners), //            POST   /v1/listeners
     streamListener(listenerStreams), //      GET    /v1/listeners/:id/stream
     answerListener(listenerStreams), //      POST   /v1/listeners/:id/answers

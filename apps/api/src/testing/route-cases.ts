@@ -125,6 +125,13 @@ export const routeCases: readonly RouteCase[] = [
   },
   {
     method: 'post',
+    path: '/v1/filters/try',
+    scope: 'webhooks:read',
+    body: { filter: { position: { lte: 10 } }, data: { position: 4 } },
+    status: 200,
+  },
+  {
+    method: 'post',
     path: '/v1/listeners',
     scope: 'webhooks:write',
     body: { name: 'laptop' },
