@@ -6,6 +6,7 @@ import { queryKeys } from '../../api/query-keys';
 import { usePages } from '../../api/use-pages';
 import { Button } from '../../components/button';
 import { type Column, DataTable } from '../../components/data-table';
+import { Empty } from '../../components/empty';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
@@ -38,9 +39,13 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
         </Button>
       }
     >
-      {error ? (
-        <Problem error={error} onRetry={refetch} />
-      ) : (
+      {error && <Problem error={error} onRetry={refetch} />}
+      {!error && rows?.length === 0 && (
+        <Empty title="No API keys">
+          <p>Nobody but operators can ask for this account.</p>
+        </Empty>
+      )}
+      {!error && rows?.length !== 0 && (
         <DataTable
           label="API keys"
           columns={columnsWith(setRevoked)}
