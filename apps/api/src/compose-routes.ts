@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { ActFor } from '@hookferry/core/accounts/act-for';
+import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import { createManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
-import { newApiKey } from '@hookferry/core/accounts/new-api-key';
+import { createManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
+import { newApiKey } from '@hookferry/core/accounts/new-credential';
 import { createEventTypes } from '@hookferry/core/catalogue/event-types';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
 import { createDisable } from '@hookferry/core/endpoints/disable';
@@ -42,6 +45,8 @@ import type { Stores, StoresContext } from './open-stores';
 import { createRoutes } from './routes/index';
 
 interface RoutesContext extends StoresContext {
+  readonly actFor: ActFor;
+  readonly exchangeCode: ExchangeOfClient;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly newId: NewId;
@@ -89,6 +94,9 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     }),
     urlRules: urlRulesOf(config),
     apiKeys: createManageApiKeys({ ...deps, newKey: () => newApiKey(deps.newId) }),
+    portalSessions: createManagePortalSessions(deps),
+    exchangeCode: deps.exchangeCode,
+    publicUrl: config.PUBLIC_URL,
     accounts: createManageAccounts(deps),
     eraseAccount: createEraseAccount({
       ...deps,

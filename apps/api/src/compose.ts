@@ -1,9 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
 import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/bootstrap';
-import { createLimitAuthFailures } from '@hookferry/core/accounts/limit-auth-failures';
-import { createNoteUse } from '@hookferry/core/accounts/note-use';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
@@ -22,6 +19,7 @@ import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
 import { composeApp } from './compose-app';
+import { composeDoor } from './compose-door';
 import type { ApiConfig } from './config';
 import { Drain } from './http/drain';
 import { createHttpServer } from './http/http-server';
@@ -66,20 +64,11 @@ export async function composeApi(
   });
   const drain = new Drain(config.DRAIN_DELAY);
 
-  const authenticate = createAuthenticate({
-    apiKeyStore,
-    noteUse: createNoteUse(apiKeyStore, clock),
-    clock,
-  });
-  const { AUTH_FAILURE_LIMIT } = config;
-
   const app = composeApp({
     config,
     redis,
     shards,
-    authenticate: AUTH_FAILURE_LIMIT
-      ? createLimitAuthFailures({ authenticate, allowance: AUTH_FAILURE_LIMIT, clock })
-      : authenticate,
+    ...composeDoor(config, redis, clock),
     probes: {
       registry,
       isReady: async () =>

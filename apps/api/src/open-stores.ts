@@ -1,4 +1,5 @@
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';
 import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
 import { createRedisHealthStore } from '@hookferry/core/endpoints/redis-health-store';
@@ -49,6 +50,7 @@ export function openStores({ config, redis, shards, clock, emit }: StoresContext
   return {
     ...records,
     apiKeyStore: createRedisApiKeyStore(redis),
+    portalSessionStore: createRedisPortalSessionStore(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     healthStore: createRedisHealthStore(redis, config.RETENTION),
     admissionStore: createRedisAdmissionStore(redis),

@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 aa1926632c36de650bb1f6ceff0f4dc21c73e2226fc853ec2cc98c993ca7c635
+// docs/openapi.json: sha256 bc4b0dacd8127822f0ccb56d01b2ec46ccadd23d8e7b7eb6c498136ec848c6f3
 
 export interface paths {
   '/v1/webhooks': {
@@ -103,7 +103,7 @@ export interface paths {
     };
     /**
      * Read a webhook's secret
-     * @description Needs the scope `webhooks:write`.
+     * @description Needs the scope `webhooks:write`. Of a portal session also the capability `secrets`.
      */
     get: operations['readWebhookSecret'];
     put?: never;
@@ -125,7 +125,7 @@ export interface paths {
     put?: never;
     /**
      * Give a webhook a new secret
-     * @description Needs the scope `webhooks:write`.
+     * @description Needs the scope `webhooks:write`. Of a portal session also the capability `secrets`.
      */
     post: operations['rotateWebhookSecret'];
     delete?: never;
@@ -185,7 +185,7 @@ export interface paths {
     put?: never;
     /**
      * Make a listener, or have it go on where it was
-     * @description Needs the scope `webhooks:write`.
+     * @description Needs the scope `webhooks:write`. Of a portal session also the capability `secrets`.
      */
     post: operations['createListener'];
     delete?: never;
@@ -553,6 +553,70 @@ export interface paths {
      * @description Needs the scope `admin`.
      */
     delete: operations['revokeApiKey'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/portal-sessions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List portal sessions
+     * @description Needs the scope `portal:write`.
+     */
+    get: operations['listPortalSessions'];
+    put?: never;
+    /**
+     * Make a link to the portal
+     * @description Needs the scope `portal:write`.
+     */
+    post: operations['createPortalSession'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/portal-sessions/exchange': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Exchange the code of a link for its session's token, once
+     * @description Needs no API key.
+     */
+    post: operations['exchangePortalCode'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/portal-sessions/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * End a portal session
+     * @description Needs the scope `portal:write`.
+     */
+    delete: operations['revokePortalSession'];
     options?: never;
     head?: never;
     patch?: never;
@@ -2001,6 +2065,7 @@ export interface components {
       | 'events:write'
       | 'deliveries:read'
       | 'deliveries:write'
+      | 'portal:write'
       | 'admin';
     IssuedApiKey: {
       /** @description Its id. */
@@ -2047,6 +2112,115 @@ export interface components {
       expires_at: string | null;
       /** @description When it was used last, to within a few minutes; null: never. */
       last_used_at: string | null;
+    };
+    NewPortalSession: {
+      /** @description Whose it is to be; the request’s own unless given. Only operators may name another. */
+      account?: string;
+      /**
+       * @description After how many seconds it ends.
+       * @default 3600
+       */
+      expires_in?: number;
+      /**
+       * @description What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `endpoints`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do.
+       * @default [
+       *       "read",
+       *       "endpoints",
+       *       "resend"
+       *     ]
+       */
+      capabilities?: components['schemas']['Capability'][];
+      /**
+       * Format: uri
+       * @description Where the page leads back to, for people whose session has ended.
+       */
+      return_url?: string;
+      /** @description How the page looks. */
+      theme?: components['schemas']['PortalTheme'];
+    };
+    /** @enum {string} */
+    Capability: 'read' | 'endpoints' | 'resend' | 'secrets' | 'operate';
+    PortalTheme: {
+      /** @description Whose page it is, for people. */
+      name?: string & (unknown & unknown);
+      /** @description An image, as a `data:` URI. */
+      logo?: string;
+      /** @description What buttons and links are coloured by: `#rrggbb`. */
+      color?: string;
+      /**
+       * @description Light or dark, or as people have set it for all pages.
+       * @enum {string}
+       */
+      mode?: 'light' | 'dark' | 'system';
+    };
+    IssuedPortalSession: {
+      /** @description Its id. */
+      id: string;
+      /**
+       * @description The link that opens it.
+       * @example https://hooks.example.com/portal/#code=whc_…
+       */
+      url: string;
+      /**
+       * Format: date-time
+       * @description From when on it is not valid any more; null: never.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      expires_at: string;
+    };
+    PortalSessionPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['PortalSession'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
+    };
+    PortalSession: {
+      /** @description Its id. */
+      id: string;
+      /** @description Whose it is. */
+      account_id: string;
+      /** @description What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `endpoints`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do. */
+      capabilities: components['schemas']['Capability'][];
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description From when on it is not valid any more; null: never.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      expires_at: string;
+      /** @description When its link was opened; null: not yet. */
+      exchanged_at: string | null;
+    };
+    PortalCode: {
+      /** @description What stands behind `#code=` in the link. */
+      code: string;
+    };
+    OpenedPortalSession: {
+      /** @description What to send as `Authorization: Bearer`. No other answer shows it. */
+      token: string;
+      /** @description Its id. */
+      id: string;
+      /** @description Whose it is. */
+      account_id: string;
+      /** @description What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `endpoints`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do. */
+      capabilities: components['schemas']['Capability'][];
+      /**
+       * Format: date-time
+       * @description From when on it is not valid any more; null: never.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      expires_at: string;
+      /** @description Where the page leads back to, for people whose session has ended. */
+      return_url: string | null;
+      /** @description How the page looks. */
+      theme: components['schemas']['PortalTheme'];
     };
     NewAccount: {
       /** @description Its id. */
@@ -6128,6 +6302,413 @@ export interface operations {
       default: components['responses']['Problem'];
     };
   };
+  listPortalSessions: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of those that have not ended; those that last longest come first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['PortalSessionPage'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  createPortalSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "expires_in": 3600,
+         *       "capabilities": [
+         *         "read",
+         *         "endpoints",
+         *         "resend"
+         *       ],
+         *       "return_url": "https://app.example.com/settings/webhooks",
+         *       "theme": {
+         *         "name": "Example Ltd",
+         *         "color": "#1f6feb",
+         *         "mode": "system"
+         *       }
+         *     }
+         */
+        'application/json': components['schemas']['NewPortalSession'];
+      };
+    };
+    responses: {
+      /** @description The session, and the link that opens it: once, and within ten minutes. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['IssuedPortalSession'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. `limit_reached`: A limit is reached. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  exchangePortalCode: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "code": "whc_0123456789abcdef_0123456789abcdefghjkmnpqrstvwxyz0123456789abcdefghjk"
+         *     }
+         */
+        'application/json': components['schemas']['PortalCode'];
+      };
+    };
+    responses: {
+      /** @description The session, and the token to send as `Authorization: Bearer`, which no other answer shows. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['OpenedPortalSession'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  revokePortalSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It no longer counts. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
   listAccounts: {
     parameters: {
       query?: {
@@ -7583,5 +8164,6 @@ export const routesWithIdempotencyKey: ReadonlySet<string> = new Set([
   'POST /v1/events',
   'POST /v1/events/batch',
   'POST /v1/api-keys',
+  'POST /v1/portal-sessions',
   'POST /v1/accounts',
 ]);

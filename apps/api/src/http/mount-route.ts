@@ -47,7 +47,7 @@ function mountRoute(app: Express, route: Route, turns: HeavyTurns, options: Moun
   app[route.method](
     route.path,
     nameRoute(route.path),
-    requireKeyFor(route, options),
+    ...guardsOf(route, options),
     ...readParts(route, turns, options),
     handleWith(route, options),
   );
@@ -62,6 +62,10 @@ function readParts(
   const isHeavy = route.isHeavy === true;
   if (route.request.body === undefined) return isHeavy ? [takeTurn(turns)] : [];
   return readJsonBody(boundsOf(route, maxBodyBytes), isHeavy ? takeTurn(turns) : takeTurnIfLarge(turns));
+}
+
+function guardsOf({ scope, ...route }: Route, options: MountOptions): readonly RequestHandler[] {
+  return scope === 'none' ? [] : [requireKeyFor({ ...route, scope }, options)];
 }
 
 function nameRoute(path: string): RequestHandler {
@@ -84,6 +88,8 @@ function handleWith(route: Route, options: MountOptions): RequestHandler {
         endpointsVersion: endpointsVersionOf(response),
         header: (name) => request.get(name),
         requestId: requestIdOf(response),
+        clientAddress: () => request.ip,
+        origin: () => `${request.protocol}://${request.host}`,
         trace: spanOf(response)?.context,
         spend: spendOf(response),
       });

@@ -14,6 +14,7 @@ const TAGS: Readonly<Record<string, string>> = {
   events: 'Publishing, and what was published.',
   'event-types': 'The catalogue of what can be published.',
   'api-keys': 'Who may use the API.',
+  'portal-sessions': 'Links that let people into the portal.',
   accounts: 'Whose webhooks and events are kept apart.',
   account: 'How much an account stores, and how much it may.',
   'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
@@ -50,7 +51,11 @@ export function describeApi(routes: readonly Route[]): Json {
     webhooks: describeDeliveries(components),
     components: {
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `whk_…`.' },
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: `whk_…`, or the token of a portal session: `whp_…`.',
+        },
       },
       parameters: { ...headerParameters, ...deliveryHeaders },
       responses: { Problem: anyProblem },

@@ -14,6 +14,7 @@ export function describeRoute(route: Route, components: Components): Json {
     summary,
     description: permissionOf(route),
     tags: [tagOf(route)],
+    ...(route.scope === 'none' ? { security: [] } : {}),
     parameters: [
       ...parametersOf(request.params, 'path', components),
       ...parametersOf(request.query, 'query', components),
@@ -39,9 +40,23 @@ export function tagOf({ path }: Pick<Route, 'path'>): string {
   return path.split('/')[2] ?? '';
 }
 
-function permissionOf({ scope, operatorOnly }: Route): string {
-  const needs = scope === 'any' ? 'Any API key will do.' : `Needs the scope \`${scope}\`.`;
-  return operatorOnly ? `${needs} Only for keys of the operator's account.` : needs;
+function permissionOf({ scope, operatorOnly, handlesSecret }: Route): string {
+  return [
+    needsOf(scope),
+    ...(operatorOnly ? ["Only for keys of the operator's account."] : []),
+    ...(handlesSecret ? ['Of a portal session also the capability `secrets`.'] : []),
+  ].join(' ');
+}
+
+function needsOf(scope: Route['scope']): string {
+  switch (scope) {
+    case 'none':
+      return 'Needs no API key.';
+    case 'any':
+      return 'Any API key will do.';
+    default:
+      return `Needs the scope \`${scope}\`.`;
+  }
 }
 
 function parametersOf(
@@ -58,9 +73,9 @@ function parametersOf(
   }));
 }
 
-function headersOf({ creates, problems = [] }: Route): readonly Json[] {
+function headersOf({ scope, creates, problems = [] }: Route): readonly Json[] {
   return [
-    { $ref: '#/components/parameters/AccountId' },
+    ...(scope === 'none' ? [] : [{ $ref: '#/components/parameters/AccountId' }]),
     ...(creates === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
     ...(problems.includes('precondition_failed') ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
   ];

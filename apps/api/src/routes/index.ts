@@ -1,5 +1,7 @@
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
+import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
+import type { ManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
 import type { EventTypes } from '@hookferry/core/catalogue/event-types';
 import type { TargetUrlRules } from '@hookferry/core/egress/target-url';
 import type { ExportAttempts } from '@hookferry/core/history/export-attempts';
@@ -26,6 +28,7 @@ import { cancelReplay } from './cancel-replay';
 import { createAccount } from './create-account';
 import { createApiKey } from './create-api-key';
 import { createListener } from './create-listener';
+import { createPortalSession } from './create-portal-session';
 import { createReplay } from './create-replay';
 import { createWebhook } from './create-webhook';
 import { deleteEventType } from './delete-event-type';
@@ -35,6 +38,7 @@ import { dropDeadLetter } from './drop-dead-letter';
 import { enableWebhook } from './enable-webhook';
 import { eraseAccount } from './erase-account';
 import { erasePayload } from './erase-payload';
+import { exchangePortalCode } from './exchange-portal-code';
 import { exportDeliveries } from './export-deliveries';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
@@ -42,6 +46,7 @@ import { listDeadLetters } from './list-dead-letters';
 import { listEventDeliveries } from './list-event-deliveries';
 import { listEventTypes } from './list-event-types';
 import { listEvents } from './list-events';
+import { listPortalSessions } from './list-portal-sessions';
 import { listReplays } from './list-replays';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
@@ -60,6 +65,7 @@ import { readWebhookSecret } from './read-webhook-secret';
 import { redeliverDelivery } from './redeliver-delivery';
 import { redriveDeadLetter } from './redrive-dead-letter';
 import { revokeApiKey } from './revoke-api-key';
+import { revokePortalSession } from './revoke-portal-session';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
 import { streamListener } from './stream-listener';
 import { testWebhook } from './test-webhook';
@@ -83,6 +89,10 @@ export interface RouteDeps {
   readonly listeners: ManageListeners;
   readonly listenerStreams: ListenerStreams;
   readonly apiKeys: ManageApiKeys;
+  readonly portalSessions: ManagePortalSessions;
+  readonly exchangeCode: ExchangeOfClient;
+  /** What links to the portal begin with; `undefined`: as the request that asks for one. */
+  readonly publicUrl: string | undefined;
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
   readonly eventTypes: EventTypes;
@@ -133,6 +143,10 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     createApiKey(apiKeys, clock), //         POST   /v1/api-keys
     listApiKeys(apiKeys), //                 GET    /v1/api-keys
     revokeApiKey(apiKeys), //                DELETE /v1/api-keys/:id
+    createPortalSession(deps.portalSessions, deps.publicUrl), // POST /v1/portal-sessions
+    listPortalSessions(deps.portalSessions), // GET /v1/portal-sessions
+    exchangePortalCode(deps.exchangeCode), // POST  /v1/portal-sessions/exchange
+    revokePortalSession(deps.portalSessions), // DELETE /v1/portal-sessions/:id
     createAccount(accounts), //              POST   /v1/accounts
     listAccounts(accounts), //               GET    /v1/accounts
     readAccount(accounts), //                GET    /v1/accounts/:id

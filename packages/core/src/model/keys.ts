@@ -17,7 +17,9 @@ import type { AccountId, EventId } from './event';
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
  * | `api-keys-leaving:{account}` | set | ids of admin keys that are being revoked, so that no two leave in reliance on each other | a minute after the last |
- * | `rate-limit:{account}`, `rate-limit:{account}:key` | counter | what an account's API keys, and one of them, have asked for in the present window of a rate limit | until its end |
+ * | `portal-session:{id}` | hash | a portal session: its record, what its page looks like, and whether its code was exchanged | until it ends, a day at most |
+ * | `portal-session-ids:{account}` | sorted set | ids of the account's portal sessions, by when they end | until the last one ends |
+ * | `rate-limit:{account}`, `rate-limit:{account}:key` | counter | what an account's API keys and portal sessions, and one of them, have asked for in the present window of a rate limit | until its end |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
@@ -80,7 +82,9 @@ export const keys = {
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
   apiKeysLeaving: (account: AccountId) => `api-keys-leaving:{${account}}`,
-  /** Of an API key, or of all of the account together. */
+  portalSession: (id: string) => `portal-session:{${id}}`,
+  portalSessionIds: (account: AccountId) => `portal-session-ids:{${account}}`,
+  /** Of an API key or a portal session, or of all of the account together. */
   rateLimit: (account: AccountId, apiKeyId?: string) =>
     apiKeyId === undefined ? `rate-limit:{${account}}` : `rate-limit:{${account}}:${apiKeyId}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,

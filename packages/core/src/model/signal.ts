@@ -37,6 +37,8 @@ export type Signal =
       readonly accountId?: AccountId;
       /** Whose key it was, if it was a good one. */
       readonly keyId?: string;
+      /** Whose portal session, if it was one. */
+      readonly sessionId?: string;
       /** Of the error that it was answered with. */
       readonly code?: ErrorCode;
       readonly span?: RequestSpan;
