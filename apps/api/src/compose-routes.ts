@@ -6,6 +6,7 @@ import { createManagePortalSessions } from '@hookferry/core/accounts/manage-port
 import { newApiKey } from '@hookferry/core/accounts/new-credential';
 import { createEventTypes } from '@hookferry/core/catalogue/event-types';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
+import { createCountDisabled } from '@hookferry/core/endpoints/count-disabled';
 import { createDisable } from '@hookferry/core/endpoints/disable';
 import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-remove-endpoints';
 import { createLookUpEndpoints } from '@hookferry/core/endpoints/resolve-endpoints';
@@ -23,9 +24,11 @@ import type { NewId } from '@hookferry/core/kernel/ids';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
 import { createEraseAccount } from '@hookferry/core/manage/erase-account';
 import { createErasePayload } from '@hookferry/core/manage/erase-payload';
+import { createListTroubled } from '@hookferry/core/manage/list-troubled';
 import { createManageAccounts } from '@hookferry/core/manage/manage-accounts';
 import { createManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import { createReadHealth } from '@hookferry/core/manage/read-health';
+import { createReadOperations } from '@hookferry/core/manage/read-operations';
 import { createRemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import { createRequireKnownFilters } from '@hookferry/core/manage/require-known-filters';
 import { createTestEndpoint } from '@hookferry/core/manage/test-endpoint';
@@ -111,6 +114,7 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     }),
     quota,
     clock,
+    ...composeOperations(deps),
   });
   return { routes, streams };
 }
@@ -139,6 +143,14 @@ function composeIntake(deps: Deps) {
     lookUpEndpoints: createLookUpEndpoints(endpointStore),
     validateEvent: createValidateEvent({ ...deps, maxBytes: config.MAX_EVENT_BYTES }),
   });
+}
+
+function composeOperations(deps: Deps) {
+  const countDisabled = createCountDisabled(deps);
+  return {
+    readOperations: createReadOperations({ ...deps, countDisabled }),
+    listTroubled: createListTroubled(deps),
+  };
 }
 
 function urlRulesOf(config: ApiConfig) {

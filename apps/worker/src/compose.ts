@@ -1,16 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '@hookferry/core/kernel/clock';
+import { hostname } from 'node:os';
+import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
 import { createRedisProbe } from '@hookferry/core/kernel/redis-probe';
 import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import { VERSION } from '@hookferry/core/kernel/version';
+import { createRedisWorkerReports } from '@hookferry/core/manage/redis-worker-reports';
 import { keys } from '@hookferry/core/model/keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
 import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding';
 import { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
+import { AttemptRate } from '@hookferry/core/telemetry/attempt-rate';
 import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
+import { WorkerReporter } from '@hookferry/core/telemetry/worker-reporter';
 import { composeConsumers } from './compose-consumers';
 import { composeMetrics } from './compose-metrics';
 import { stallTimeoutOf, type WorkerConfig } from './config';
@@ -41,8 +46,10 @@ export async function composeWorker(
   const metrics = composeMetrics();
   const { registry } = metrics;
   const spans = tracing ? [tracing.listen] : [];
-  const emit = createEmit([...listeners, ...metrics.listeners, ...spans]);
+  const attempts = new AttemptRate(steadyClock);
+  const emit = createEmit([...listeners, ...metrics.listeners, attempts.listen, ...spans]);
   const clock = systemClock;
+  const startedAt = clock();
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
@@ -59,6 +66,13 @@ export async function composeWorker(
     composeConsumers(context);
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
   metrics.showGauges({ ...shown, redis, shards, queueDepth, workerId });
+  const reporter = new WorkerReporter({
+    workerReports: createRedisWorkerReports(redis),
+    worker: { id: workerId, host: hostname(), pid: process.pid, version: VERSION, startedAt },
+    slots: shown.slots,
+    attempts,
+    emit,
+  });
   const stallWatch = new StallWatch({
     watched: served.watched,
     hasWaiting: ({ queue, shard }) => queueDepth.hasWaiting(queue, shard),
@@ -77,7 +91,7 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  for (const one of [...consumers, ...releasers, resharding, stallWatch]) one.start();
+  for (const one of [...consumers, ...releasers, resharding, stallWatch, reporter]) one.start();
   // Without Redis it looks until there is one.
   void shards.start(served.serve);
 
@@ -92,6 +106,7 @@ export async function composeWorker(
       { name: 'consumers', stop: () => all([served, ...consumers].map((one) => one.stop())) },
       { name: 'releasers', stop: () => all([...releasers, resharding].map((one) => one.stop())) },
       { name: 'shards', stop: () => shards.stop() },
+      { name: 'worker report', stop: () => reporter.stop() },
       ...archiveParts,
       ...recorders,
       { name: 'ops server', stop: () => opsServer.stop() },

@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 bc4b0dacd8127822f0ccb56d01b2ec46ccadd23d8e7b7eb6c498136ec848c6f3
+// docs/openapi.json: sha256 2a2787029aade93edac67bada56f946777f99bb9d636729ab8221dc609745c21
 
 export interface paths {
   '/v1/webhooks': {
@@ -246,6 +246,26 @@ export interface paths {
      * @description Needs the scope `deliveries:read`.
      */
     get: operations['listWebhookDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List deliveries, those of the newest event first
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['listDeliveries'];
     put?: never;
     post?: never;
     delete?: never;
@@ -686,6 +706,46 @@ export interface paths {
      * @description Any API key will do.
      */
     get: operations['readAccountUsage'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/operations': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read how the service stands
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    get: operations['readOperations'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/operations/webhooks': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List webhooks of all accounts that are disabled, or whose breaker is open
+     * @description Needs the scope `admin`. Only for keys of the operator's account.
+     */
+    get: operations['listTroubledWebhooks'];
     put?: never;
     post?: never;
     delete?: never;
@@ -1152,13 +1212,13 @@ export interface components {
     };
     WebhookPage: {
       /** @description What there is to tell. */
-      data: components['schemas']['Webhook'][];
+      data: components['schemas']['ListedWebhook'][];
       /** @description The parameter `cursor` of the next page; null on the last one. */
       next_cursor: string | null;
       /** @description Whether there is another page. */
       has_more: boolean;
     };
-    Webhook: {
+    ListedWebhook: {
       /**
        * @description Its id.
        * @example wh_0n5x3gq9k2v7r1m8c4d6ta
@@ -1225,6 +1285,43 @@ export interface components {
        * @example 2030-01-31T12:00:00.000Z
        */
       updated_at: string;
+      /** @description How it is doing, with `include=health`. */
+      health?: components['schemas']['Health'];
+    };
+    Health: {
+      /** @description How many attempts there were within the last 24 hours. */
+      attempts_24h: number;
+      /** @description The share of the attempts of the last 24 hours that were accepted; null: there were none. */
+      success_rate: number | null;
+      /** @description How long 95 % of the attempts took at most, to within an eighth; null: not known. */
+      p95_ms: number | null;
+      /** @description When an attempt was accepted last; null: never. */
+      last_success_at: string | null;
+      /** @description When an attempt failed last; null: never. */
+      last_failure_at: string | null;
+      /**
+       * @description Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.
+       * @enum {string}
+       */
+      breaker: 'closed' | 'open' | 'half_open';
+      /** @description Those that wait, without using up attempts, until their webhook can take them. */
+      held: number;
+      /** @description The last 24 hours, each of them, the oldest first. */
+      hours: components['schemas']['HealthHour'][];
+    };
+    HealthHour: {
+      /**
+       * Format: date-time
+       * @description When it began.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      at: string;
+      /** @description Attempts that were accepted. */
+      successes: number;
+      /** @description Attempts that failed. */
+      failures: number;
+      /** @description How long 95 % of the attempts took at most, to within an eighth; null: not known. */
+      p95_ms: number | null;
     };
     /** @description A webhook: its id or its `uid`. */
     WebhookRef: string;
@@ -1298,23 +1395,6 @@ export interface components {
       /** @description How it is doing. */
       health: components['schemas']['Health'];
     };
-    Health: {
-      /** @description How many attempts there were within the last 24 hours. */
-      attempts_24h: number;
-      /** @description The share of the attempts of the last 24 hours that were accepted; null: there were none. */
-      success_rate: number | null;
-      /** @description When an attempt was accepted last; null: never. */
-      last_success_at: string | null;
-      /** @description When an attempt failed last; null: never. */
-      last_failure_at: string | null;
-      /**
-       * @description Whether deliveries are let through: `open` after a run of failures, `half_open` while one is tried.
-       * @enum {string}
-       */
-      breaker: 'closed' | 'open' | 'half_open';
-      /** @description Those that wait, without using up attempts, until their webhook can take them. */
-      held: number;
-    };
     WebhookPatch: {
       /**
        * Format: uri
@@ -1360,6 +1440,74 @@ export interface components {
       headers?: {
         [key: string]: string | null;
       } | null;
+    };
+    Webhook: {
+      /**
+       * @description Its id.
+       * @example wh_0n5x3gq9k2v7r1m8c4d6ta
+       */
+      id: string;
+      /**
+       * Format: uri
+       * @description Where deliveries are sent to.
+       * @example https://example.com/webhooks
+       */
+      url: string;
+      /**
+       * @description Event types: names, prefixes such as `keyword.*`, or `*` for all.
+       * @example [
+       *       "keyword.quick_win"
+       *     ]
+       */
+      events: string[];
+      filter?: components['schemas']['PayloadFilter'];
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'enabled' | 'disabled';
+      /**
+       * @description Why it is disabled: by request, because its receiver answered 410, or because it failed for too long.
+       * @enum {string}
+       */
+      disabled_reason?: 'client' | 'gone' | 'receiver' | 'failing' | 'disconnected';
+      /** @description For people. */
+      description?: string;
+      /**
+       * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
+       * @enum {string}
+       */
+      ordering: 'none' | 'strict';
+      /** @description How many requests a second its receiver takes. */
+      rate_limit?: number;
+      /** @description How long an attempt may take. */
+      timeout_ms?: number;
+      /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
+      retry_schedule?: string[];
+      /** @description Certificates of its own. */
+      tls?: components['schemas']['WebhookTls'];
+      /** @description A name of your own, which works wherever its id does. */
+      uid?: string;
+      /** @description Texts of your own, by name. */
+      metadata?: {
+        [key: string]: string;
+      };
+      /** @description Headers that each request to it has. Answers show their names, and not what they are. */
+      headers?: {
+        [key: string]: '***';
+      };
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description When it was changed last.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      updated_at: string;
     };
     Secret: {
       /**
@@ -1633,6 +1781,22 @@ export interface components {
       /** @description From the end of the request to the first byte of the answer. */
       first_byte_ms?: number;
     };
+    /** @enum {string} */
+    AttemptOutcome:
+      | 'delivered'
+      | 'http_1xx'
+      | 'http_3xx'
+      | 'http_4xx'
+      | 'http_5xx'
+      | 'blocked_address'
+      | 'dns_error'
+      | 'connect_refused'
+      | 'connect_timeout'
+      | 'connection_reset'
+      | 'tls_error'
+      | 'response_timeout'
+      | 'protocol_error'
+      | 'network_error';
     DeliveryPage: {
       /** @description What there is to tell. */
       data: components['schemas']['Delivery'][];
@@ -1659,8 +1823,12 @@ export interface components {
       attempt_count: number;
       /** @description What came of the last attempt; null before there was one. */
       last_outcome: components['schemas']['AttemptOutcome'] | null;
+      /** @description What the last attempt was answered with; null: with nothing, or there was none. */
+      last_response_status: number | null;
       /** @description When the next attempt is due; null: there is none, or it is not known yet. */
       next_attempt_at: string | null;
+      /** @description Why it is held, and until when; null if it is not held, or its webhook is gone. */
+      hold: components['schemas']['Hold'] | null;
       /**
        * Format: date-time
        * @description When it was made; of an event and its deliveries, when it was accepted.
@@ -1670,22 +1838,15 @@ export interface components {
     };
     /** @enum {string} */
     DeliveryStatus: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
-    /** @enum {string} */
-    AttemptOutcome:
-      | 'delivered'
-      | 'http_1xx'
-      | 'http_3xx'
-      | 'http_4xx'
-      | 'http_5xx'
-      | 'blocked_address'
-      | 'dns_error'
-      | 'connect_refused'
-      | 'connect_timeout'
-      | 'connection_reset'
-      | 'tls_error'
-      | 'response_timeout'
-      | 'protocol_error'
-      | 'network_error';
+    Hold: {
+      /**
+       * @description Why.
+       * @enum {string}
+       */
+      reason: 'disabled' | 'breaker_open' | 'busy' | 'rate_limited' | 'out_of_turn';
+      /** @description Until when; null: until something else changes. */
+      until: string | null;
+    };
     ExportedAttempt: {
       /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
       delivery_id: string;
@@ -1778,27 +1939,20 @@ export interface components {
       attempt_count: number;
       /** @description What came of the last attempt; null before there was one. */
       last_outcome: components['schemas']['AttemptOutcome'] | null;
+      /** @description What the last attempt was answered with; null: with nothing, or there was none. */
+      last_response_status: number | null;
       /** @description When the next attempt is due; null: there is none, or it is not known yet. */
       next_attempt_at: string | null;
+      /** @description Why it is held, and until when; null if it is not held, or its webhook is gone. */
+      hold: components['schemas']['Hold'] | null;
       /**
        * Format: date-time
        * @description When it was made; of an event and its deliveries, when it was accepted.
        * @example 2030-01-31T12:00:00.000Z
        */
       created_at: string;
-      /** @description Why it is held, and until when; null if it is not held. */
-      hold: components['schemas']['Hold'] | null;
       /** @description Every attempt, the first one first. */
       attempts: components['schemas']['Attempt'][];
-    };
-    Hold: {
-      /**
-       * @description Why.
-       * @enum {string}
-       */
-      reason: 'disabled' | 'breaker_open' | 'busy' | 'rate_limited' | 'out_of_turn';
-      /** @description Until when; null: until something else changes. */
-      until: string | null;
     };
     NewReplay: {
       /**
@@ -1907,6 +2061,8 @@ export interface components {
       created_at: string;
       /** @description When its data was erased, for good; null: it was not. */
       payload_erased_at: string | null;
+      /** @description How many webhooks it went to. */
+      delivery_count: number;
     };
     NewEvent: {
       /** @description The event type, which must be one of the catalogue. */
@@ -2269,17 +2425,36 @@ export interface components {
     };
     AccountPage: {
       /** @description What there is to tell. */
-      data: components['schemas']['Account'][];
+      data: components['schemas']['ListedAccount'][];
       /** @description The parameter `cursor` of the next page; null on the last one. */
       next_cursor: string | null;
       /** @description Whether there is another page. */
       has_more: boolean;
     };
-    AccountPatch: {
+    ListedAccount: {
+      /** @description Its id. */
+      id: string;
+      /** @description Its name. */
+      name?: string;
       /** @description How large the account’s turn is beside the others’: 1 to 100. */
-      weight?: number;
-      /** @description How many bytes the account may store; null: as many as there is room for. */
-      quota_bytes?: number | null;
+      weight: number;
+      /** @description How much it may store, if that was set for it; 0: as much as there is room for. */
+      quota_bytes?: number;
+      /**
+       * @description Where it stands.
+       * @enum {string}
+       */
+      status: 'active' | 'erasing';
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /** @description While it is being erased. How much is left is counted when the account is read alone. */
+      erasure?: components['schemas']['Erasure'];
+      /** @description How much it stores, with `include=usage`. */
+      usage?: components['schemas']['AccountUsage'];
     };
     AccountUsage: {
       /** @description About as much as it takes up in the store: see "What counts" in the docs. */
@@ -2305,6 +2480,136 @@ export interface components {
       answers: number;
       /** @description Bytes of the records of replays. */
       replays: number;
+    };
+    AccountPatch: {
+      /** @description How large the account’s turn is beside the others’: 1 to 100. */
+      weight?: number;
+      /** @description How many bytes the account may store; null: as many as there is room for. */
+      quota_bytes?: number | null;
+    };
+    Operations: {
+      /** @description Each queue, of each shard. */
+      queues: components['schemas']['QueueStanding'][];
+      /** @description Jobs that are invalid or failed for good. */
+      dead_letters: number;
+      /** @description Deliveries that are held. */
+      held: number;
+      /** @description Those of a webhook all count for the reason for which its last one was held. */
+      held_by_reason: components['schemas']['HeldByReason'];
+      /** @description Of all workers together, in the ten to twenty seconds before. */
+      attempts_per_second: number;
+      /** @description Those that were heard of within the last 30 seconds. */
+      workers: components['schemas']['Worker'][];
+      /** @description Webhooks whose circuit breaker is open. */
+      breakers_open: number;
+      /** @description Webhooks that are disabled. */
+      webhooks_disabled: number;
+      /** @description Up to ten accounts with the most deliveries waiting. */
+      busiest_accounts: components['schemas']['BusyAccount'][];
+    };
+    QueueStanding: {
+      /**
+       * @description Its name.
+       * @enum {string}
+       */
+      name: 'events' | 'deliveries' | 'replays' | 'erasures';
+      /** @description Which part of the queue, from 0: see `QUEUE_SHARDS`. */
+      shard: number;
+      /** @description Jobs that workers may take now. */
+      waiting: number;
+      /** @description Jobs that workers are at. */
+      active: number;
+      /** @description Deliveries that wait for their next attempt, or are held. */
+      delayed: number;
+      /** @description Dead letters. */
+      failed: number;
+      /** @description How long the oldest of the 1,000 that are taken next has waited; 0 if none waits. */
+      oldest_waiting_seconds: number;
+    };
+    HeldByReason: {
+      /** @description Their webhook is disabled. */
+      disabled: number;
+      /** @description Their webhook fails. */
+      breaker_open: number;
+      /** @description There is no place for another attempt. */
+      busy: number;
+      /** @description They wait for their turn within a rate limit. */
+      rate_limited: number;
+      /** @description Another delivery of their webhook goes before them. */
+      out_of_turn: number;
+    };
+    Worker: {
+      /** @description As with each attempt, and in the log. */
+      id: string;
+      /** @description The machine's name, or the container's. */
+      host: string;
+      /** @description The number of its process. */
+      pid: number;
+      /** @description Of the service. */
+      version: string;
+      /**
+       * Format: date-time
+       * @description When it began.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      started_at: string;
+      /**
+       * Format: date-time
+       * @description When it last said how it is.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      seen_at: string;
+      /** @description How many attempts it makes at the same time. */
+      slots: components['schemas']['WorkerSlots'];
+      /** @description In the ten seconds before. */
+      attempts_per_second: number;
+    };
+    WorkerSlots: {
+      /** @description For those that have just begun. */
+      quick: components['schemas']['Slots'];
+      /** @description For those that take longer than 250 ms. */
+      slow: components['schemas']['Slots'];
+    };
+    Slots: {
+      /** @description Attempts that are under way. */
+      in_use: number;
+      /** @description How many may be, as things stand. */
+      allowed: number;
+    };
+    BusyAccount: {
+      /** @description Whose it is. */
+      account_id: string;
+      /** @description Deliveries that wait. Of more than 1,000 in a shard an estimate, by 1,000 of them chosen by chance. */
+      waiting: number;
+      /** @description How large the account’s turn is beside the others’: 1 to 100. */
+      weight: number;
+    };
+    TroubledWebhookPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['TroubledWebhook'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
+    };
+    TroubledWebhook: {
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /** @description Whose it is. */
+      account_id: string;
+      /** @description Null: its record can’t be read with this key of secrets. */
+      url: string | null;
+      /**
+       * @description In which way.
+       * @enum {string}
+       */
+      state: 'breaker_open' | 'disabled';
+      /** @description Why it is disabled, or `failures`: its last attempts all failed. Null: not on record. */
+      reason: ('client' | 'gone' | 'receiver' | 'failing' | 'disconnected' | 'failures') | null;
+      /** @description How many attempts in a row failed; null of a disabled one. */
+      failures: number | null;
+      /** @description Since when it is disabled, or fails; null: not on record. */
+      since: string | null;
     };
     DeadLetterPage: {
       /** @description What there is to tell. */
@@ -2592,6 +2897,8 @@ export interface operations {
         status?: 'enabled' | 'disabled';
         /** @description Only those of this event type, or that asked for it. */
         event_type?: string;
+        /** @description What each of them has beside the rest. */
+        include?: 'health';
       };
       header?: {
         /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
@@ -4123,12 +4430,16 @@ export interface operations {
         limit?: number;
         /** @description Where to go on: the export’s parameter `cursor`. */
         cursor?: string;
-        /** @description Where it stands. */
-        status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
         /** @description Only those of this event type, or that asked for it. */
         event_type?: string;
+        /** @description Where it stands. */
+        status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
         /** @description Only those whose last attempt was answered so; `none`: was not answered. */
         status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+        /** @description The answer’s status; null if there was no answer. */
+        response_status?: number;
+        /** @description What came of it: `delivered`, or in what way it failed. */
+        outcome?: components['schemas']['AttemptOutcome'];
         /** @description From this time on. */
         since?: string;
         /** @description Up to this time. */
@@ -4142,6 +4453,111 @@ export interface operations {
         /** @description Its id. */
         id: components['schemas']['WebhookRef'];
       };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of deliveries. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['DeliveryPage'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listDeliveries: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description The webhook, by its id or `uid`. */
+        webhook_id?: components['schemas']['WebhookRef'];
+        /** @description The event. Receivers get it in `webhook-id`. */
+        event_id?: string;
+        /** @description Only those of this event type, or that asked for it. */
+        event_type?: string;
+        /** @description Where it stands. */
+        status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
+        /** @description Only those whose last attempt was answered so; `none`: was not answered. */
+        status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+        /** @description The answer’s status; null if there was no answer. */
+        response_status?: number;
+        /** @description What came of it: `delivered`, or in what way it failed. */
+        outcome?: components['schemas']['AttemptOutcome'];
+        /** @description From this time on. */
+        since?: string;
+        /** @description Up to this time. */
+        until?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
       cookie?: never;
     };
     requestBody?: never;
@@ -5495,6 +5911,10 @@ export interface operations {
         status?: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
         /** @description Only those whose last attempt was answered so; `none`: was not answered. */
         status_class?: '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'none';
+        /** @description The answer’s status; null if there was no answer. */
+        response_status?: number;
+        /** @description What came of it: `delivered`, or in what way it failed. */
+        outcome?: components['schemas']['AttemptOutcome'];
       };
       header?: {
         /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
@@ -6716,6 +7136,8 @@ export interface operations {
         limit?: number;
         /** @description Where to go on: the export’s parameter `cursor`. */
         cursor?: string;
+        /** @description What each of them has beside the rest. */
+        include?: 'usage';
       };
       header?: {
         /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
@@ -7244,6 +7666,177 @@ export interface operations {
         };
         content: {
           'application/json': components['schemas']['AccountUsage'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  readOperations: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description How it stood within the last second. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Operations'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  listTroubledWebhooks: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+        /** @description Whether its circuit breaker is open, or it is disabled. */
+        state?: 'breaker_open' | 'disabled';
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of webhooks. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['TroubledWebhookPage'];
         };
       };
       /** @description `unauthenticated`: No valid API key. */

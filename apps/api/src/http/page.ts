@@ -7,9 +7,17 @@ const DIGITS = /^-?[0-9]+$/;
 
 /** How many of something, as a query parameter. */
 export function limitSchema(most: number) {
+  return wholeNumberSchema(1, most);
+}
+
+/** A number as a query parameter. */
+export function wholeNumberSchema(least: number, most: number) {
   return z.preprocess(
     numberIn,
-    z.int('must be a whole number').min(1, 'must be at least 1').max(most, `must be at most ${most}`),
+    z
+      .int('must be a whole number')
+      .min(least, `must be at least ${least}`)
+      .max(most, `must be at most ${most}`),
   );
 }
 

@@ -17,6 +17,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'portal-sessions': 'Links that let people into the portal.',
   accounts: 'Whose webhooks and events are kept apart.',
   account: 'How much an account stores, and how much it may.',
+  operations: 'How the service stands as a whole, for its operators.',
   'dead-letters': 'Jobs that no worker will take any more, unless somebody puts them back.',
 };
 

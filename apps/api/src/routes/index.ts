@@ -13,9 +13,11 @@ import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams
 import type { ManageListeners } from '@hookferry/core/listeners/manage-listeners';
 import type { EraseAccount } from '@hookferry/core/manage/erase-account';
 import type { ErasePayload } from '@hookferry/core/manage/erase-payload';
+import type { ListTroubled } from '@hookferry/core/manage/list-troubled';
 import type { ManageAccounts } from '@hookferry/core/manage/manage-accounts';
 import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import type { ReadHealth } from '@hookferry/core/manage/read-health';
+import type { ReadOperations } from '@hookferry/core/manage/read-operations';
 import type { RemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import type { TestEndpoint } from '@hookferry/core/manage/test-endpoint';
 import type { TryFilter } from '@hookferry/core/manage/try-filter';
@@ -43,11 +45,13 @@ import { exportDeliveries } from './export-deliveries';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
 import { listDeadLetters } from './list-dead-letters';
+import { listDeliveries } from './list-deliveries';
 import { listEventDeliveries } from './list-event-deliveries';
 import { listEventTypes } from './list-event-types';
 import { listEvents } from './list-events';
 import { listPortalSessions } from './list-portal-sessions';
 import { listReplays } from './list-replays';
+import { listTroubledWebhooks } from './list-troubled-webhooks';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
 import { listWebhooks } from './list-webhooks';
 import { publishBatch } from './publish-batch';
@@ -59,6 +63,7 @@ import { readDeadLetter } from './read-dead-letter';
 import { readDelivery } from './read-delivery';
 import { readEvent } from './read-event';
 import { readEventType } from './read-event-type';
+import { readOperations } from './read-operations';
 import { readReplay } from './read-replay';
 import { readWebhook } from './read-webhook';
 import { readWebhookSecret } from './read-webhook-secret';
@@ -98,6 +103,8 @@ export interface RouteDeps {
   readonly eventTypes: EventTypes;
   readonly removeEventType: RemoveEventType;
   readonly deadLetters: ManageDeadLetters;
+  readonly readOperations: ReadOperations;
+  readonly listTroubled: ListTroubled;
   readonly quota: Pick<AccountQuota, 'look'>;
   readonly clock: Clock;
 }
@@ -109,7 +116,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { listeners, listenerStreams } = deps;
   return [
     createWebhook(endpoints, urlRules), //   POST   /v1/webhooks
-    listWebhooks(endpoints), //              GET    /v1/webhooks
+    listWebhooks(endpoints, readHealth), //  GET    /v1/webhooks
     readWebhook(endpoints, readHealth), //   GET    /v1/webhooks/:id
     updateWebhook(endpoints, urlRules), //   PATCH  /v1/webhooks/:id
     deleteWebhook(endpoints), //             DELETE /v1/webhooks/:id
@@ -123,6 +130,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     streamListener(listenerStreams), //      GET    /v1/listeners/:id/stream
     answerListener(listenerStreams), //      POST   /v1/listeners/:id/answers
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
+    listDeliveries(deliveries), //           GET    /v1/deliveries
     exportDeliveries(exportAttempts), //     GET    /v1/deliveries/export
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
     redeliverDelivery(redeliver), //         POST   /v1/deliveries/:id/redeliver
@@ -148,11 +156,13 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     exchangePortalCode(deps.exchangeCode), // POST  /v1/portal-sessions/exchange
     revokePortalSession(deps.portalSessions), // DELETE /v1/portal-sessions/:id
     createAccount(accounts), //              POST   /v1/accounts
-    listAccounts(accounts), //               GET    /v1/accounts
+    listAccounts(accounts, deps.quota), //   GET    /v1/accounts
     readAccount(accounts), //                GET    /v1/accounts/:id
     updateAccount(accounts), //              PATCH  /v1/accounts/:id
     eraseAccount(deps.eraseAccount), //      DELETE /v1/accounts/:id
     readAccountUsage(deps.quota), //         GET    /v1/account/usage
+    readOperations(deps.readOperations), //  GET    /v1/operations
+    listTroubledWebhooks(deps.listTroubled), // GET /v1/operations/webhooks
     listDeadLetters(deadLetters), //         GET    /v1/dead-letters
     readDeadLetter(deadLetters), //          GET    /v1/dead-letters/:id
     redriveDeadLetter(deadLetters), //       POST   /v1/dead-letters/:id/redrive

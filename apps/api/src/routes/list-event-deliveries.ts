@@ -1,17 +1,12 @@
-import { shownStatuses, statusClasses } from '@hookferry/core/history/delivery-filter';
 import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
 import { endpointIdSchema } from '@hookferry/core/model/endpoint';
-import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
+import { standingFilterOf, standingQuery } from './delivery-query';
 import { eventParams } from './params';
 import { deliverySchema, presentDelivery } from './present-delivery';
 
-const querySchema = pageQuery(endpointIdSchema).extend({
-  status: z.enum(shownStatuses).optional(),
-  /** Of the last attempt's answer. */
-  status_class: z.enum(statusClasses).optional(),
-});
+const querySchema = pageQuery(endpointIdSchema).extend(standingQuery);
 
 export function listEventDeliveries(deliveries: ReadDeliveries) {
   return defineRoute({
@@ -25,8 +20,8 @@ export function listEventDeliveries(deliveries: ReadDeliveries) {
       200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
     },
     async handle({ apiKey, params, query }) {
-      const filter = { status: query.status, statusClass: query.status_class };
       const { limit, cursor } = query;
+      const filter = standingFilterOf(query);
       const page = await deliveries.listOfEvent(apiKey.accountId, params.id, filter, limit, cursor);
       return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
     },

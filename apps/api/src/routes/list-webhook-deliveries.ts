@@ -1,18 +1,16 @@
-import { shownStatuses, statusClasses } from '@hookferry/core/history/delivery-filter';
 import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { isInOrder, timeRangeQuery } from '../http/time-range';
+import { standingFilterOf, standingQuery } from './delivery-query';
 import { eventCursorSchema, webhookParams } from './params';
 import { deliverySchema, presentDelivery } from './present-delivery';
 
 const querySchema = pageQuery(eventCursorSchema)
   .extend({
-    status: z.enum(shownStatuses).optional(),
     event_type: z.string().min(1).optional(),
-    /** Of the last attempt's answer. */
-    status_class: z.enum(statusClasses).optional(),
+    ...standingQuery,
     ...timeRangeQuery,
   })
   .refine(...isInOrder);
@@ -29,8 +27,8 @@ export function listWebhookDeliveries(deliveries: ReadDeliveries) {
       200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
     },
     async handle({ apiKey, params, query }) {
-      const { limit, cursor, event_type: eventType, status_class: statusClass, ...rest } = query;
-      const filter = { ...rest, eventType, statusClass };
+      const { limit, cursor, event_type: eventType, since, until } = query;
+      const filter = { ...standingFilterOf(query), eventType, since, until };
       const page = await deliveries.listOfEndpoint(apiKey.accountId, params.id, filter, limit, cursor);
       return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
     },

@@ -1,6 +1,6 @@
 import { MASKED_VALUE } from '@hookferry/core/endpoints/custom-headers';
+import type { Delivery, DeliveryWithAttempts } from '@hookferry/core/history/delivery';
 import { shownStatuses } from '@hookferry/core/history/delivery-filter';
-import type { Delivery, DeliveryWithAttempts } from '@hookferry/core/history/read-deliveries';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/kernel/clock';
 import { type Attempt, attemptOutcomeSchema } from '@hookferry/core/model/attempt';
 import { triggerSchema } from '@hookferry/core/model/delivery';
@@ -8,6 +8,10 @@ import { holdReasons } from '@hookferry/core/model/hold-reason';
 import { z } from 'zod';
 
 const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' });
+
+const holdSchema = z
+  .object({ reason: z.enum(holdReasons), until: timeSchema.nullable() })
+  .meta({ id: 'Hold' });
 
 export const deliverySchema = z
   .object({
@@ -18,7 +22,9 @@ export const deliverySchema = z
     status: deliveryStatusSchema,
     attempt_count: z.int(),
     last_outcome: attemptOutcomeSchema.nullable(),
+    last_response_status: z.int().nullable(),
     next_attempt_at: timeSchema.nullable(),
+    hold: holdSchema.nullable(),
     created_at: timeSchema,
   })
   .meta({ id: 'Delivery' });
@@ -52,12 +58,8 @@ export const attemptSchema = z
   })
   .meta({ id: 'Attempt' });
 
-const holdSchema = z
-  .object({ reason: z.enum(holdReasons), until: timeSchema.nullable() })
-  .meta({ id: 'Hold' });
-
 export const deliveryWithAttemptsSchema = deliverySchema
-  .extend({ hold: holdSchema.nullable(), attempts: z.array(attemptSchema) })
+  .extend({ attempts: z.array(attemptSchema) })
   .meta({ id: 'DeliveryWithAttempts' });
 
 /** A delivery as it stands in a list. */
@@ -70,7 +72,11 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
     status: delivery.status,
     attempt_count: delivery.attemptCount,
     last_outcome: delivery.lastOutcome ?? null,
+    last_response_status: delivery.lastResponseStatus ?? null,
     next_attempt_at: formatTimeOrNull(delivery.nextAttemptAt),
+    hold: delivery.hold
+      ? { reason: delivery.hold.reason, until: formatTimeOrNull(delivery.hold.until) }
+      : null,
     created_at: formatTime(delivery.createdAt),
   };
 }
@@ -81,9 +87,6 @@ export function presentDeliveryWithAttempts(
 ): z.infer<typeof deliveryWithAttemptsSchema> {
   return {
     ...presentDelivery(delivery),
-    hold: delivery.hold
-      ? { reason: delivery.hold.reason, until: formatTimeOrNull(delivery.hold.until) }
-      : null,
     attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),
   };
 }

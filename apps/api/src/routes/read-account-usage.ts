@@ -1,27 +1,6 @@
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import type { AccountUsage } from '@hookferry/core/model/usage';
-import { z } from 'zod';
 import { defineRoute } from '../http/route';
-
-const bytes = z.int().min(0);
-
-const storedBytesSchema = z
-  .object({ events: bytes, deliveries: bytes, answers: bytes, replays: bytes })
-  .describe(
-    'Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`.',
-  )
-  .meta({ id: 'StoredBytes' });
-
-const usageSchema = z
-  .object({
-    used_bytes: bytes.describe('About as much as it takes up in the store: see "What counts" in the docs.'),
-    quota_bytes: bytes.nullable().describe('How much it may be; `null`: as much as there is room for.'),
-    bytes: storedBytesSchema,
-    events: z.int().describe("In the account's list."),
-    webhooks: z.int(),
-    api_keys: z.int(),
-  })
-  .meta({ id: 'AccountUsage' });
+import { presentUsage, usageSchema } from './present-usage';
 
 export function readAccountUsage(quota: Pick<AccountQuota, 'look'>) {
   return defineRoute({
@@ -38,15 +17,4 @@ export function readAccountUsage(quota: Pick<AccountQuota, 'look'>) {
       return { status: 200, body: presentUsage(await quota.look(apiKey.accountId)) };
     },
   });
-}
-
-function presentUsage(usage: AccountUsage): z.infer<typeof usageSchema> {
-  return {
-    used_bytes: usage.usedBytes,
-    quota_bytes: usage.quotaBytes ?? null,
-    bytes: usage.bytes,
-    events: usage.events,
-    webhooks: usage.webhooks,
-    api_keys: usage.apiKeys,
-  };
 }

@@ -39,14 +39,16 @@ async function readHealth() {
 const NOTHING_YET = {
   attempts_24h: 0,
   success_rate: null,
+  p95_ms: null,
   last_success_at: null,
   last_failure_at: null,
   breaker: 'closed',
   held: 0,
+  hours: expect.any(Array),
 };
 
 async function record(delivered: boolean, at: number): Promise<void> {
-  await healthStore.add(id, tallyOf({ delivered, at }), at);
+  await healthStore.add(id, tallyOf({ delivered, at, durationMs: 40 }), at);
 }
 
 describe('the health of a webhook', () => {
@@ -63,6 +65,7 @@ describe('the health of a webhook', () => {
       ...NOTHING_YET,
       attempts_24h: 3,
       success_rate: 0.6667,
+      p95_ms: expect.closeTo(45, -1),
       last_success_at: new Date(now - 2_000).toISOString(),
       last_failure_at: new Date(now - 1_000).toISOString(),
     });

@@ -165,6 +165,7 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     isList: true,
   },
+  { method: 'get', path: '/v1/deliveries', scope: 'deliveries:read', status: 200, isList: true },
   { method: 'get', path: '/v1/deliveries/export', scope: 'deliveries:read', status: 200, takesQuery: true },
   { method: 'get', path: '/v1/deliveries/:id', scope: 'deliveries:read', of: 'delivery', status: 200 },
   {
@@ -321,6 +322,15 @@ export const routeCases: readonly RouteCase[] = [
     status: 202,
   },
   { method: 'get', path: '/v1/account/usage', scope: 'any', status: 200 },
+  { method: 'get', path: '/v1/operations', scope: 'admin', operatorOnly: true, status: 200 },
+  {
+    method: 'get',
+    path: '/v1/operations/webhooks',
+    scope: 'admin',
+    operatorOnly: true,
+    status: 200,
+    isList: true,
+  },
   {
     method: 'get',
     path: '/v1/dead-letters',

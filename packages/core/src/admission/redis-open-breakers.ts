@@ -1,11 +1,13 @@
+import { encodeAddress } from '../endpoints/endpoint-address';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
+import { type Mark, readTimeline } from '../kernel/redis-timeline';
 import { MAX_OPEN_MS, PROBE_MS } from '../model/breaker';
-import type { EndpointId } from '../model/endpoint';
 import { keys } from '../model/keys';
+import type { EndpointAddress } from './held-deliveries';
 
-// KEYS: open breakers. ARGV: endpoint, until when it counts, now, for how long any counts at most.
+// KEYS: open breakers. ARGV: address, until when it counts, now, for how long any counts at most.
 const ENTER = defineScript(`
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
   redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
@@ -19,17 +21,23 @@ const ENTER = defineScript(`
 export function createRedisOpenBreakers(redis: RedisClient) {
   return withStorageErrors({
     /** Both in milliseconds since the Unix epoch. */
-    async enter(endpointId: EndpointId, openUntil: number, now: number): Promise<void> {
-      const args = [endpointId, openUntil + PROBE_MS, now, MAX_OPEN_MS + PROBE_MS];
+    async enter(address: EndpointAddress, openUntil: number, now: number): Promise<void> {
+      const args = [encodeAddress(address), openUntil + PROBE_MS, now, MAX_OPEN_MS + PROBE_MS];
       await ENTER(redis, [keys.openBreakers], args);
     },
 
-    async leave(endpointId: EndpointId): Promise<void> {
-      await redis.zrem(keys.openBreakers, endpointId);
+    async leave(address: EndpointAddress): Promise<void> {
+      await redis.zrem(keys.openBreakers, encodeAddress(address));
     },
 
     async count(now: number): Promise<number> {
       return await redis.zcount(keys.openBreakers, now, '+inf');
+    },
+
+    /** Addresses with until when they count, the latest first. `after` is the last one of the part before. */
+    async list(now: number, limit: number, after?: Mark): Promise<readonly Mark[]> {
+      const range = { since: now };
+      return await readTimeline(redis, keys.openBreakers, { order: 'newest_first', range, limit, after });
     },
   });
 }

@@ -98,7 +98,8 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
     succeed: (change: AttemptChange = {}) => end(true, change),
     lookDueAt: () =>
       admission.heldDeliveries.lookDueAt({ accountId: endpoint.accountId, endpointId: endpoint.id }),
-    isCountedAsOpen: async () => (await redis.client.zscore(keys.openBreakers, endpoint.id)) !== null,
+    isCountedAsOpen: async () =>
+      (await redis.client.zscore(keys.openBreakers, `${endpoint.accountId}/${endpoint.id}`)) !== null,
     readBreaker: () => admission.admissionStore.readBreaker(endpoint.id),
     readEndpoint: () => admission.endpointStore.find(endpoint.accountId, endpoint.id),
   };
@@ -288,7 +289,11 @@ describe('an endpoint that has failed for too long', () => {
 
   it('is not disabled while its last success is not long ago', async () => {
     const { failOnce, readEndpoint, healthStore, endpoint } = await arrangeFailing();
-    await healthStore.add(endpoint.id, tallyOf({ delivered: true, at: NOW - 2 * DAY_MS }), NOW);
+    await healthStore.add(
+      endpoint.id,
+      tallyOf({ delivered: true, at: NOW - 2 * DAY_MS, durationMs: 40 }),
+      NOW,
+    );
     expect(await failOnce()).toMatchObject({ disabledAs: undefined });
     expect(await readEndpoint()).toEqual(endpoint);
   });

@@ -64,9 +64,9 @@ export function createSettle(deps: SettleDeps) {
     return { disabledAs: isGivenUp ? 'failing' : disabledAs, recoveredFrom: effect.recoveredFrom };
   };
 
-  async function countBreaker({ id }: Endpoint, { openedUntil, hasClosed }: AttemptEffect): Promise<void> {
-    if (openedUntil !== undefined) await openBreakers.enter(id, openedUntil, clock());
-    if (hasClosed) await openBreakers.leave(id);
+  async function countBreaker(endpoint: Endpoint, { openedUntil, hasClosed }: AttemptEffect): Promise<void> {
+    if (openedUntil !== undefined) await openBreakers.enter(addressOf(endpoint), openedUntil, clock());
+    if (hasClosed) await openBreakers.leave(addressOf(endpoint));
   }
 
   function announce({ id: endpointId }: Endpoint, { failures, openedUntil, hasClosed }: AttemptEffect): void {

@@ -8,8 +8,9 @@ import {
   integer,
 } from 'fast-check';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import type { Delivery } from '../history/delivery';
 import type { ShownStatus } from '../history/delivery-filter';
-import { createReadDeliveries, type Delivery } from '../history/read-deliveries';
+import { createReadDeliveries } from '../history/read-deliveries';
 import { systemClock } from '../kernel/clock';
 import { deliveryIdOf } from '../model/delivery';
 import type { DeliveryFact } from '../model/delivery-fact';
@@ -59,7 +60,7 @@ async function arrange() {
   await stores.deliveryStore.enlist(event.id, [endpoint.id], event.acceptedAt);
   const { read, listOfEndpoint, listOfEvent, countOfEvent } = createReadDeliveries({
     ...stores,
-    explainHold: async () => ({ reason: 'busy', until: undefined }),
+    explainHold: async () => () => ({ reason: 'busy', until: undefined }),
   });
   return {
     append: (fact: DeliveryFact) => stores.deliveryStore.append(parts, fact),

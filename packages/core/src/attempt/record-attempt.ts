@@ -66,8 +66,9 @@ export function createRecordAttempt(deps: RecordAttemptDeps) {
       recordOrAddLate(input, fact, ready.logLength),
     ]);
     if (recorded.status === 'rejected') throw recorded.reason;
-    const endedAt = attempt.startedAt + attempt.durationMs;
-    healthRecorder.record(ready.run.endpointId, { delivered: decision.kind === 'delivered', at: endedAt });
+    const { startedAt, durationMs } = attempt;
+    const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
+    healthRecorder.record(ready.run.endpointId, ended);
     // What is accepted at once was counted with its event.
     if (isLong(attempt)) deps.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
     return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };

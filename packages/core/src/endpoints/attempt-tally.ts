@@ -1,9 +1,19 @@
+import {
+  addDurations,
+  countDuration,
+  type DurationCounts,
+  NO_DURATIONS,
+  percentileOf,
+} from './duration-counts';
+
 /** The attempts at an endpoint within one hour of the clock. */
 export interface HourOfAttempts {
   /** Hours since the Unix epoch. */
   readonly hour: number;
   readonly successes: number;
   readonly failures: number;
+  /** How long they took; of those that a former version has recorded nothing is known. */
+  readonly durations: DurationCounts;
 }
 
 /** What attempts at an endpoint add up to. Times are milliseconds since the Unix epoch. */
@@ -18,17 +28,32 @@ export interface EndedAttempt {
   readonly delivered: boolean;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
+  readonly durationMs: number;
+}
+
+/** What is shown of an hour. */
+export interface RecentHour {
+  /** When it began. Milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly successes: number;
+  readonly failures: number;
+  /** How long 95 % of the attempts took at most; `undefined` where that is not known. */
+  readonly p95Ms: number | undefined;
 }
 
 export interface RecentAttempts {
   readonly attempts: number;
   /** From 0 to 1; `undefined` when there were no attempts. */
   readonly successRate: number | undefined;
+  readonly p95Ms: number | undefined;
+  /** All of them, the oldest first. */
+  readonly hours: readonly RecentHour[];
 }
 
 const HOUR_MS = 3_600_000;
 /** Whole hours, the present one included: between 23 and 24 hours. */
 export const HOURS_KEPT = 24;
+const SHOWN_SHARE = 0.95;
 
 export function hourOf(epochMs: number): number {
   return Math.floor(epochMs / HOUR_MS);
@@ -39,18 +64,11 @@ export function firstHourKept(now: number): number {
   return hourOf(now) - HOURS_KEPT + 1;
 }
 
-export function tallyOf({ delivered, at }: EndedAttempt): AttemptTally {
+export function tallyOf({ delivered, at, durationMs }: EndedAttempt): AttemptTally {
+  const hour = { hour: hourOf(at), durations: countDuration(durationMs) };
   return delivered
-    ? {
-        hours: [{ hour: hourOf(at), successes: 1, failures: 0 }],
-        lastSuccessAt: at,
-        lastFailureAt: undefined,
-      }
-    : {
-        hours: [{ hour: hourOf(at), successes: 0, failures: 1 }],
-        lastSuccessAt: undefined,
-        lastFailureAt: at,
-      };
+    ? { hours: [{ ...hour, successes: 1, failures: 0 }], lastSuccessAt: at, lastFailureAt: undefined }
+    : { hours: [{ ...hour, successes: 0, failures: 1 }], lastSuccessAt: undefined, lastFailureAt: at };
 }
 
 export function addTallies(a: AttemptTally, b: AttemptTally): AttemptTally {
@@ -62,23 +80,41 @@ export function addTallies(a: AttemptTally, b: AttemptTally): AttemptTally {
 }
 
 export function recentAttempts({ hours }: AttemptTally, now: number): RecentAttempts {
-  const recent = hours.filter(({ hour }) => hour >= firstHourKept(now));
+  const byHour = new Map(hours.map((each) => [each.hour, each]));
+  const first = firstHourKept(now);
+  const recent = Array.from({ length: HOURS_KEPT }, (_, i) => byHour.get(first + i) ?? emptyHour(first + i));
   const successes = recent.reduce((sum, each) => sum + each.successes, 0);
   const attempts = recent.reduce((sum, each) => sum + each.failures, successes);
-  return { attempts, successRate: attempts === 0 ? undefined : successes / attempts };
+  const durations = recent.map((each) => each.durations).reduce(addDurations);
+  return {
+    attempts,
+    successRate: attempts === 0 ? undefined : successes / attempts,
+    p95Ms: percentileOf(durations, SHOWN_SHARE),
+    hours: recent.map((each) => ({
+      at: each.hour * HOUR_MS,
+      successes: each.successes,
+      failures: each.failures,
+      p95Ms: percentileOf(each.durations, SHOWN_SHARE),
+    })),
+  };
 }
 
 function addHours(a: readonly HourOfAttempts[], b: readonly HourOfAttempts[]): HourOfAttempts[] {
   const byHour = new Map(a.map((each) => [each.hour, each]));
-  for (const { hour, successes, failures } of b) {
-    const known = byHour.get(hour) ?? { successes: 0, failures: 0 };
+  for (const { hour, successes, failures, durations } of b) {
+    const known = byHour.get(hour);
     byHour.set(hour, {
       hour,
-      successes: known.successes + successes,
-      failures: known.failures + failures,
+      successes: successes + (known?.successes ?? 0),
+      failures: failures + (known?.failures ?? 0),
+      durations: known ? addDurations(known.durations, durations) : durations,
     });
   }
   return [...byHour.values()];
+}
+
+function emptyHour(hour: number): HourOfAttempts {
+  return { hour, successes: 0, failures: 0, durations: NO_DURATIONS };
 }
 
 function later(a: number | undefined, b: number | undefined): number | undefined {

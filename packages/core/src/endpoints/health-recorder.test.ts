@@ -2,6 +2,7 @@ import type { EndpointId } from '../model/endpoint';
 import { recordSignals } from '../testing/record-signals';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { type AttemptTally, hourOf } from './attempt-tally';
+import { countDuration } from './duration-counts';
 import { HealthRecorder } from './health-recorder';
 
 const NOW = 1_700_000_000_000;
@@ -31,12 +32,17 @@ function arrange() {
   };
 }
 
-const delivered = { delivered: true, at: NOW } as const;
-const failed = { delivered: false, at: NOW } as const;
+const DURATION_MS = 40;
+const delivered = { delivered: true, at: NOW, durationMs: DURATION_MS } as const;
+const failed = { ...delivered, delivered: false } as const;
+
+function durationsOf(count: number) {
+  return countDuration(DURATION_MS).map((one) => one * count);
+}
 
 function tally(successes: number, failures: number) {
   return {
-    hours: [{ hour: hourOf(NOW), successes, failures }],
+    hours: [{ hour: hourOf(NOW), successes, failures, durations: durationsOf(successes + failures) }],
     lastSuccessAt: successes === 0 ? undefined : NOW,
     lastFailureAt: failures === 0 ? undefined : NOW,
   };

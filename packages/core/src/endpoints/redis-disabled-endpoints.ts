@@ -1,9 +1,11 @@
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
-import { type Endpoint, type EndpointId, endpointIdSchema } from '../model/endpoint';
-import { type AccountId, accountIdSchema } from '../model/event';
+import { type Mark, readTimeline } from '../kernel/redis-timeline';
+import type { Endpoint, EndpointId } from '../model/endpoint';
+import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
+import { decodeAddress, encodeAddress } from './endpoint-address';
 
 /** An endpoint that is counted as disabled. */
 export interface CountedAsDisabled {
@@ -26,16 +28,21 @@ const LEAVE = defineScript(`
 export function createRedisDisabledEndpoints(redis: RedisClient) {
   return withStorageErrors({
     async enter({ accountId, id, updatedAt }: Endpoint): Promise<void> {
-      await redis.zadd(keys.disabledEndpoints, 'GT', updatedAt, `${accountId}/${id}`);
+      await redis.zadd(keys.disabledEndpoints, 'GT', updatedAt, encodeAddress({ accountId, endpointId: id }));
     },
 
     /** @param until the version of the record until which it was disabled. */
     async leave(accountId: AccountId, endpointId: EndpointId, until: number): Promise<void> {
-      await LEAVE(redis, [keys.disabledEndpoints], [`${accountId}/${endpointId}`, until]);
+      await LEAVE(redis, [keys.disabledEndpoints], [encodeAddress({ accountId, endpointId }), until]);
     },
 
     async count(): Promise<number> {
       return await redis.zcard(keys.disabledEndpoints);
+    },
+
+    /** Addresses with since when, the latest first. `after` is the last one of the part before. */
+    async list(limit: number, after?: Mark): Promise<readonly Mark[]> {
+      return await readTimeline(redis, keys.disabledEndpoints, { order: 'newest_first', limit, after });
     },
 
     /** So many at most, by chance. */
@@ -49,10 +56,5 @@ export function createRedisDisabledEndpoints(redis: RedisClient) {
 export type DisabledEndpoints = ReturnType<typeof createRedisDisabledEndpoints>;
 
 function toCounted(address: string, since: string | undefined): CountedAsDisabled {
-  const [accountId, endpointId] = address.split('/');
-  return {
-    accountId: accountIdSchema.parse(accountId),
-    endpointId: endpointIdSchema.parse(endpointId),
-    since: Number(since),
-  };
+  return { ...decodeAddress(address), since: Number(since) };
 }

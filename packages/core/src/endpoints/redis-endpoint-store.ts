@@ -180,6 +180,12 @@ export function createRedisEndpointStore(
       };
     },
 
+    /** The ids of those registered last. */
+    async listIds(accountId: AccountId, limit: number): Promise<readonly EndpointId[]> {
+      const { members } = await readNewestFirst(redis, keys.endpointIds(accountId), limit);
+      return members as readonly EndpointId[];
+    },
+
     /** Those of the given endpoints that the account has. */
     findAll,
 

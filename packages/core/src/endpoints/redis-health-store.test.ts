@@ -2,6 +2,7 @@ import { keys } from '../model/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { addTallies, type EndedAttempt, HOURS_KEPT, hourOf, tallyOf } from './attempt-tally';
+import { countDuration, decodeDurations } from './duration-counts';
 import { createRedisHealthStore, type HealthStore } from './redis-health-store';
 
 const HOUR_MS = 3_600_000;
@@ -16,8 +17,14 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-const success = (at: number): EndedAttempt => ({ delivered: true, at });
-const failure = (at: number): EndedAttempt => ({ delivered: false, at });
+const success = (at: number): EndedAttempt => ({ delivered: true, at, durationMs: 40 });
+const failure = (at: number): EndedAttempt => ({ delivered: false, at, durationMs: 5_000 });
+function durationsOf(successes: number, failures: number) {
+  return decodeDurations('').map(
+    (_, i) => successes * (countDuration(40)[i] ?? 0) + failures * (countDuration(5_000)[i] ?? 0),
+  );
+}
+
 const tallyFor = (attempts: readonly EndedAttempt[]) => attempts.map(tallyOf).reduce(addTallies);
 
 describe('the health store', () => {
@@ -43,7 +50,7 @@ describe('the health store', () => {
     const workers = [store, createRedisHealthStore(redis.client, RETENTION_MS)] as const;
     await Promise.all(tallies.map((tally, i) => workers[i % 2 === 0 ? 0 : 1].add(id, tally, NOW)));
     expect(await store.read(id)).toEqual({
-      hours: [{ hour: hourOf(NOW), successes: 50, failures: 50 }],
+      hours: [{ hour: hourOf(NOW), successes: 50, failures: 50, durations: durationsOf(50, 50) }],
       lastSuccessAt: NOW + 49,
       lastFailureAt: NOW + 100,
     });
@@ -56,8 +63,8 @@ describe('the health store', () => {
     await store.add(id, tallyFor([failure(later)]), later);
     expect(await store.read(id)).toEqual({
       hours: [
-        { hour: hourOf(NOW) + 1, successes: 1, failures: 0 },
-        { hour: hourOf(later), successes: 0, failures: 1 },
+        { hour: hourOf(NOW) + 1, successes: 1, failures: 0, durations: durationsOf(1, 0) },
+        { hour: hourOf(later), successes: 0, failures: 1, durations: durationsOf(0, 1) },
       ],
       lastSuccessAt: NOW + HOUR_MS,
       lastFailureAt: later,

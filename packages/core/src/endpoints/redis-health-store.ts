@@ -4,33 +4,49 @@ import { defineScript } from '../kernel/redis-script';
 import type { EndpointId } from '../model/endpoint';
 import { keys } from '../model/keys';
 import { type AttemptTally, firstHourKept, type HourOfAttempts } from './attempt-tally';
+import { decodeDurations, encodeDurations } from './duration-counts';
 
 const LAST_SUCCESS = 'last-success';
 const LAST_FAILURE = 'last-failure';
 
 // KEYS: health. ARGV: the oldest hour to keep, how long to keep the record, the last success and the last failure (0:
-// none), then for each hour its number, successes and failures. Another worker's later success is not taken back.
+// none), then for each hour its number, successes, failures and durations. Another worker's later success is not taken back.
 const ADD = defineScript(`
-  for i = 5, #ARGV, 3 do
+  local function add_durations(field, added)
+    local counts = {}
+    for letter, count in string.gmatch((redis.call('HGET', KEYS[1], field) or '') .. added, '(%a)(%d+)') do
+      counts[letter] = (counts[letter] or 0) + tonumber(count)
+    end
+    local parts = {}
+    for letter, count in pairs(counts) do table.insert(parts, string.format('%s%d', letter, count)) end
+    redis.call('HSET', KEYS[1], field, table.concat(parts))
+  end
+  for i = 5, #ARGV, 4 do
     redis.call('HINCRBY', KEYS[1], 's' .. ARGV[i], ARGV[i + 1])
     redis.call('HINCRBY', KEYS[1], 'f' .. ARGV[i], ARGV[i + 2])
+    add_durations('d' .. ARGV[i], ARGV[i + 3])
   end
   for field, at in pairs({['${LAST_SUCCESS}'] = ARGV[3], ['${LAST_FAILURE}'] = ARGV[4]}) do
     local known = tonumber(redis.call('HGET', KEYS[1], field) or '0')
     if tonumber(at) > known then redis.call('HSET', KEYS[1], field, at) end
   end
   for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-    local hour = string.match(field, '^[sf](%d+)$')
+    local hour = string.match(field, '^[sfd](%d+)$')
     if hour and tonumber(hour) < tonumber(ARGV[1]) then redis.call('HDEL', KEYS[1], field) end
   end
   redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
 
-/** How the attempts at each endpoint went: counts by the hour, the last success, the last failure. */
+/** How the attempts at each endpoint went: counts and durations by the hour, the last success, the last failure. */
 export function createRedisHealthStore(redis: RedisClient, retentionMs: number) {
   return withStorageErrors({
     async add(endpointId: EndpointId, tally: AttemptTally, now: number): Promise<void> {
       const { hours, lastSuccessAt = 0, lastFailureAt = 0 } = tally;
-      const counts = hours.flatMap(({ hour, successes, failures }) => [hour, successes, failures]);
+      const counts = hours.flatMap(({ hour, successes, failures, durations }) => [
+        hour,
+        successes,
+        failures,
+        encodeDurations(durations),
+      ]);
       const values = [firstHourKept(now), retentionMs, lastSuccessAt, lastFailureAt, ...counts];
       await ADD(redis, [keys.health(endpointId)], values);
     },
@@ -60,6 +76,7 @@ function decode(stored: Readonly<Record<string, string>>): AttemptTally {
       hour: Number(field.slice(1)),
       successes: Number(stored[field]),
       failures: Number(stored[`f${field.slice(1)}`] ?? 0),
+      durations: decodeDurations(stored[`d${field.slice(1)}`] ?? ''),
     }),
   );
   return {

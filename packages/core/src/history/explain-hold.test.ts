@@ -16,7 +16,9 @@ afterAll(() => redis.close());
 
 async function explain(endpoint: Endpoint, eventId = uniqueEventId()) {
   const admissionStore = createRedisAdmissionStore(redis.client);
-  return await createExplainHold({ admissionStore, clock: () => NOW })(endpoint, eventId);
+  return await createExplainHold({ admissionStore, clock: () => NOW })(endpoint).then((holdOf) =>
+    holdOf(eventId),
+  );
 }
 
 it('says that its endpoint is disabled, whatever else keeps it', async () => {

@@ -16,24 +16,31 @@ export interface ExplainHoldDeps {
   readonly clock: Clock;
 }
 
-/** It may be held for something else than what it was held for first, so it is not kept but asked for. */
+/** What holds an endpoint's deliveries, by the event of each. */
+export type HoldOf = (eventId: EventId) => HoldExplanation;
+
+/**
+ * It may be held for something else than what it was held for first, so it is not kept but asked for: once for as many
+ * deliveries of an endpoint as are shown together.
+ */
 export function createExplainHold({ admissionStore, clock }: ExplainHoldDeps) {
-  return async function explainHold(endpoint: Endpoint, eventId: EventId): Promise<HoldExplanation> {
-    if (endpoint.status === 'disabled') return { reason: 'disabled', until: undefined };
+  return async function explainHold(endpoint: Endpoint): Promise<HoldOf> {
+    if (endpoint.status === 'disabled') return () => ({ reason: 'disabled', until: undefined });
     const { breaker, rate, next } = await admissionStore.stand(endpoint.id, endpoint.rateLimit);
     const now = clock();
     switch (phaseOf(breaker, now)) {
       case 'open':
-        return { reason: 'breaker_open', until: breaker.openUntil };
+        return () => ({ reason: 'breaker_open', until: breaker.openUntil });
       case 'half_open':
-        return { reason: 'breaker_open', until: undefined };
+        return () => ({ reason: 'breaker_open', until: undefined });
       case 'closed':
     }
-    if (endpoint.ordering === 'strict' && next !== undefined && next.eventId !== eventId) {
-      return { reason: 'out_of_turn', until: undefined };
-    }
-    if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
-    return { reason: 'busy', until: undefined };
+    const first = endpoint.ordering === 'strict' ? next?.eventId : undefined;
+    return (eventId) => {
+      if (first !== undefined && first !== eventId) return { reason: 'out_of_turn', until: undefined };
+      if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
+      return { reason: 'busy', until: undefined };
+    };
   };
 }
 

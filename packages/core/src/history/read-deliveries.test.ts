@@ -49,6 +49,8 @@ async function arrange() {
     status: 'delivered',
     attemptCount: 1,
     lastOutcome: 'delivered',
+    lastResponseStatus: attempt.responseStatus,
+    hold: undefined,
     nextAttemptAt: undefined,
   };
   return { ...createReadDeliveries(stores), ...stores, endpoint, event, delivery, attempts: [attempt] };

@@ -14,10 +14,12 @@ export interface ListedEvent {
   readonly createdAt: number;
   /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
   readonly erasedAt?: number;
+  /** How many endpoints it went to. */
+  readonly deliveryCount: number;
 }
 
 /** An event as it was published, and what became of it. */
-export interface PublishedEvent extends ListedEvent {
+export interface PublishedEvent extends Omit<ListedEvent, 'deliveryCount'> {
   /** The JSON text of its data, as it was sent; `null` once that was erased. */
   readonly dataText: string;
   readonly deliveries: DeliveryCounts;
@@ -29,7 +31,7 @@ export interface EventFilter extends TimeRange {
 }
 
 export interface ReadEventsDeps {
-  readonly eventStore: Pick<EventStore, 'find' | 'findHead' | 'list'>;
+  readonly eventStore: Pick<EventStore, 'find' | 'findHead' | 'list' | 'countReceivers'>;
   readonly countDeliveries: (accountId: AccountId, id: EventId) => Promise<DeliveryCounts>;
 }
 
@@ -56,7 +58,14 @@ export function createReadEvents({ eventStore, countDeliveries }: ReadEventsDeps
           const head = await eventStore.findHead(accountId, eventId);
           if (!head || (filter.type !== undefined && filter.type !== head.type)) return undefined;
           const { type, erasedAt } = head;
-          return { id: eventId, type, createdAt, ...(erasedAt === undefined ? {} : { erasedAt }) };
+          const deliveryCount = await eventStore.countReceivers(accountId, eventId);
+          return {
+            id: eventId,
+            type,
+            createdAt,
+            deliveryCount,
+            ...(erasedAt === undefined ? {} : { erasedAt }),
+          };
         },
       });
     },

@@ -408,7 +408,7 @@ describe('remove', () => {
   it('takes along how the attempts at it went', async () => {
     const { create, remove, accountId, healthStore } = await build();
     const { id } = await create(accountId, input);
-    await healthStore.add(id, tallyOf({ delivered: true, at: NOW }), NOW);
+    await healthStore.add(id, tallyOf({ delivered: true, at: NOW, durationMs: 40 }), NOW);
     await remove(accountId, id);
     expect(await healthStore.readLastSuccess(id)).toBeUndefined();
   });

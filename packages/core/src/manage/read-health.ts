@@ -20,6 +20,7 @@ export interface ReadHealthDeps {
 }
 
 export function createReadHealth({ healthStore, admissionStore, heldDeliveries, clock }: ReadHealthDeps) {
+  /** All that it asks for goes out at once: of many endpoints together it is one round trip. */
   return async function readHealth(endpointId: EndpointId): Promise<Health> {
     const [tally, breaker, held] = await Promise.all([
       healthStore.read(endpointId),

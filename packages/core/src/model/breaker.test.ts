@@ -18,7 +18,11 @@ describe('decodeBreaker', () => {
   it.each([
     ['closed where there is none', undefined, CLOSED],
     ['closed where Redis has none', null, CLOSED],
-    ['what a record says', '10 1700000000000 1699999999000 1', { failures: 10, openUntil: NOW }],
+    [
+      'what a record says',
+      '10 1700000000000 1699999999000 1',
+      { failures: 10, openUntil: NOW, failingSince: NOW - 1_000 },
+    ],
     ['what an older record says, which has no more than that', '3 0', { failures: 3, openUntil: 0 }],
   ] as const)('gives %s', (_what, stored, state) => {
     expect(decodeBreaker(stored)).toEqual(state);

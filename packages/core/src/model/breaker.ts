@@ -13,6 +13,8 @@ export interface BreakerState {
   readonly failures: number;
   /** Until when nothing is let through. Milliseconds since the Unix epoch; 0: it never opened. */
   readonly openUntil: number;
+  /** When the first of them failed. Milliseconds since the Unix epoch; old records lack it. */
+  readonly failingSince?: number;
 }
 
 export const breakerPhases = ['closed', 'open', 'half_open'] as const;
@@ -50,6 +52,7 @@ export function phaseOf({ openUntil }: BreakerState, now: number): BreakerPhase 
  */
 export function decodeBreaker(stored: string | null | undefined): BreakerState {
   if (stored == null) return CLOSED;
-  const [failures, openUntil] = stored.split(' ');
-  return { failures: Number(failures), openUntil: Number(openUntil) };
+  const [failures, openUntil, failingSince] = stored.split(' ');
+  const state = { failures: Number(failures), openUntil: Number(openUntil) };
+  return failingSince === undefined ? state : { ...state, failingSince: Number(failingSince) };
 }

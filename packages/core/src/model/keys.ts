@@ -11,7 +11,8 @@ import type { AccountId, EventId } from './event';
  * | `account-ids:{all}` | sorted set | account ids, in order of creation | until erased |
  * | `erased-accounts:{all}` | sorted set | ids of accounts that were erased, by when they are free again | RETENTION, until the next one |
  * | `disabled-endpoints:{all}` | sorted set | account/endpoint of those that are disabled, by when | until enabled or deleted |
- * | `open-breakers:{all}` | sorted set | endpoints whose breaker is open, by until when they count as such | a minute after it may be probed |
+ * | `open-breakers:{all}` | sorted set | account/endpoint of those whose breaker is open, by until when they count as such | a minute after it may be probed |
+ * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by when they said last that they are there; id → what each said of itself | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | what was read for gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
  * | `api-key:{id}` | string | an API key's record | until revoked |
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
@@ -45,7 +46,7 @@ import type { AccountId, EventId } from './event';
  * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
  * | `order:{endpoint}` | sorted set | ids of the events whose deliveries are not at their end, by time of acceptance, if they go one at a time | until they are |
  * | `turn:{endpoint}` | string | the event of those whose delivery has begun | until that has ended |
- * | `health:{endpoint}` | hash | successes and failures by the hour, the last of each | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
  * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
  * | `mailbox:{process}` | list | what processes that listeners have to do with tell each other | until read, a minute |
@@ -76,6 +77,8 @@ export const keys = {
   erasedAccounts: 'erased-accounts:{all}',
   disabledEndpoints: 'disabled-endpoints:{all}',
   openBreakers: 'open-breakers:{all}',
+  workers: 'workers:{all}',
+  workerReports: 'worker-reports:{all}',
   readings: 'readings:{all}',
   readingsTurn: 'readings-turn:{all}',
   apiKey: (id: string) => `api-key:{${id}}`,

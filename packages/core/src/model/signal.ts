@@ -225,6 +225,7 @@ export type Signal =
       readonly name: 'task.failed';
       readonly task:
         | 'record health'
+        | 'report worker'
         | 'count usage'
         | 'release events'
         | 'raise operational event'

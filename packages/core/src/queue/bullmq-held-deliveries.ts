@@ -7,12 +7,13 @@ import type {
   ReleaseRequest,
 } from '../admission/held-deliveries';
 import { COUNT_HELD } from '../admission/redis-held-counts';
+import { decodeAddress, encodeAddress } from '../endpoints/endpoint-address';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
-import { type Mark, readTimeline } from '../kernel/redis-timeline';
+import { type Mark, readTimeline, type TimeRange } from '../kernel/redis-timeline';
 import { deliveryIdOf } from '../model/delivery';
-import { type EndpointId, endpointIdSchema } from '../model/endpoint';
-import { type AccountId, accountIdSchema, type EventId } from '../model/event';
+import type { EndpointId } from '../model/endpoint';
+import type { AccountId, EventId } from '../model/event';
 import type { HoldReason } from '../model/hold-reason';
 import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
@@ -180,6 +181,28 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
 
     /** Which of these are held. */
     findHeld,
+
+    /** Those of an account's endpoints that hold deliveries, as they are counted. */
+    async findHolding(
+      accountId: AccountId,
+      endpointIds: readonly EndpointId[],
+    ): Promise<readonly EndpointId[]> {
+      if (endpointIds.length === 0) return [];
+      const addresses = endpointIds.map((endpointId) => encodeAddress({ accountId, endpointId }));
+      const counted = await redis.hmget(keys.countedAsHeld, ...addresses);
+      return endpointIds.filter((_, i) => counted[i] !== null);
+    },
+
+    /** An endpoint's by the acceptance of their events, the newest first. */
+    async listNewest(
+      endpointId: EndpointId,
+      range: TimeRange,
+      limit: number,
+      after: Mark | undefined,
+    ): Promise<readonly Mark[]> {
+      const order = 'newest_first';
+      return await readTimeline(redis, keys.held(endpointId), { order, range, limit, after });
+    },
   });
   return { ...held, pagesOf } satisfies HeldDeliveries;
 
@@ -199,20 +222,3 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
 }
 
 export type BullmqHeldDeliveries = ReturnType<typeof createBullmqHeldDeliveries>;
-
-const SEPARATOR = '/';
-
-function encodeAddress({ accountId, endpointId }: EndpointAddress): string {
-  return accountId + SEPARATOR + endpointId;
-}
-
-// What we have written ourselves; what is not of this form would be looked at for ever.
-export function decodeAddress(text: string): EndpointAddress {
-  const [accountId, endpointId] = text.split(SEPARATOR);
-  return addressSchema.parse({ accountId, endpointId });
-}
-
-const addressSchema = z.object({
-  accountId: accountIdSchema,
-  endpointId: endpointIdSchema,
-}) satisfies z.ZodType<{ accountId: AccountId; endpointId: EndpointId }>;

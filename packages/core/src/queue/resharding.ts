@@ -1,9 +1,10 @@
+import { decodeAddress } from '../endpoints/endpoint-address';
 import type { Clock } from '../kernel/clock';
 import type { RedisClient } from '../kernel/redis-connect';
 import { keys, queueKeysOf } from '../model/keys';
 import type { QueueShard } from '../model/queue-layout';
 import type { Emit } from '../model/signal';
-import { createBullmqHeldDeliveries, decodeAddress } from './bullmq-held-deliveries';
+import { createBullmqHeldDeliveries } from './bullmq-held-deliveries';
 import { BullmqMisplacedJobs } from './bullmq-misplaced-jobs';
 import { IN_FORCE_AFTER_MS, type LayoutStore } from './redis-layout-store';
 import { copyWeights } from './redis-weight-copies';

@@ -1,10 +1,11 @@
 import type { EndpointAddress, HeldDeliveries } from '../admission/held-deliveries';
 import type { RedisClient } from '../kernel/redis-connect';
+import type { Mark, TimeRange } from '../kernel/redis-timeline';
 import type { EndpointId } from '../model/endpoint';
-import type { EventId } from '../model/event';
+import type { AccountId, EventId } from '../model/event';
 import type { QueueShard, QueueShards } from '../model/queue-layout';
 import { type BullmqHeldDeliveries, createBullmqHeldDeliveries } from './bullmq-held-deliveries';
-import { PerShard } from './per-shard';
+import { byShard, PerShard } from './per-shard';
 
 /**
  * What is held, beside the jobs in their shards. What is still elsewhere while the queues are being split anew is counted and
@@ -51,7 +52,40 @@ export function createShardedHeldDeliveries(
       const found = anywhere(endpointId).map((store) => store.findHeld(endpointId, eventIds));
       return new Set((await Promise.all(found)).flatMap((some) => [...some]));
     },
+
+    /** Those of an account's endpoints that hold deliveries, as they are counted. */
+    async findHolding(
+      accountId: AccountId,
+      endpointIds: readonly EndpointId[],
+    ): Promise<readonly EndpointId[]> {
+      const addresses = endpointIds.flatMap((id) => shards.homesOf(id).map((shard) => ({ id, shard })));
+      const found = byShard(addresses, ({ shard }) => shard).map(([shard, some]) =>
+        stores.in(shard).findHolding(
+          accountId,
+          some.map(({ id }) => id),
+        ),
+      );
+      return [...new Set((await Promise.all(found)).flat())];
+    },
+
+    /** An endpoint's by the acceptance of their events, the newest first. */
+    async listNewest(
+      endpointId: EndpointId,
+      range: TimeRange,
+      limit: number,
+      after: Mark | undefined,
+    ): Promise<readonly Mark[]> {
+      const parts = anywhere(endpointId).map((store) => store.listNewest(endpointId, range, limit, after));
+      const marks = (await Promise.all(parts)).flat();
+      return parts.length === 1 ? marks : firstOf(marks, limit);
+    },
   } satisfies HeldDeliveries & Partial<BullmqHeldDeliveries>;
+}
+
+/** While an endpoint has deliveries in two shards, one may be in both for a moment. */
+function firstOf(marks: readonly Mark[], limit: number): readonly Mark[] {
+  const byId = new Map(marks.map((mark) => [mark.id, mark]));
+  return [...byId.values()].toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1)).slice(0, limit);
 }
 
 export type ShardedHeldDeliveries = ReturnType<typeof createShardedHeldDeliveries>;

@@ -1,19 +1,22 @@
 import type { RedisClient } from '../kernel/redis-connect';
 import type { QueueShards } from '../model/queue-layout';
-import {
-  type BullmqOldestWaiting,
-  createBullmqOldestWaiting,
-  type OldestWaiting,
-} from './bullmq-oldest-waiting';
+import { createBullmqOldestWaiting, type OldestWaiting } from './bullmq-oldest-waiting';
 import { PerShard } from './per-shard';
 
 /** Reads how long the oldest job of each queue has waited, in whichever shard it is. */
-export function createShardedOldestWaiting(redis: RedisClient, shards: QueueShards): BullmqOldestWaiting {
+export function createShardedOldestWaiting(redis: RedisClient, shards: QueueShards) {
   const perShard = new PerShard(redis, createBullmqOldestWaiting);
+
+  /** The same for each shard, in their order. */
+  async function readEach(now: number): Promise<readonly (readonly OldestWaiting[])[]> {
+    return await Promise.all(perShard.inEach(shards.all()).map((store) => store.read(now)));
+  }
+
   return {
-    async read(now) {
-      const stores = perShard.inEach(shards.all());
-      const [first = [], ...others] = await Promise.all(stores.map((store) => store.read(now)));
+    readEach,
+
+    async read(now: number): Promise<OldestWaiting[]> {
+      const [first = [], ...others] = await readEach(now);
       // Each tells of the same queues, in the same order.
       return first.map(({ queue, waitedMs }, i): OldestWaiting => {
         return { queue, waitedMs: Math.max(waitedMs, ...others.map((more) => more[i]?.waitedMs ?? 0)) };
@@ -21,3 +24,5 @@ export function createShardedOldestWaiting(redis: RedisClient, shards: QueueShar
     },
   };
 }
+
+export type ShardedOldestWaiting = ReturnType<typeof createShardedOldestWaiting>;

@@ -16,14 +16,17 @@ export class ShardedQueueDepth {
   }
 
   async read(): Promise<QueueDepth[]> {
-    const [first = [], ...others] = await Promise.all(
-      this.#depths.inEach(this.shards.all()).map((depth) => depth.read()),
-    );
+    const [first = [], ...others] = await this.readEach();
     // Each tells of the same queues and states, in the same order.
     return first.map((depth, i) => ({
       ...depth,
       jobs: others.reduce((sum, more) => sum + (more[i]?.jobs ?? 0), depth.jobs),
     }));
+  }
+
+  /** The same for each shard, in their order. */
+  async readEach(): Promise<readonly (readonly QueueDepth[])[]> {
+    return await Promise.all(this.#depths.inEach(this.shards.all()).map((depth) => depth.read()));
   }
 
   /** Whether a queue has jobs in a shard that workers may take now. */

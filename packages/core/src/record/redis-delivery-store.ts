@@ -160,14 +160,22 @@ export function createRedisDeliveryStore(
     range?: TimeRange,
   ): Promise<DeliveryPage> {
     const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
-    const deliveries: ListedDelivery[] = [];
-    for (const some of chunksOf(marks, LOGS_AT_ONCE)) {
-      deliveries.push(...(await readListed(endpointId, some)));
-    }
-    return { deliveries, nextCursor };
+    return { deliveries: await readListed(endpointId, marks), nextCursor };
   }
 
+  /** Where an endpoint's deliveries stand, in the same order: without looking whether they are in its list. */
   async function readListed(
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+  ): Promise<readonly ListedDelivery[]> {
+    const deliveries: ListedDelivery[] = [];
+    for (const some of chunksOf(marks, LOGS_AT_ONCE)) {
+      deliveries.push(...(await readSome(endpointId, some)));
+    }
+    return deliveries;
+  }
+
+  async function readSome(
     endpointId: EndpointId,
     marks: readonly EventMark[],
   ): Promise<readonly ListedDelivery[]> {
@@ -197,6 +205,7 @@ export function createRedisDeliveryStore(
     eraseAnswersOf,
     find,
     list,
+    readListed,
     listFrom,
     removeAll,
   });

@@ -164,6 +164,11 @@ export function createRedisEventStore(
       return start === '' ? undefined : decodeHead(start);
     },
 
+    /** How many endpoints it went to. */
+    async countReceivers(accountId: AccountId, id: EventId): Promise<number> {
+      return await redis.zcard(keys.receivers(accountId, id));
+    },
+
     /** The account's events of a span of time, oldest first. Some may be gone already. */
     async listFrom(accountId: AccountId, range: TimeRange, limit: number, after?: Mark) {
       const order = 'oldest_first';

@@ -1,4 +1,4 @@
-import type { DeliveryWithAttempts } from '../history/read-deliveries';
+import type { DeliveryWithAttempts } from '../history/delivery';
 import { deliveryIdOf } from '../model/delivery';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import type { BroughtForward } from './bring-forward';
@@ -15,6 +15,7 @@ function arrange(
   const delivery: DeliveryWithAttempts = {
     hold: undefined,
     lastOutcome: undefined,
+    lastResponseStatus: undefined,
     ...parts,
     id: deliveryIdOf(parts),
     type: 'keyword.quick_win',

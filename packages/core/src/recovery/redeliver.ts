@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DeliveryWithAttempts, ReadDeliveries } from '../history/read-deliveries';
+import type { DeliveryWithAttempts } from '../history/delivery';
+import type { ReadDeliveries } from '../history/read-deliveries';
 import { AppError } from '../kernel/app-error';
 import { type AccountId, eventNotFound } from '../model/event';
 import type { EventStore } from '../record/redis-event-store';

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { parsedOrUndefined } from '../kernel/json';
+import type { RedisClient } from '../kernel/redis-connect';
+import { withStorageErrors } from '../kernel/redis-errors';
+import { defineScript } from '../kernel/redis-script';
+import { keys } from '../model/keys';
+import { SEEN_FOR_MS, type SeenWorker, type WorkerReport, workerReportSchema } from '../model/worker-report';
+
+// By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is good.
+const SAVE = defineScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('ZADD', KEYS[1], now, ARGV[1])
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+  for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])) do
+    redis.call('ZREM', KEYS[1], gone)
+    redis.call('HDEL', KEYS[2], gone)
+  end
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[3]) end`);
+
+// KEYS: as above. ARGV: how long a report is good, how many workers. Gives id, time and report of each.
+const LIST = defineScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local since = string.format('(%d', now - ARGV[1])
+  local found = redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', since, 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+  local workers = {}
+  for i = 1, #found, 2 do
+    table.insert(workers, {tonumber(found[i + 1]), redis.call('HGET', KEYS[2], found[i]) or ''})
+  end
+  return workers`);
+
+// More than anybody runs.
+const MOST_WORKERS = 1_000;
+
+const listSchema = z.array(z.tuple([z.number(), z.string()]));
+const scriptKeys = [keys.workers, keys.workerReports];
+
+/** What workers have said of themselves not long ago. */
+export function createRedisWorkerReports(redis: RedisClient) {
+  return withStorageErrors({
+    async save(report: WorkerReport): Promise<void> {
+      await SAVE(redis, scriptKeys, [report.id, JSON.stringify(report), SEEN_FOR_MS]);
+    },
+
+    /** Of one that stops, so that it is not taken for one that is there. */
+    async remove(id: string): Promise<void> {
+      await redis.multi().zrem(keys.workers, id).hdel(keys.workerReports, id).exec();
+    },
+
+    /** Those heard of last first. What a later version has written in another form is left out. */
+    async list(): Promise<readonly SeenWorker[]> {
+      const found = listSchema.parse(await LIST(redis, scriptKeys, [SEEN_FOR_MS, MOST_WORKERS]));
+      return found.flatMap(([seenAt, text]) => {
+        const report = workerReportSchema.safeParse(parsedOrUndefined(text)).data;
+        return report ? { ...report, seenAt } : [];
+      });
+    },
+  });
+}
+
+export type WorkerReports = ReturnType<typeof createRedisWorkerReports>;

@@ -1,0 +1,61 @@
+import type { Slots } from '../admission/slots';
+import { settledWithin } from '../kernel/within';
+import type { WorkerReports } from '../manage/redis-worker-reports';
+import type { Emit } from '../model/signal';
+import { REPORT_EVERY_MS, type WorkerReport } from '../model/worker-report';
+import type { AttemptRate } from './attempt-rate';
+
+export interface WorkerReporterOptions {
+  readonly workerReports: Pick<WorkerReports, 'save' | 'remove'>;
+  readonly worker: Pick<WorkerReport, 'id' | 'host' | 'pid' | 'version' | 'startedAt'>;
+  readonly slots: Pick<Slots, 'inUse' | 'allowed'>;
+  readonly attempts: Pick<AttemptRate, 'take'>;
+  readonly emit: Emit;
+}
+
+// Enough for Redis to answer; what it then still knows of this worker goes by itself.
+const STOP_PATIENCE_MS = 1_000;
+
+/** Says now and then that this worker is there, and how much it does: one command each time, whatever it does. */
+export class WorkerReporter {
+  #timer: NodeJS.Timeout | undefined;
+  #report: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(private readonly options: WorkerReporterOptions) {}
+
+  start(): void {
+    this.#report = this.runOnce().then(() => this.#schedule());
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    const { workerReports, worker } = this.options;
+    const leaving = this.#report.then(() => this.#trying(workerReports.remove(worker.id)));
+    await settledWithin(STOP_PATIENCE_MS, leaving);
+  }
+
+  /** Never rejects. */
+  async runOnce(): Promise<void> {
+    const { workerReports, worker, slots, attempts } = this.options;
+    const { inUse, allowed } = slots;
+    const quick = { inUse: inUse.quick, allowed: allowed.quick };
+    const slow = { inUse: inUse.slow, allowed: allowed.slow };
+    const attemptsPerSecond = attempts.take();
+    await this.#trying(workerReports.save({ ...worker, slots: { quick, slow }, attemptsPerSecond }));
+  }
+
+  async #trying(work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      this.options.emit({ name: 'task.failed', task: 'report worker', error });
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => this.start(), REPORT_EVERY_MS);
+  }
+}
