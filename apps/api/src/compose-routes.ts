@@ -5,6 +5,7 @@ import { createManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
 import { createManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
 import { newApiKey } from '@hookferry/core/accounts/new-credential';
 import { createEventTypes } from '@hookferry/core/catalogue/event-types';
+import { ChangeStreams } from '@hookferry/core/changes/change-streams';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
 import { createCountDisabled } from '@hookferry/core/endpoints/count-disabled';
 import { createDisable } from '@hookferry/core/endpoints/disable';
@@ -22,6 +23,7 @@ import { createRedisEventClaimStore } from '@hookferry/core/intake/redis-event-c
 import { createValidateEvent } from '@hookferry/core/intake/validate-event';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
+import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEraseAccount } from '@hookferry/core/manage/erase-account';
 import { createErasePayload } from '@hookferry/core/manage/erase-payload';
 import { createListTroubled } from '@hookferry/core/manage/list-troubled';
@@ -44,10 +46,11 @@ import { createRedeliver } from '@hookferry/core/recovery/redeliver';
 import { createResend } from '@hookferry/core/recovery/resend';
 import { composeListeners } from './compose-listeners';
 import type { ApiConfig } from './config';
+import { createMayGoOn, type MayGoOnDeps } from './http/may-go-on';
 import type { Stores, StoresContext } from './open-stores';
 import { createRoutes } from './routes/index';
 
-interface RoutesContext extends StoresContext {
+interface RoutesContext extends StoresContext, MayGoOnDeps {
   readonly actFor: ActFor;
   readonly exchangeCode: ExchangeOfClient;
   /** Absent: traces are not wanted. */
@@ -68,6 +71,7 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
   const eventTypes = createEventTypes(deps);
   const replays = createManageReplays(deps);
   const { listeners, listenerStreams, parts: streams } = composeListeners({ ...deps, endpoints, replays });
+  const changeStreams = new ChangeStreams(deps);
   const routes = createRoutes({
     endpoints,
     readHealth: createReadHealth(deps),
@@ -83,6 +87,8 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     replays,
     listeners,
     listenerStreams,
+    changeStreams,
+    mayGoOn: createMayGoOn(deps),
     acceptEvents,
     erasePayload: createErasePayload({
       ...deps,
@@ -116,7 +122,8 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     clock,
     ...composeOperations(deps),
   });
-  return { routes, streams };
+  const changes: Stoppable = { name: 'change streams', stop: async () => changeStreams.stop() };
+  return { routes, streams: [changes, ...streams] };
 }
 
 function composeEndpoints(deps: Deps) {

@@ -3,6 +3,8 @@ import type { Server } from 'node:http';
 import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/bootstrap';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { ChangeFeed } from '@hookferry/core/changes/change-feed';
+import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
@@ -43,11 +45,17 @@ export async function composeApi(
 ): Promise<Api> {
   const registry = createPromRegistry();
   const spans = tracing ? [tracing.listen] : [];
-  const emit = createEmit([...listeners, createPromApiMetrics(registry), ...spans]);
+  const emit = createEmit([
+    ...listeners,
+    createPromApiMetrics(registry),
+    ...spans,
+    (signal) => changeFeed.listen(signal),
+  ]);
   const clock = systemClock;
   const newId = createNewId(clock);
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
+  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), emit });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);
@@ -80,7 +88,7 @@ export async function composeApi(
     clock,
     emit,
   });
-  await Promise.all([shards.start(), bootstrap.tried]);
+  await Promise.all([shards.start(), changeFeed.start(), bootstrap.tried]);
   registerPromProcessGauges(registry, {
     standings: app.quota.standings,
     ping: () => redis.ping(),
@@ -101,6 +109,7 @@ export async function composeApi(
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...app.parts,
+      { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },
       ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),

@@ -18,6 +18,7 @@ import { parseRequest } from './parse-request';
 import { bodyTextOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import type { Route, RouteReply, RouteRequest } from './route';
+import { sendEvents } from './send-events';
 import { sendLines } from './send-lines';
 import { spanOf } from './trace-requests';
 
@@ -112,10 +113,11 @@ async function requireRoomFor({ stores }: Route, response: Response, { quota }: 
 
 async function send(
   response: Response,
-  { status, headers = {}, body, bodyText, lines }: RouteReply,
+  { status, headers = {}, body, bodyText, lines, events }: RouteReply,
 ): Promise<void> {
   response.status(status).set(headers);
   if (lines !== undefined) return await sendLines(response, lines);
+  if (events !== undefined) return await sendEvents(response, events);
   const text = bodyText ?? (body === undefined ? undefined : JSON.stringify(body));
   if (text === undefined) response.end();
   else sendJson(response, text);

@@ -1,3 +1,4 @@
+import type { Connection } from '@hookferry/core/changes/change-streams';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import type { ErrorCode } from '@hookferry/core/kernel/app-error';
 import type { NewId } from '@hookferry/core/kernel/ids';
@@ -64,10 +65,15 @@ export interface DeclaredResponse {
   readonly schema?: z.ZodType;
   /** Whether the schema is that of each line, of which there are as many as there are. */
   readonly isLines?: true;
+  /** Whether the schema is that of each of the server-sent events, of which there are as many as there are. */
+  readonly isEvents?: true;
 }
 
-/** Lines of JSON, some at a time. The signal aborts when nobody waits for them any more. */
-export type Lines = (signal: AbortSignal) => AsyncIterable<string>;
+/** An answer that comes in parts. The signal aborts when nobody waits for them any more. */
+export type Parts = (signal: AbortSignal) => AsyncIterable<string>;
+
+/** Server-sent events, as they are sent. Whoever makes them may close the connection of a client that does not take them. */
+export type Events = (connection: Connection) => AsyncIterable<string>;
 
 export interface RouteReply {
   readonly status: SuccessStatus;
@@ -75,8 +81,10 @@ export interface RouteReply {
   readonly body?: unknown;
   /** Instead of `body`: what is JSON already, and is to stay as it is. */
   readonly bodyText?: string;
+  /** Instead of `body`: lines of JSON, some at a time. */
+  readonly lines?: Parts;
   /** Instead of `body`. */
-  readonly lines?: Lines;
+  readonly events?: Events;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
 import type { DeclaredResponse, Route } from '../http/route';
+import { EVENTS_TYPE } from '../http/send-events';
 import { NDJSON_TYPE } from '../http/send-lines';
 import type { Components, Json } from './components';
 import { requestExamples } from './examples';
@@ -113,8 +114,13 @@ function bodyOf(schema: z.ZodType, { operationId, method, request }: Route, comp
   return { required: request.mayLackBody !== true, content: { [type]: content } };
 }
 
-function responseOf({ description, schema, isLines }: DeclaredResponse, components: Components): Json {
+function responseOf(declared: DeclaredResponse, components: Components): Json {
+  const { description, schema } = declared;
   if (schema === undefined) return { description };
-  const type = isLines ? NDJSON_TYPE : 'application/json';
-  return { description, content: { [type]: { schema: components.ofResponse(schema) } } };
+  return { description, content: { [typeOf(declared)]: { schema: components.ofResponse(schema) } } };
+}
+
+function typeOf({ isLines, isEvents }: DeclaredResponse): string {
+  if (isEvents) return EVENTS_TYPE;
+  return isLines ? NDJSON_TYPE : 'application/json';
 }

@@ -3,6 +3,7 @@ import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges'
 import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
 import type { ManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
 import type { EventTypes } from '@hookferry/core/catalogue/event-types';
+import type { ChangeStreams } from '@hookferry/core/changes/change-streams';
 import type { TargetUrlRules } from '@hookferry/core/egress/target-url';
 import type { ExportAttempts } from '@hookferry/core/history/export-attempts';
 import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
@@ -24,6 +25,7 @@ import type { TryFilter } from '@hookferry/core/manage/try-filter';
 import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
 import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
 import type { Redeliver } from '@hookferry/core/recovery/redeliver';
+import type { MayGoOn } from '../http/may-go-on';
 import type { Route } from '../http/route';
 import { answerListener } from './answer-listener';
 import { cancelReplay } from './cancel-replay';
@@ -72,6 +74,7 @@ import { redriveDeadLetter } from './redrive-dead-letter';
 import { revokeApiKey } from './revoke-api-key';
 import { revokePortalSession } from './revoke-portal-session';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
+import { streamChanges } from './stream-changes';
 import { streamListener } from './stream-listener';
 import { testWebhook } from './test-webhook';
 import { tryFilter } from './try-filter';
@@ -93,6 +96,8 @@ export interface RouteDeps {
   readonly urlRules: TargetUrlRules;
   readonly listeners: ManageListeners;
   readonly listenerStreams: ListenerStreams;
+  readonly changeStreams: ChangeStreams;
+  readonly mayGoOn: MayGoOn;
   readonly apiKeys: ManageApiKeys;
   readonly portalSessions: ManagePortalSessions;
   readonly exchangeCode: ExchangeOfClient;
@@ -129,6 +134,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     createListener(listeners), //            POST   /v1/listeners
     streamListener(listenerStreams), //      GET    /v1/listeners/:id/stream
     answerListener(listenerStreams), //      POST   /v1/listeners/:id/answers
+    streamChanges(deps.changeStreams, endpoints, deps.mayGoOn), // GET /v1/stream
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     listDeliveries(deliveries), //           GET    /v1/deliveries
     exportDeliveries(exportAttempts), //     GET    /v1/deliveries/export

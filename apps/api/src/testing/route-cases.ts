@@ -159,6 +159,14 @@ export const routeCases: readonly RouteCase[] = [
   },
   {
     method: 'get',
+    path: '/v1/stream',
+    scope: 'deliveries:read',
+    status: 200,
+    takesQuery: true,
+    query: '?max_seconds=1',
+  },
+  {
+    method: 'get',
     path: '/v1/webhooks/:id/deliveries',
     scope: 'deliveries:read',
     of: 'webhook',
@@ -446,5 +454,5 @@ export function sameIds(id: string): Belongings {
 
 export function pathTo({ path, at, of, query = '' }: RouteCase, belongings: Belongings): string {
   if (at !== undefined) return at;
-  return of === undefined ? path : path.replace(':id', belongings[of]) + query;
+  return (of === undefined ? path : path.replace(':id', belongings[of])) + query;
 }

@@ -198,7 +198,7 @@ describe('fanOutEvent', () => {
   });
 
   it('is announced once it is complete', async () => {
-    const { event } = await arrange(['*']);
+    const { event, endpointIds } = await arrange(['*']);
     const { fanOutEvent, signals } = build();
     await fanOutEvent(event);
     expect(signals.named('event.fanned_out')).toEqual([
@@ -208,6 +208,8 @@ describe('fanOutEvent', () => {
         eventId: event.id,
         type: event.type,
         deliveries: 1,
+        receivers: [expect.objectContaining({ id: endpointIds[0] })],
+        acceptedAt: event.acceptedAt,
         durationMs: 0,
       },
     ]);

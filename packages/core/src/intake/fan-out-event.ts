@@ -132,6 +132,8 @@ export function createFanOutEvent(deps: FanOutEventDeps) {
       eventId: event.id,
       type: event.type,
       deliveries: receivers.length,
+      receivers,
+      acceptedAt: event.acceptedAt,
       durationMs,
       ...(span === undefined ? {} : { span }),
     });

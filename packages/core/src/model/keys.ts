@@ -49,6 +49,8 @@ import type { AccountId, EventId } from './event';
  * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
  * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
+ * | `watched-accounts:{all}` | sorted set | ids of accounts whose changes somebody follows, by until when | 2 minutes after nobody follows any |
+ * | `changes:{account}` | stream | what has changed of what the account has, while somebody follows it; about the last 1,000 | 2 minutes after nobody follows it |
  * | `mailbox:{process}` | list | what processes that listeners have to do with tell each other | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
  * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
@@ -124,6 +126,8 @@ export const keys = {
   sending: (endpoint: EndpointId, event: EventId) => `sending:{${endpoint}}:${event}`,
   listener: (endpoint: EndpointId) => `listener:{${endpoint}}`,
   listeners: 'listeners:{all}',
+  watchedAccounts: 'watched-accounts:{all}',
+  changes: (account: AccountId) => `changes:{${account}}`,
   mailbox: (process: string) => `mailbox:{${process}}`,
   writeCheck: 'write-check:{bull}',
   attemptsToArchive: 'attempts-to-archive:{archive}',

@@ -104,7 +104,10 @@ export function createStepReplay(deps: StepReplayDeps) {
 
   // Over, if it was cancelled meanwhile.
   async function goOn(replay: Replay, change: Change, result: StepResult): Promise<StepResult> {
-    return (await replayStore.save(replay.id, progressOf(replay, change))) ? result : DONE;
+    if (!(await replayStore.save(replay.id, progressOf(replay, change)))) return DONE;
+    const { id: replayId, accountId, endpointId } = replay;
+    emit({ name: 'replay.progressed', replayId, accountId, endpointId });
+    return result;
   }
 
   async function end(replay: Replay, status: ReplayEndStatus, error?: string): Promise<StepResult> {
