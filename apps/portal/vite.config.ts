@@ -9,13 +9,14 @@ const API_IN_DEVELOPMENT = process.env['API_URL'] ?? 'http://127.0.0.1:3000';
 
 // From its sources, of which only what is used goes into the bundle.
 const CORE = fileURLToPath(new URL('../../packages/core/src', import.meta.url));
+const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));
 
 // Those that have light-dark(), so that no colour is written twice.
 const BROWSERS = ['es2023', 'chrome123', 'firefox120', 'safari17.5'];
 
 export default defineConfig({
   base: '/portal/',
-  resolve: { alias: { '@hookferry/core': CORE } },
+  resolve: { alias: { '@hookferry/core': CORE, '@docs': DOCS } },
   plugins: [react(), outcomeTexts(), compressFiles(), checkFirstLoad()],
   build: {
     target: BROWSERS,

@@ -19,6 +19,7 @@ export interface SparklineProps {
 export function Sparkline({ values, label, most, tone = 'accent' }: SparklineProps) {
   const top = most ?? Math.max(...values.map((value) => value ?? 0), 1);
   return (
+    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <img> could not take the page's colours
     <svg
       role="img"
       aria-label={label}
