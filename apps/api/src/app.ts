@@ -16,6 +16,7 @@ import { mountDocs } from './http/docs';
 import type { Drain } from './http/drain';
 import { createAnswerOnce } from './http/idempotency';
 import { mountRoutes } from './http/mount-route';
+import { mountPortal, type PortalOptions } from './http/portal';
 import { mountProbes, type ProbeOptions } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
 import { mountQueueInspector } from './http/queue-inspector';
@@ -40,6 +41,8 @@ export interface AppDeps {
   readonly trustProxy: number | readonly string[];
   readonly maxBodyBytes: number;
   readonly hasDocs: boolean;
+  /** Absent: it is not served. */
+  readonly portal?: PortalOptions | undefined;
   /** Those that operators may look into; none: there is no page for it. */
   readonly inspectedQueues: InspectedQueues | undefined;
   /** Absent: traces are not wanted. */
@@ -63,6 +66,7 @@ export function createApp({
   trustProxy,
   maxBodyBytes,
   hasDocs,
+  portal,
   inspectedQueues,
   beginSpan,
   newId,
@@ -83,6 +87,7 @@ export function createApp({
   if (beginSpan) app.use(traceRequests(beginSpan, clock));
   app.use(announceRequests(emit, clock));
   if (hasDocs) mountDocs(app, describeApi(routes));
+  if (portal) mountPortal(app, portal);
   if (inspectedQueues) mountQueueInspector(app, inspectedQueues, authenticate);
   const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
   mountRoutes(app, routes, {

@@ -12,6 +12,7 @@ import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
 import type { Drain } from './http/drain';
+import { PORTAL_FOLDER } from './http/portal';
 import type { ProbeOptions } from './http/probes';
 import { openStores, type StoresContext } from './open-stores';
 
@@ -55,6 +56,9 @@ export function composeApp(context: AppContext) {
     }),
     trustProxy: config.TRUST_PROXY,
     hasDocs: config.DOCS_ENABLED,
+    portal: config.PORTAL
+      ? { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS }
+      : undefined,
     inspectedQueues,
     beginSpan,
     maxBodyBytes: config.MAX_EVENT_BYTES + ENVELOPE_BYTES,
