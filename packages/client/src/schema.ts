@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 2a2787029aade93edac67bada56f946777f99bb9d636729ab8221dc609745c21
+// docs/openapi.json: sha256 a826d1f4ec3a73b76d9a315cc2db5eb6fadfcd43b0b307c8aaf47cf3ee4d3b10
 
 export interface paths {
   '/v1/webhooks': {
@@ -228,6 +228,26 @@ export interface paths {
      * @description Needs the scope `webhooks:write`.
      */
     post: operations['answerListener'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/stream': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Follow what changes, as server-sent events
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['streamChanges'];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -1781,6 +1801,142 @@ export interface components {
       /** @description From the end of the request to the first byte of the answer. */
       first_byte_ms?: number;
     };
+    StreamedChange:
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'ready';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: Record<string, never>;
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'reset';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: Record<string, never>;
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'delivery';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change: 'created' | 'attempted' | 'held' | 'requested' | 'ended';
+            /** @description The delivery, with what is known of it by this change. */
+            delivery: components['schemas']['ChangedDelivery'];
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'webhook';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change:
+              | 'created'
+              | 'updated'
+              | 'deleted'
+              | 'enabled'
+              | 'disabled'
+              | 'breaker_opened'
+              | 'breaker_closed';
+            /** @description The webhook, by its id or `uid`. */
+            webhook_id: string;
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'replay';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change: 'progress' | 'ended';
+            /** @description The replay. */
+            replay_id: string;
+            /** @description The webhook, by its id or `uid`. */
+            webhook_id: string;
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'end';
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description Why.
+             * @enum {string}
+             */
+            reason: 'too_slow' | 'stopping' | 'unauthenticated' | 'time_over';
+          };
+        };
+    /** @description What is known of it. What is absent has not changed. */
+    ChangedDelivery: {
+      /** @description Its id. */
+      id: string;
+      /** @description The event. Receivers get it in `webhook-id`. */
+      event_id: string;
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /**
+       * @description The event type.
+       * @example keyword.quick_win
+       */
+      type?: string;
+      /** @description Where it stands. */
+      status?: components['schemas']['DeliveryStatus'];
+      /** @description How many attempts there were so far. */
+      attempt_count?: number;
+      /** @description What came of the last attempt; null before there was one. */
+      last_outcome?: components['schemas']['AttemptOutcome'] | null;
+      /** @description What the last attempt was answered with; null: with nothing, or there was none. */
+      last_response_status?: number | null;
+      /** @description When the next attempt is due; null: there is none, or it is not known yet. */
+      next_attempt_at?: string | null;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at?: string;
+    };
+    /** @enum {string} */
+    DeliveryStatus: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
     /** @enum {string} */
     AttemptOutcome:
       | 'delivered'
@@ -1836,8 +1992,6 @@ export interface components {
        */
       created_at: string;
     };
-    /** @enum {string} */
-    DeliveryStatus: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
     Hold: {
       /**
        * @description Why.
@@ -4382,6 +4536,95 @@ export interface operations {
       };
       /** @description `unsupported_media_type`: Not JSON. */
       415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  streamChanges: {
+    parameters: {
+      query?: {
+        /** @description The webhook, by its id or `uid`. */
+        webhook_id?: components['schemas']['WebhookRef'];
+        /** @description Where to go on: the id of the last event that was seen. */
+        last_event_id?: string;
+        /** @description After so long it ends; connect again. */
+        max_seconds?: number;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Server-sent events until either side ends it: see the page on the stream. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'text/event-stream': components['schemas']['StreamedChange'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
         headers: {
           [name: string]: unknown;
         };
