@@ -19,6 +19,7 @@ const SCOPES: Readonly<Record<Scope, string>> = {
   'events:write': 'publish events',
   'deliveries:read': 'see events and deliveries',
   'deliveries:write': 'send again',
+  'portal:write': 'open this portal for people',
   admin: 'issue and revoke keys',
 };
 const scopes = Object.keys(SCOPES) as Scope[];

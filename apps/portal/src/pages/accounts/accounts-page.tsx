@@ -14,7 +14,7 @@ import { AccountStatus } from './account-status';
 import { formatBytes } from './format-bytes';
 import { NewAccountDialog } from './new-account-dialog';
 
-type Account = components['schemas']['Account'];
+type Account = components['schemas']['ListedAccount'];
 
 const PAGE_SIZE = 50;
 
@@ -23,7 +23,14 @@ const columns: readonly Column<Account>[] = [
   { id: 'name', header: 'Name', cell: ({ name }) => name ?? '–', from: 'medium' },
   { id: 'status', header: 'Status', width: '104px', cell: ({ status }) => <AccountStatus status={status} /> },
   { id: 'weight', header: 'Weight', width: '80px', cell: ({ weight }) => weight, from: 'medium' },
-  { id: 'quota', header: 'Quota', width: '128px', cell: quotaOf, from: 'wide' },
+  { id: 'stored', header: 'Stored', width: '184px', cell: storedOf, from: 'medium' },
+  {
+    id: 'webhooks',
+    header: 'Webhooks',
+    width: '96px',
+    cell: ({ usage }) => usage?.webhooks ?? '–',
+    from: 'wide',
+  },
   {
     id: 'created',
     header: 'Created',
@@ -39,7 +46,12 @@ export function AccountsPage() {
   const [, navigate] = useLocation();
   const [isCreating, setIsCreating] = useState(false);
   const { rows, error, refetch, fetchMore } = usePages(queryKeys.accounts(), (paging, signal) =>
-    ask(api.GET('/v1/accounts', { params: { query: { limit: PAGE_SIZE, ...paging } }, signal })),
+    ask(
+      api.GET('/v1/accounts', {
+        params: { query: { limit: PAGE_SIZE, include: 'usage', ...paging } },
+        signal,
+      }),
+    ),
   );
   return (
     <>
@@ -65,8 +77,9 @@ export function AccountsPage() {
   );
 }
 
-/** What was set for this account alone. */
-function quotaOf({ quota_bytes: quota }: Account): string {
-  if (quota === undefined) return 'as for all';
-  return quota === 0 ? 'unlimited' : formatBytes(quota);
+/** An account that is being erased has none. */
+function storedOf({ usage }: Account): string {
+  if (!usage) return '–';
+  const used = formatBytes(usage.used_bytes);
+  return usage.quota_bytes === null ? used : `${used} of ${formatBytes(usage.quota_bytes)}`;
 }

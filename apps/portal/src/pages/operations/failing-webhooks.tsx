@@ -1,4 +1,4 @@
-import type { paths } from '@hookferry/client';
+import type { components } from '@hookferry/client';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useApi } from '../../api/api-context';
@@ -13,9 +13,8 @@ import { Time } from '../../components/time';
 import { useSessionStore } from '../../session/session-context';
 import styles from './operations.module.css';
 
-type Route = paths['/v1/operations/webhooks']['get'];
-type State = NonNullable<Route['parameters']['query']>['state'];
-type Webhook = Route['responses'][200]['content']['application/json']['data'][number];
+type Webhook = components['schemas']['TroubledWebhook'];
+type State = Webhook['state'];
 
 const PAGE_SIZE = 50;
 
@@ -26,8 +25,8 @@ const columns: readonly Column<Webhook>[] = [
     width: '20%',
     cell: ({ account_id: id }) => <Link href={`/accounts/${id}`}>{id}</Link>,
   },
-  { id: 'url', header: 'URL', cell: ({ url }) => <code>{url}</code> },
-  { id: 'reason', header: 'Reason', width: '20%', cell: ({ reason }) => reason ?? '–', from: 'medium' },
+  { id: 'url', header: 'URL', cell: ({ url }) => (url === null ? 'can’t be read' : <code>{url}</code>) },
+  { id: 'reason', header: 'Reason', width: '20%', cell: reasonOf, from: 'medium' },
   {
     id: 'since',
     header: 'Since',
@@ -78,4 +77,9 @@ export function FailingWebhooks() {
       )}
     </Section>
   );
+}
+
+function reasonOf({ reason, failures }: Webhook): string {
+  if (reason === 'failures') return `${failures} failures in a row`;
+  return reason === null ? '–' : `disabled: ${reason}`;
 }
