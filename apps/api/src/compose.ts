@@ -57,7 +57,7 @@ export async function composeApi(
   const newId = createNewId(clock);
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
-  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), emit });
+  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), clock, emit });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);

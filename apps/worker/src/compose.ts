@@ -54,7 +54,7 @@ export async function composeWorker(
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
-  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), emit });
+  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), clock, emit });
   watchRedisSafety(redis, emit);
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = createRedisLayoutStore(redis, firstPrefix);

@@ -1,4 +1,5 @@
-import { steadyClock, systemClock } from '../kernel/clock';
+import { type Clock, steadyClock } from '../kernel/clock';
+import { settledWithin } from '../kernel/within';
 import type { AccountId } from '../model/event';
 import type { Emit, Signal } from '../model/signal';
 import { Backlog } from './backlog';
@@ -7,6 +8,7 @@ import type { ChangeStore } from './redis-change-store';
 
 export interface ChangeFeedOptions {
   readonly changeStore: Pick<ChangeStore, 'readWatched' | 'append'>;
+  readonly clock: Clock;
   readonly emit: Emit;
 }
 
@@ -16,6 +18,8 @@ export const KNOWN_WITHIN_MS = 3_000;
 // One trip to Redis for what happens together.
 const GATHERED_MS = 50;
 const AFTER_FAULT_MS = 500;
+// Nothing depends on it.
+const STOP_PATIENCE_MS = 1_000;
 
 /**
  * Writes what this process changes, for those who watch: a listener to its signals. While nobody watches an account,
@@ -31,7 +35,6 @@ export class ChangeFeed {
   #isUnheard = false;
   #lookTimer: NodeJS.Timeout | undefined;
   #writeTimer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
   #writing: Promise<void> = Promise.resolve();
   #isStopped = false;
 
@@ -42,7 +45,7 @@ export class ChangeFeed {
     if (this.#backlogs === undefined) this.#isUnheard = true;
     const backlog = this.#backlogs?.get(signal.accountId);
     if (backlog === undefined) return;
-    const changes = changesOf(signal, systemClock());
+    const changes = changesOf(signal, this.options.clock());
     if (changes === 'too_many') backlog.overflow();
     else backlog.add(changes, steadyClock());
     this.#isDue(signal.accountId);
@@ -50,16 +53,23 @@ export class ChangeFeed {
 
   /** From now on it looks who is watched. Resolves when it has looked once, be it that it could or not. */
   async start(): Promise<void> {
-    await this.#lookAndGoOn();
+    try {
+      await this.runOnce();
+    } catch (error) {
+      this.options.emit({ name: 'task.failed', task: 'look at watched accounts', error });
+    }
+    if (!this.#isStopped) this.#lookTimer = setTimeout(() => void this.start(), LOOK_EVERY_MS);
   }
 
-  /** Writes what is left. */
+  /** Writes what is left, unless Redis is away. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#lookTimer);
     clearTimeout(this.#writeTimer);
-    await Promise.all([this.#looking, this.#writing]);
-    await this.#write();
+    await settledWithin(
+      STOP_PATIENCE_MS,
+      this.#writing.then(() => this.#write()),
+    );
   }
 
   /** Looks which accounts are watched. */
@@ -81,17 +91,6 @@ export class ChangeFeed {
       backlog.miss();
       this.#isDue(account);
     }
-  }
-
-  #lookAndGoOn(): Promise<void> {
-    this.#looking = this.runOnce()
-      .catch((error: unknown) => {
-        this.options.emit({ name: 'task.failed', task: 'look at watched accounts', error });
-      })
-      .finally(() => {
-        if (!this.#isStopped) this.#lookTimer = setTimeout(() => void this.#lookAndGoOn(), LOOK_EVERY_MS);
-      });
-    return this.#looking;
   }
 
   #isDue(account: AccountId): void {
