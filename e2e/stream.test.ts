@@ -62,7 +62,7 @@ async function commandsDuring(work: () => Promise<unknown>): Promise<readonly st
   return seen;
 }
 
-it('costs nobody anything while nobody follows: each process asks now and then whether somebody does', async () => {
+it('costs nothing while nobody follows but to ask whether somebody does, every two seconds while something happens', async () => {
   const receiver = await receive();
   const webhook = await stack.client.register(receiver.url);
   const commands = await commandsDuring(async () => {

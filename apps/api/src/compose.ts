@@ -99,7 +99,7 @@ export async function composeApi(
     clock,
     emit,
   });
-  await Promise.all([shards.start(), changeFeed.start(), bootstrap.tried]);
+  await Promise.all([shards.start(), bootstrap.tried]);
   registerPromProcessGauges(registry, {
     standings: app.quota.standings,
     ping: () => redis.ping(),

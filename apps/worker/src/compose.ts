@@ -85,7 +85,6 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  void changeFeed.start();
   for (const one of [...consumers, ...releasers, resharding, stallWatch]) one.start();
   // Without Redis it looks until there is one.
   void shards.start(served.serve);
