@@ -6,7 +6,7 @@ import { createLimitAuthFailures } from '@hookferry/core/accounts/limit-auth-fai
 import { createNoteUse } from '@hookferry/core/accounts/note-use';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { ChangeFeed } from '@hookferry/core/changes/change-feed';
+import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/changes/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
@@ -57,7 +57,12 @@ export async function composeApi(
   const newId = createNewId(clock);
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
-  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), clock, emit });
+  const changeFeed = new ChangeFeed({
+    changeStore: createRedisChangeStore(redis),
+    gatherMs: API_GATHER_MS,
+    clock,
+    emit,
+  });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ChangeFeed } from '@hookferry/core/changes/change-feed';
+import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/changes/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
@@ -54,7 +54,12 @@ export async function composeWorker(
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
-  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), clock, emit });
+  const changeFeed = new ChangeFeed({
+    changeStore: createRedisChangeStore(redis),
+    gatherMs: WORKER_GATHER_MS,
+    clock,
+    emit,
+  });
   watchRedisSafety(redis, emit);
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = createRedisLayoutStore(redis, firstPrefix);

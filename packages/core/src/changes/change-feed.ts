@@ -8,14 +8,18 @@ import type { ChangeStore } from './redis-change-store';
 
 export interface ChangeFeedOptions {
   readonly changeStore: Pick<ChangeStore, 'readWatched' | 'append'>;
+  /** For how long it gathers what happens together, for one trip to Redis. Milliseconds. */
+  readonly gatherMs: number;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
 /** So long it goes by what it knows of who is watched: so long after an account began to be watched every change is told. */
 export const KNOWN_FOR_MS = 2_000;
-// One trip to Redis for what happens together.
-const GATHERED_MS = 50;
+/** An API process tells sooner than a worker does: that there is a delivery comes before what becomes of it. */
+export const API_GATHER_MS = 10;
+export const WORKER_GATHER_MS = 50;
+
 const AFTER_FAULT_MS = 500;
 // Signals that wait until it is known who is watched: as a rule for milliseconds.
 const MOST_UNDECIDED = 1_000;
@@ -47,7 +51,7 @@ export class ChangeFeed {
     if (this.#undecided.length === 0 && this.#isKnown()) this.#tell(signal);
     else if (this.#undecided.length < MOST_UNDECIDED) this.#undecided.push(signal);
     else this.#hasLeftOut = true;
-    if (this.#undecided.length > 0) this.#workIn(0);
+    if (this.#undecided.length > 0) this.#workIn(this.options.gatherMs);
   };
 
   /** Writes what is left, unless Redis is away. */
@@ -71,7 +75,7 @@ export class ChangeFeed {
     if (changes === 'too_many') backlog.overflow();
     else backlog.add(changes, steadyClock());
     this.#due.add(signal.accountId);
-    this.#workIn(GATHERED_MS);
+    this.#workIn(this.options.gatherMs);
   }
 
   // One at a time: what comes while it works is gathered, within bounds.
@@ -80,7 +84,8 @@ export class ChangeFeed {
     this.#timer ??= setTimeout(() => {
       this.#working = this.#work().then((isDone) => {
         this.#timer = undefined;
-        if (this.#undecided.length + this.#due.size > 0) this.#workIn(isDone ? GATHERED_MS : AFTER_FAULT_MS);
+        const delayAgainMs = isDone ? this.options.gatherMs : AFTER_FAULT_MS;
+        if (this.#undecided.length + this.#due.size > 0) this.#workIn(delayAgainMs);
       });
     }, delayMs);
   }

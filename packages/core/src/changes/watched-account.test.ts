@@ -26,7 +26,7 @@ function build() {
   const signals = recordSignals();
   const changeStore = createRedisChangeStore(redis.client);
   const process = () => new WatchedAccount({ accountId, changeStore, clock: () => time.now });
-  const feed = new ChangeFeed({ changeStore, clock: Date.now, emit: signals.listen });
+  const feed = new ChangeFeed({ changeStore, gatherMs: 10, clock: Date.now, emit: signals.listen });
   willClose({ close: () => feed.stop() });
   const account = process();
   return { accountId, changeStore, account, process, feed, signals, time };
@@ -166,6 +166,7 @@ it('asks who is watched when something has happened, and once for all that happe
   };
   const feed = new ChangeFeed({
     changeStore: { ...changeStore, readWatched },
+    gatherMs: 10,
     clock: Date.now,
     emit: () => {},
   });
@@ -187,6 +188,7 @@ it('keeps a bounded number of signals while nobody knows who is watched, and say
   const signals = recordSignals();
   const feed = new ChangeFeed({
     changeStore: { ...changeStore, readWatched },
+    gatherMs: 10,
     clock: Date.now,
     emit: signals.listen,
   });
@@ -218,6 +220,7 @@ it('says that something is missing when a change could not be written', async ()
   };
   const feed = new ChangeFeed({
     changeStore: { ...changeStore, append },
+    gatherMs: 10,
     clock: Date.now,
     emit: signals.listen,
   });
