@@ -82,12 +82,15 @@ export class ChangeFeed {
   #workIn(delayMs: number): void {
     if (this.#isStopped) return;
     this.#timer ??= setTimeout(() => {
-      this.#working = this.#work().then((isDone) => {
-        this.#timer = undefined;
-        const delayAgainMs = isDone ? this.options.gatherMs : AFTER_FAULT_MS;
-        if (this.#undecided.length + this.#due.size > 0) this.#workIn(delayAgainMs);
-      });
+      this.#working = this.#workAndGoOn();
     }, delayMs);
+  }
+
+  async #workAndGoOn(): Promise<void> {
+    const isDone = await this.#work();
+    this.#timer = undefined;
+    if (this.#undecided.length + this.#due.size === 0) return;
+    this.#workIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
   }
 
   /** Gives whether Redis did what it was asked for. */
