@@ -10,11 +10,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { withFolders } from './house/describe-folders.mjs';
 import { findCommonFaults, findFolderFaults, usesOfFolders } from './house/find-house-faults.mjs';
-import { folders } from './house/folders.mjs';
+import { folders, portalFolders } from './house/folders.mjs';
 import { readSources } from './house/read-imports.mjs';
 import { projectFolder } from './project-folders.mjs';
 
-const APPS = ['admin', 'api', 'worker'];
+const APPS = ['admin', 'api', 'portal', 'worker'];
+const PORTAL_ENTRY = 'main.tsx';
 
 const { values } = parseArgs({ options: { write: { type: 'boolean' }, project: { type: 'string' } } });
 const project = values.project ?? projectFolder;
@@ -22,8 +23,11 @@ const pagePath = join(project, 'docs/architecture.md');
 const order = folders.map(([name]) => name);
 const core = await readSources(join(project, 'packages/core/src'));
 const apps = await Promise.all(APPS.map((app) => readSources(join(project, 'apps', app, 'src'))));
+const portal = await readSources(join(project, 'apps/portal/src'));
+const portalPages = portal.filter(({ path }) => path !== PORTAL_ENTRY);
 const faults = [
   ...findFolderFaults(core, order),
+  ...findFolderFaults(portalPages, portalFolders),
   ...findCommonFaults(core, 'kernel/clock.ts'),
   ...apps.flatMap((sources) => findCommonFaults(sources, '')),
 ];

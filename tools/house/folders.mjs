@@ -28,6 +28,13 @@ export const folders = [
   ['recovery', 'sending again: redelivery, replays, dead letters'],
   ['manage', 'what operators and owners do to accounts and endpoints, erasure included'],
   ['listeners', 'endpoints whose deliveries are taken by whoever connects, and the way there'],
+  [
+    'changes',
+    'what changes, told to those who follow it: collected from signals, passed on by Redis, read as streams',
+  ],
   ['queue', 'all of BullMQ: its queues, jobs and keys, behind the ports of the folders above'],
   ['telemetry', 'listens to signals: log lines, metrics, traces; runs a process'],
 ];
+
+/** The folders of `apps/portal/src`, in the same way. `main.tsx` stands beside them and puts them together. */
+export const portalFolders = ['api', 'components', 'session', 'live', 'pages', 'app'];

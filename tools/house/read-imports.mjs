@@ -11,6 +11,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
  */
 
 const IMPORT = /\b(?:from|import)\s*\(?\s*'([^']+)'/g;
+const SOURCE = /\.tsx?$/;
 const OTHERS = /\.test\.ts$|(^|\/)(testing|protocol|dist|node_modules)\//;
 
 /**
@@ -21,7 +22,7 @@ const OTHERS = /\.test\.ts$|(^|\/)(testing|protocol|dist|node_modules)\//;
 export async function readSources(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && SOURCE.test(entry.name))
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
     .filter((path) => !OTHERS.test(path));
   return await Promise.all(paths.toSorted().map(async (path) => await readSource(folder, path)));

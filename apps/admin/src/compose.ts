@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { ensureDefaultAccount } from '@hookferry/core/accounts/bootstrap';
 import { createManageApiKeys, type ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
-import { newApiKey } from '@hookferry/core/accounts/new-api-key';
+import { newApiKey } from '@hookferry/core/accounts/new-credential';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';

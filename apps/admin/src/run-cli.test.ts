@@ -7,6 +7,7 @@ import type { Account } from '@hookferry/core/model/account';
 import type { AccountId } from '@hookferry/core/model/event';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
 import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
+import { noSessions } from '@hookferry/core/testing/no-sessions';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { runCli } from './run-cli';
 
@@ -40,7 +41,12 @@ async function runJson(commandLine: string) {
 
 function authenticate(key: string) {
   const apiKeyStore = createRedisApiKeyStore(redis.client);
-  return createAuthenticate({ apiKeyStore, noteUse: () => {}, clock: Date.now })(`Bearer ${key}`);
+  return createAuthenticate({
+    authenticateSession: noSessions,
+    apiKeyStore,
+    noteUse: () => {},
+    clock: Date.now,
+  })(`Bearer ${key}`);
 }
 
 describe('keys create', () => {

@@ -1,4 +1,3 @@
-import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
@@ -14,6 +13,7 @@ import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import { Registry } from 'prom-client';
 import request from 'supertest';
 import { composeApp } from './compose-app';
+import { composeDoor } from './compose-door';
 import { readApiConfig } from './config';
 import { Drain } from './http/drain';
 import { readProblem } from './testing/read-problem';
@@ -115,15 +115,12 @@ it(
 // A process that knows its keys, but whose other data is out of reach: what the handlers themselves do then.
 describe('when Redis falls silent after a key was found', () => {
   function composeAppOver(keysRedis: RedisClient, redis: RedisClient) {
+    const config = readApiConfig({ RATE_LIMIT: 'off', INSECURE_UNENCRYPTED_SECRETS: 'true' });
     const { app, parts } = composeApp({
-      config: readApiConfig({ RATE_LIMIT: 'off', INSECURE_UNENCRYPTED_SECRETS: 'true' }),
+      config,
       redis,
       shards: shardsOf(createQueueLayout(1, 'bull')),
-      authenticate: createAuthenticate({
-        apiKeyStore: createRedisApiKeyStore(keysRedis),
-        noteUse: () => {},
-        clock: systemClock,
-      }),
+      ...composeDoor(config, keysRedis, systemClock),
       probes: { registry: new Registry(), isReady: async () => true },
       drain: new Drain(0),
       newId: createNewId(systemClock),

@@ -70,9 +70,10 @@ function send(route: RouteCase, sending: Sending = {}): Test {
 const nameOf = ({ method, path }: RouteCase) => `${method.toUpperCase()} ${path}`;
 const named = (routes: readonly RouteCase[]) => routes.map((route) => [nameOf(route), route] as const);
 const ofAnyKey = (route: RouteCase) => route.scope === 'any';
-const scopesFor = ({ scope }: RouteCase) => (scope === 'any' ? [] : [scope]);
+const scopesFor = ({ scope }: RouteCase) => (scope === 'any' || scope === 'none' ? [] : [scope]);
+const ofAKey = routeCases.filter(({ scope }) => scope !== 'none');
 const withId = routeCases.filter(({ of }) => of !== undefined);
-const ofAnAccount = routeCases.filter(({ operatorOnly }) => !operatorOnly);
+const ofAnAccount = ofAKey.filter(({ operatorOnly }) => !operatorOnly);
 const ofTheOperator = routeCases.filter(({ operatorOnly }) => operatorOnly);
 const withBody = routeCases.filter(({ body }) => body !== undefined);
 const lists = routeCases.filter(({ isList }) => isList);
@@ -105,6 +106,17 @@ describe.each(named(routeCases))('%s', (_name, route) => {
     expect(response.headers['x-request-id']).toMatch(/^req_[0-9a-z]{22}$/);
   });
 
+  it('refuses an unknown query parameter with 422', async () => {
+    const response = await send(route, { query: '?colour=red' });
+    expect(readProblem(response)).toEqual({
+      status: 422,
+      code: 'invalid_request',
+      pointers: ['?/colour'],
+    });
+  });
+});
+
+describe.each(named(ofAKey))('%s', (_name, route) => {
   it.each<[string, (issued: string) => string | undefined]>([
     ['no key', () => undefined],
     ['something else than a key', () => 'Bearer secret'],
@@ -116,18 +128,9 @@ describe.each(named(routeCases))('%s', (_name, route) => {
     expect(readProblem(response)).toEqual({ status: 401, code: 'unauthenticated' });
     expect(response.headers['www-authenticate']).toBe('Bearer');
   });
-
-  it('refuses an unknown query parameter with 422', async () => {
-    const response = await send(route, { query: '?colour=red' });
-    expect(readProblem(response)).toEqual({
-      status: 422,
-      code: 'invalid_request',
-      pointers: ['?/colour'],
-    });
-  });
 });
 
-describe.each(named(routeCases.filter((route) => !ofAnyKey(route))))('%s', (_name, route) => {
+describe.each(named(ofAKey.filter((route) => !ofAnyKey(route))))('%s', (_name, route) => {
   it('refuses a key with every scope but its own with 403', async () => {
     const others = scopes.filter((scope) => scope !== route.scope);
     const narrow = await api.issueKey({ accountId: accountFor(route), scopes: others });
@@ -339,7 +342,9 @@ describe.each(named(withBody))('%s', (_name, route) => {
     const response = await sendBytes(bytes, headers);
     expect(response.status).toBe(route.status);
   });
+});
 
+describe.each(named(withBody.filter(({ scope }) => scope !== 'none')))('%s', (_name, route) => {
   it('asks for a key before it reads the body', async () => {
     const response = await open(route, { authorization: undefined })
       .set('content-type', 'application/json')

@@ -1,5 +1,6 @@
 import { createActFor } from '@hookferry/core/accounts/act-for';
 import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
+import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
 import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
 import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/redis-idempotency-store';
@@ -16,6 +17,7 @@ import { openStores, type StoresContext } from './open-stores';
 
 export interface AppContext extends StoresContext {
   readonly authenticate: AuthenticateClient;
+  readonly exchangeCode: ExchangeOfClient;
   readonly probes: ProbeOptions;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
@@ -31,14 +33,15 @@ export function composeApp(context: AppContext) {
   const { config, redis, shards, authenticate, probes, drain, beginSpan, newId, clock, emit } = context;
   const stores = openStores(context);
   const { accountStore, subscriptions, quota, usageRecorder } = stores;
-  const { routes, streams } = composeRoutes(context, stores);
+  const actFor = createActFor(accountStore);
+  const { routes, streams } = composeRoutes({ ...context, actFor }, stores);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const app = createApp({
     routes,
     probes,
     drain,
     authenticate,
-    actFor: createActFor(accountStore),
+    actFor,
     readEndpointsVersion: subscriptions.readVersion,
     quota,
     idempotencyStore: createRedisIdempotencyStore(redis, (accountId, bytes) =>

@@ -1,7 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import { createManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
-import { newApiKey } from '@hookferry/core/accounts/new-api-key';
+import { createManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
+import { newApiKey } from '@hookferry/core/accounts/new-credential';
 import { createEventTypes } from '@hookferry/core/catalogue/event-types';
+import { ChangeStreams } from '@hookferry/core/changes/change-streams';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
 import { createCountDisabled } from '@hookferry/core/endpoints/count-disabled';
 import { createDisable } from '@hookferry/core/endpoints/disable';
@@ -16,9 +19,11 @@ import { createAcceptEvents } from '@hookferry/core/intake/accept-events';
 import { createDispatchEvents } from '@hookferry/core/intake/dispatch-events';
 import { createFanOutEvent } from '@hookferry/core/intake/fan-out-event';
 import { createRedisEventClaimStore } from '@hookferry/core/intake/redis-event-claim-store';
+import { createRouteEvent } from '@hookferry/core/intake/route-event';
 import { createValidateEvent } from '@hookferry/core/intake/validate-event';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
+import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEraseAccount } from '@hookferry/core/manage/erase-account';
 import { createErasePayload } from '@hookferry/core/manage/erase-payload';
 import { createListTroubled } from '@hookferry/core/manage/list-troubled';
@@ -29,6 +34,7 @@ import { createReadOperations } from '@hookferry/core/manage/read-operations';
 import { createRemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import { createRequireKnownFilters } from '@hookferry/core/manage/require-known-filters';
 import { createTestEndpoint } from '@hookferry/core/manage/test-endpoint';
+import { createTryFilter } from '@hookferry/core/manage/try-filter';
 import type { BeginSpan } from '@hookferry/core/model/trace';
 import { createShardedQueuedEvents } from '@hookferry/core/queue/sharded-events';
 import { createBringForward } from '@hookferry/core/recovery/bring-forward';
@@ -40,10 +46,12 @@ import { createRedeliver } from '@hookferry/core/recovery/redeliver';
 import { createResend } from '@hookferry/core/recovery/resend';
 import { composeListeners } from './compose-listeners';
 import type { ApiConfig } from './config';
+import { createMayGoOn, type MayGoOnDeps } from './http/may-go-on';
 import type { Stores, StoresContext } from './open-stores';
 import { createRoutes } from './routes/index';
 
-interface RoutesContext extends StoresContext {
+interface RoutesContext extends StoresContext, MayGoOnDeps {
+  readonly exchangeCode: ExchangeOfClient;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly newId: NewId;
@@ -62,6 +70,7 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
   const eventTypes = createEventTypes(deps);
   const replays = createManageReplays(deps);
   const { listeners, listenerStreams, parts: streams } = composeListeners({ ...deps, endpoints, replays });
+  const changeStreams = new ChangeStreams(deps);
   const routes = createRoutes({
     endpoints,
     readHealth: createReadHealth(deps),
@@ -77,6 +86,8 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     replays,
     listeners,
     listenerStreams,
+    changeStreams,
+    mayGoOn: createMayGoOn(deps),
     acceptEvents,
     erasePayload: createErasePayload({
       ...deps,
@@ -84,8 +95,16 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
       wait,
     }),
     testEndpoint: createTestEndpoint({ ...deps, endpoints, eventTypes, acceptEvents }),
+    tryFilter: createTryFilter({
+      ...deps,
+      eventTypes,
+      requireKnownFilters: createRequireKnownFilters(deps.eventTypeStore),
+    }),
     urlRules: urlRulesOf(config),
     apiKeys: createManageApiKeys({ ...deps, newKey: () => newApiKey(deps.newId) }),
+    portalSessions: createManagePortalSessions(deps),
+    exchangeCode: deps.exchangeCode,
+    publicUrl: config.PUBLIC_URL,
     accounts: createManageAccounts(deps),
     eraseAccount: createEraseAccount({
       ...deps,
@@ -102,7 +121,8 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     clock,
     ...composeOperations(deps),
   });
-  return { routes, streams };
+  const changes: Stoppable = { name: 'change streams', stop: async () => changeStreams.stop() };
+  return { routes, streams: [changes, ...streams] };
 }
 
 function composeEndpoints(deps: Deps) {
@@ -122,6 +142,7 @@ function composeIntake(deps: Deps) {
     ...deps,
     dispatchEvents: createDispatchEvents({
       ...deps,
+      routeEvent: createRouteEvent(),
       fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(redis) }),
       requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'http'),
     }),

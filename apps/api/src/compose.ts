@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
 import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/bootstrap';
-import { createLimitAuthFailures } from '@hookferry/core/accounts/limit-auth-failures';
-import { createNoteUse } from '@hookferry/core/accounts/note-use';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { ChangeFeed } from '@hookferry/core/changes/change-feed';
+import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
@@ -22,6 +21,7 @@ import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
 import { composeApp } from './compose-app';
+import { composeDoor } from './compose-door';
 import type { ApiConfig } from './config';
 import { Drain } from './http/drain';
 import { createHttpServer } from './http/http-server';
@@ -45,11 +45,17 @@ export async function composeApi(
 ): Promise<Api> {
   const registry = createPromRegistry();
   const spans = tracing ? [tracing.listen] : [];
-  const emit = createEmit([...listeners, createPromApiMetrics(registry), ...spans]);
+  const emit = createEmit([
+    ...listeners,
+    createPromApiMetrics(registry),
+    ...spans,
+    (signal) => changeFeed.listen(signal),
+  ]);
   const clock = systemClock;
   const newId = createNewId(clock);
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
+  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), emit });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);
@@ -66,20 +72,11 @@ export async function composeApi(
   });
   const drain = new Drain(config.DRAIN_DELAY);
 
-  const authenticate = createAuthenticate({
-    apiKeyStore,
-    noteUse: createNoteUse(apiKeyStore, clock),
-    clock,
-  });
-  const { AUTH_FAILURE_LIMIT } = config;
-
   const app = composeApp({
     config,
     redis,
     shards,
-    authenticate: AUTH_FAILURE_LIMIT
-      ? createLimitAuthFailures({ authenticate, allowance: AUTH_FAILURE_LIMIT, clock })
-      : authenticate,
+    ...composeDoor(config, redis, clock),
     probes: {
       registry,
       isReady: async () =>
@@ -91,7 +88,7 @@ export async function composeApi(
     clock,
     emit,
   });
-  await Promise.all([shards.start(), bootstrap.tried]);
+  await Promise.all([shards.start(), changeFeed.start(), bootstrap.tried]);
   registerPromProcessGauges(registry, {
     standings: app.quota.standings,
     ping: () => redis.ping(),
@@ -112,6 +109,7 @@ export async function composeApi(
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...app.parts,
+      { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },
       ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),

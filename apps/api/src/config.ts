@@ -12,6 +12,7 @@ import { isProtected, secretsSettings, UNPROTECTED } from '@hookferry/core/kerne
 import { tracingSettings } from '@hookferry/core/kernel/tracing-settings';
 import { idOfKey } from '@hookferry/core/model/api-key';
 import { z } from 'zod';
+import { portalSettings } from './portal-settings';
 
 /** With what docs/configuration.md says of each. */
 export const apiSettings = z
@@ -62,6 +63,7 @@ export const apiSettings = z
     DOCS_ENABLED: flagSchema
       .default(true)
       .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),
+    ...portalSettings,
     QUEUE_INSPECTOR_ENABLED: flagSchema
       .default(false)
       .describe('whether operators may look into the queues at `/internal/queues`'),

@@ -1,8 +1,10 @@
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';
 import { createRedisHeldCounts } from '@hookferry/core/admission/redis-held-counts';
 import { createRedisOpenBreakers } from '@hookferry/core/admission/redis-open-breakers';
 import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
+import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { createRedisDisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
 import { createRedisHealthStore } from '@hookferry/core/endpoints/redis-health-store';
 import { OperationalEvents } from '@hookferry/core/intake/operational-events';
@@ -55,6 +57,8 @@ export function openStores({ config, redis, shards, clock, emit }: StoresContext
   return {
     ...records,
     apiKeyStore: createRedisApiKeyStore(redis),
+    portalSessionStore: createRedisPortalSessionStore(redis),
+    changeStore: createRedisChangeStore(redis),
     eventTypeStore: createRedisEventTypeStore(redis),
     healthStore: createRedisHealthStore(redis, config.RETENTION),
     admissionStore: createRedisAdmissionStore(redis),

@@ -1,1 +1,31 @@
-export {};
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createApi } from './api/client';
+import { createQueryClient } from './api/query-client';
+import { App } from './app/app';
+import './app/global.css';
+import { LiveFeed } from './live/live-feed';
+import { SessionStore } from './session/session-store';
+import { startSession } from './session/start-session';
+
+const root = document.getElementById('root');
+if (!root) throw new Error('index.html has no element "root"');
+
+const session = new SessionStore();
+const asks = { headers: session.headers, onUnauthenticated: () => session.end() };
+const api = createApi(asks);
+const feed = new LiveFeed(asks);
+const queries = createQueryClient();
+
+// Nothing of one account may be seen in another's pages.
+session.onOtherAccount(() => {
+  queries.clear();
+  feed.startAnew();
+});
+
+createRoot(root).render(
+  <StrictMode>
+    <App session={session} api={api} queries={queries} feed={feed} />
+  </StrictMode>,
+);
+void startSession(session);

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { ChangeFeed } from '@hookferry/core/changes/change-feed';
+import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
 import { createRedisProbe } from '@hookferry/core/kernel/redis-probe';
@@ -47,13 +49,20 @@ export async function composeWorker(
   const { registry } = metrics;
   const spans = tracing ? [tracing.listen] : [];
   const attempts = new AttemptRate(steadyClock);
-  const emit = createEmit([...listeners, ...metrics.listeners, attempts.listen, ...spans]);
+  const emit = createEmit([
+    ...listeners,
+    ...metrics.listeners,
+    attempts.listen,
+    ...spans,
+    (signal) => changeFeed.listen(signal),
+  ]);
   const clock = systemClock;
   const startedAt = clock();
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
+  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), emit });
   watchRedisSafety(redis, emit);
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = createRedisLayoutStore(redis, firstPrefix);
@@ -91,6 +100,7 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
+  void changeFeed.start();
   for (const one of [...consumers, ...releasers, resharding, stallWatch, reporter]) one.start();
   // Without Redis it looks until there is one.
   void shards.start(served.serve);
@@ -109,6 +119,7 @@ export async function composeWorker(
       { name: 'worker report', stop: () => reporter.stop() },
       ...archiveParts,
       ...recorders,
+      { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
       { name: 'transport', stop: () => transport.close() },
       { name: 'queues', stop: () => all([...openQueues, queueDepth].map((queue) => queue.close())) },

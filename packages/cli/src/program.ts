@@ -8,6 +8,7 @@ import { addDoctor } from './commands/doctor/doctor';
 import { addEndpoints } from './commands/endpoints/endpoints';
 import { addEvents } from './commands/events';
 import { addExport } from './commands/export';
+import { addFilters } from './commands/filters';
 import { addKeys } from './commands/keys';
 import { addListen } from './commands/listen/listen';
 import { addLogin } from './commands/login';
@@ -30,7 +31,7 @@ const ENVIRONMENT_HELP = `Environment:
 
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
-  ...[addEndpoints, addTypes, addEvents, addTrigger],
+  ...[addEndpoints, addFilters, addTypes, addEvents, addTrigger],
   ...[addListen, addDeliveries, addReplay, addReplays, addExport, addVerify],
   ...[addKeys, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];

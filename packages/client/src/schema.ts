@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 7a8f33ded907973f85aa473801e76794578294d5581a8f60e0e59c2bbf389a26
+// docs/openapi.json: sha256 827092af556bee426cfa56b57e6c940beb749db2f3b60127b9accc6919c688c1
 
 export interface paths {
   '/v1/webhooks': {
@@ -103,7 +103,7 @@ export interface paths {
     };
     /**
      * Read a webhook's secret
-     * @description Needs the scope `webhooks:write`.
+     * @description Needs the scope `webhooks:write`. Of a portal session also the capability `secrets`.
      */
     get: operations['readWebhookSecret'];
     put?: never;
@@ -125,7 +125,7 @@ export interface paths {
     put?: never;
     /**
      * Give a webhook a new secret
-     * @description Needs the scope `webhooks:write`.
+     * @description Needs the scope `webhooks:write`. Of a portal session also the capability `secrets`.
      */
     post: operations['rotateWebhookSecret'];
     delete?: never;
@@ -154,6 +154,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/v1/filters/try': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Try a filter on data or on events
+     * @description Needs the scope `webhooks:read`.
+     */
+    post: operations['tryFilter'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/v1/listeners': {
     parameters: {
       query?: never;
@@ -165,7 +185,7 @@ export interface paths {
     put?: never;
     /**
      * Make a listener, or have it go on where it was
-     * @description Needs the scope `webhooks:write`.
+     * @description Needs the scope `webhooks:write`. Of a portal session also the capability `secrets`.
      */
     post: operations['createListener'];
     delete?: never;
@@ -208,6 +228,26 @@ export interface paths {
      * @description Needs the scope `webhooks:write`.
      */
     post: operations['answerListener'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/stream': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Follow what changes, as server-sent events
+     * @description Needs the scope `deliveries:read`.
+     */
+    get: operations['streamChanges'];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -553,6 +593,70 @@ export interface paths {
      * @description Needs the scope `admin`.
      */
     delete: operations['revokeApiKey'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/portal-sessions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List portal sessions
+     * @description Needs the scope `portal:write`.
+     */
+    get: operations['listPortalSessions'];
+    put?: never;
+    /**
+     * Make a link to the portal
+     * @description Needs the scope `portal:write`.
+     */
+    post: operations['createPortalSession'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/portal-sessions/exchange': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Exchange the code of a link for its session's token, once
+     * @description Needs no API key.
+     */
+    post: operations['exchangePortalCode'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/v1/portal-sessions/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * End a portal session
+     * @description Needs the scope `portal:write`.
+     */
+    delete: operations['revokePortalSession'];
     options?: never;
     head?: never;
     patch?: never;
@@ -950,6 +1054,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description What deliveries are signed with: `whsec_` and base64.
        * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwHfIO5KOKWTs=
@@ -993,6 +1099,47 @@ export interface components {
         [key: string]: string;
       };
     };
+    /**
+     * @description Which events it gets, by their `data`. Each member is a path such as `customer.tier`, with a value that must be there or with operators; or `$any` or `$all` with a list of filters, or `$not` with a filter. All must hold. At most 50 conditions, 5 levels and 4096 bytes.
+     * @example {
+     *       "customer.tier": "gold",
+     *       "position": {
+     *         "lte": 10
+     *       }
+     *     }
+     */
+    PayloadFilter: {
+      [key: string]:
+        | (string | number | boolean | null)
+        | {
+            /** @description Is this. */
+            eq?: string | number | boolean | null;
+            /** @description Is not this; also if there is nothing. */
+            ne?: string | number | boolean | null;
+            /** @description Is less. */
+            lt?: number | string;
+            /** @description Is less, or this. */
+            lte?: number | string;
+            /** @description Is more. */
+            gt?: number | string;
+            /** @description Is more, or this. */
+            gte?: number | string;
+            /** @description Is one of these. */
+            in?: (string | number | boolean | null)[];
+            /** @description Is none of these; also if there is nothing. */
+            not_in?: (string | number | boolean | null)[];
+            /** @description Whether there is something, be it null. */
+            exists?: boolean;
+            /** @description Is a text that begins with this. */
+            starts_with?: string;
+            /** @description Is a text that ends with this. */
+            ends_with?: string;
+            /** @description Is a list with this item, or a text with this in it. */
+            contains?: string | number | boolean | null;
+          }
+        | components['schemas']['PayloadFilter']
+        | components['schemas']['PayloadFilter'][];
+    };
     CreatedWebhook: {
       /**
        * @description Its id.
@@ -1012,6 +1159,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1110,6 +1259,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1216,6 +1367,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1281,6 +1434,8 @@ export interface components {
        *     ]
        */
       events?: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'] | null;
       /** @description For people. */
       description?: string | null;
       /** @description How many requests a second its receiver takes. */
@@ -1330,6 +1485,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1420,6 +1577,58 @@ export interface components {
       /** @description The delivery, as in `GET /v1/deliveries/{id}`. */
       delivery_id: string;
     };
+    FilterTrial: {
+      /** @description Which of these events it gets, by their `data`. */
+      filter: components['schemas']['PayloadFilter'];
+      /** @description Data to try it on. */
+      data?: unknown;
+      /** @description Try it on the example of this type. */
+      event_type?: string;
+      /** @description Try it on this event. */
+      event_id?: string;
+      /**
+       * @description Of the last events, only those of these types.
+       * @example [
+       *       "keyword.*",
+       *       "brief.created"
+       *     ]
+       */
+      events?: string[];
+      /** @description On so many of the last events, unless one of the others says on what: 20 unless given. */
+      last?: number;
+    };
+    FilterTried: {
+      /** @description How many there are in `results`, without those whose payload was erased. */
+      looked_at: number;
+      /** @description How many of them pass. */
+      matched: number;
+      /** @description The newest event first. */
+      results: components['schemas']['FilterResult'][];
+    };
+    FilterResult: {
+      /** @description The event; null if it was tried on something else. */
+      event_id: string | null;
+      /** @description The event type; null for data without one. */
+      type: string | null;
+      /** @description When it was made; of an event and its deliveries, when it was accepted. */
+      created_at: string | null;
+      /** @description Whether the event passes; null: its payload was erased, and nobody can tell. */
+      matches: boolean | null;
+      /** @description Each condition of the filter by itself. */
+      because: components['schemas']['FilterCondition'][];
+    };
+    FilterCondition: {
+      /** @description Of the member. */
+      path: string;
+      /** @description What is asked of it. */
+      operator: string;
+      /** @description What it is compared with. */
+      expected: unknown;
+      /** @description What is there, long values shortened; left out: nothing is. */
+      found?: unknown;
+      /** @description Whether this condition holds. */
+      holds: boolean;
+    };
     NewListener: {
       /** @description Its name. */
       name: string;
@@ -1475,6 +1684,8 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
+      filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
        * @enum {string}
@@ -1598,6 +1809,142 @@ export interface components {
       /** @description From the end of the request to the first byte of the answer. */
       first_byte_ms?: number;
     };
+    StreamedChange:
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'ready';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: Record<string, never>;
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'reset';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: Record<string, never>;
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'delivery';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change: 'created' | 'attempted' | 'held' | 'requested' | 'ended';
+            /** @description The delivery, with what is known of it by this change. */
+            delivery: components['schemas']['ChangedDelivery'];
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'webhook';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change:
+              | 'created'
+              | 'updated'
+              | 'deleted'
+              | 'enabled'
+              | 'disabled'
+              | 'breaker_opened'
+              | 'breaker_closed';
+            /** @description The webhook, by its id or `uid`. */
+            webhook_id: string;
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'replay';
+          /** @description Where to go on: `Last-Event-ID`. */
+          id: string;
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description What has happened to it.
+             * @enum {string}
+             */
+            change: 'progress' | 'ended';
+            /** @description The replay. */
+            replay_id: string;
+            /** @description The webhook, by its id or `uid`. */
+            webhook_id: string;
+          };
+        }
+      | {
+          /**
+           * @description What kind of message it is: `event` of the server-sent event.
+           * @constant
+           */
+          event: 'end';
+          /** @description What there is to tell. */
+          data: {
+            /**
+             * @description Why.
+             * @enum {string}
+             */
+            reason: 'too_slow' | 'stopping' | 'unauthenticated' | 'time_over';
+          };
+        };
+    /** @description What is known of it. What is absent has not changed. */
+    ChangedDelivery: {
+      /** @description Its id. */
+      id: string;
+      /** @description The event. Receivers get it in `webhook-id`. */
+      event_id: string;
+      /** @description The webhook, by its id or `uid`. */
+      webhook_id: string;
+      /**
+       * @description The event type.
+       * @example keyword.quick_win
+       */
+      type?: string;
+      /** @description Where it stands. */
+      status?: components['schemas']['DeliveryStatus'];
+      /** @description How many attempts there were so far. */
+      attempt_count?: number;
+      /** @description What came of the last attempt; null before there was one. */
+      last_outcome?: components['schemas']['AttemptOutcome'] | null;
+      /** @description What the last attempt was answered with; null: with nothing, or there was none. */
+      last_response_status?: number | null;
+      /** @description When the next attempt is due; null: there is none, or it is not known yet. */
+      next_attempt_at?: string | null;
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at?: string;
+    };
+    /** @enum {string} */
+    DeliveryStatus: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
     /** @enum {string} */
     AttemptOutcome:
       | 'delivered'
@@ -1653,8 +2000,6 @@ export interface components {
        */
       created_at: string;
     };
-    /** @enum {string} */
-    DeliveryStatus: 'pending' | 'held' | 'delivered' | 'exhausted' | 'aborted' | 'cancelled';
     Hold: {
       /**
        * @description Why.
@@ -2038,6 +2383,7 @@ export interface components {
       | 'events:write'
       | 'deliveries:read'
       | 'deliveries:write'
+      | 'portal:write'
       | 'admin';
     IssuedApiKey: {
       /** @description Its id. */
@@ -2084,6 +2430,115 @@ export interface components {
       expires_at: string | null;
       /** @description When it was used last, to within a few minutes; null: never. */
       last_used_at: string | null;
+    };
+    NewPortalSession: {
+      /** @description Whose it is to be; the request’s own unless given. Only operators may name another. */
+      account?: string;
+      /**
+       * @description After how many seconds it ends.
+       * @default 3600
+       */
+      expires_in?: number;
+      /**
+       * @description What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `endpoints`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do.
+       * @default [
+       *       "read",
+       *       "endpoints",
+       *       "resend"
+       *     ]
+       */
+      capabilities?: components['schemas']['Capability'][];
+      /**
+       * Format: uri
+       * @description Where the page leads back to, for people whose session has ended.
+       */
+      return_url?: string;
+      /** @description How the page looks. */
+      theme?: components['schemas']['PortalTheme'];
+    };
+    /** @enum {string} */
+    Capability: 'read' | 'endpoints' | 'resend' | 'secrets' | 'operate';
+    PortalTheme: {
+      /** @description Whose page it is, for people. */
+      name?: string & (unknown & unknown);
+      /** @description An image, as a `data:` URI. */
+      logo?: string;
+      /** @description What buttons and links are coloured by: `#rrggbb`. */
+      color?: string;
+      /**
+       * @description Light or dark, or as people have set it for all pages.
+       * @enum {string}
+       */
+      mode?: 'light' | 'dark' | 'system';
+    };
+    IssuedPortalSession: {
+      /** @description Its id. */
+      id: string;
+      /**
+       * @description The link that opens it.
+       * @example https://hooks.example.com/portal/#code=whc_…
+       */
+      url: string;
+      /**
+       * Format: date-time
+       * @description From when on it is not valid any more; null: never.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      expires_at: string;
+    };
+    PortalSessionPage: {
+      /** @description What there is to tell. */
+      data: components['schemas']['PortalSession'][];
+      /** @description The parameter `cursor` of the next page; null on the last one. */
+      next_cursor: string | null;
+      /** @description Whether there is another page. */
+      has_more: boolean;
+    };
+    PortalSession: {
+      /** @description Its id. */
+      id: string;
+      /** @description Whose it is. */
+      account_id: string;
+      /** @description What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `endpoints`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do. */
+      capabilities: components['schemas']['Capability'][];
+      /**
+       * Format: date-time
+       * @description When it was made; of an event and its deliveries, when it was accepted.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      created_at: string;
+      /**
+       * Format: date-time
+       * @description From when on it is not valid any more; null: never.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      expires_at: string;
+      /** @description When its link was opened; null: not yet. */
+      exchanged_at: string | null;
+    };
+    PortalCode: {
+      /** @description What stands behind `#code=` in the link. */
+      code: string;
+    };
+    OpenedPortalSession: {
+      /** @description What to send as `Authorization: Bearer`. No other answer shows it. */
+      token: string;
+      /** @description Its id. */
+      id: string;
+      /** @description Whose it is. */
+      account_id: string;
+      /** @description What it may be used for. `read`, which always belongs to it: to see webhooks and deliveries; `endpoints`: to make and change webhooks; `resend`: to send again; `secrets`: to see and rotate secrets; `operate`: what operators do. */
+      capabilities: components['schemas']['Capability'][];
+      /**
+       * Format: date-time
+       * @description From when on it is not valid any more; null: never.
+       * @example 2030-01-31T12:00:00.000Z
+       */
+      expires_at: string;
+      /** @description Where the page leads back to, for people whose session has ended. */
+      return_url: string | null;
+      /** @description How the page looks. */
+      theme: components['schemas']['PortalTheme'];
     };
     NewAccount: {
       /** @description Its id. */
@@ -3652,6 +4107,129 @@ export interface operations {
       default: components['responses']['Problem'];
     };
   };
+  tryFilter: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "filter": {
+         *         "position": {
+         *           "lte": 10
+         *         }
+         *       },
+         *       "event_type": "keyword.quick_win"
+         *     }
+         */
+        'application/json': components['schemas']['FilterTrial'];
+      };
+    };
+    responses: {
+      /** @description What passes, and why or why not. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['FilterTried'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
   createListener: {
     parameters: {
       query?: never;
@@ -3966,6 +4544,95 @@ export interface operations {
       };
       /** @description `unsupported_media_type`: Not JSON. */
       415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  streamChanges: {
+    parameters: {
+      query?: {
+        /** @description The webhook, by its id or `uid`. */
+        webhook_id?: components['schemas']['WebhookRef'];
+        /** @description Where to go on: the id of the last event that was seen. */
+        last_event_id?: string;
+        /** @description After so long it ends; connect again. */
+        max_seconds?: number;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Server-sent events until either side ends it: see the page on the stream. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'text/event-stream': components['schemas']['StreamedChange'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
         headers: {
           [name: string]: unknown;
         };
@@ -6306,6 +6973,413 @@ export interface operations {
       default: components['responses']['Problem'];
     };
   };
+  listPortalSessions: {
+    parameters: {
+      query?: {
+        /** @description How many at most. */
+        limit?: number;
+        /** @description Where to go on: the export’s parameter `cursor`. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of those that have not ended; those that last longest come first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['PortalSessionPage'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  createPortalSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+        /** @description The same request with the same key is worked on once, and gets the first answer again. */
+        'Idempotency-Key'?: components['parameters']['IdempotencyKey'];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "expires_in": 3600,
+         *       "capabilities": [
+         *         "read",
+         *         "endpoints",
+         *         "resend"
+         *       ],
+         *       "return_url": "https://app.example.com/settings/webhooks",
+         *       "theme": {
+         *         "name": "Example Ltd",
+         *         "color": "#1f6feb",
+         *         "mode": "system"
+         *       }
+         *     }
+         */
+        'application/json': components['schemas']['NewPortalSession'];
+      };
+    };
+    responses: {
+      /** @description The session, and the link that opens it: once, and within ten minutes. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['IssuedPortalSession'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `request_in_progress`: The same request is being worked on. `answer_not_kept`: It was carried out; the answer is not kept. `conflict`: Conflict. `quota_exceeded`: The account stores as much as it may. `limit_reached`: A limit is reached. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. `idempotency_key_reused`: The Idempotency-Key belongs to another request. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  exchangePortalCode: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "code": "whc_0123456789abcdef_0123456789abcdefghjkmnpqrstvwxyz0123456789abcdefghjk"
+         *     }
+         */
+        'application/json': components['schemas']['PortalCode'];
+      };
+    };
+    responses: {
+      /** @description The session, and the token to send as `Authorization: Bearer`, which no other answer shows. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['OpenedPortalSession'];
+        };
+      };
+      /** @description `malformed_json`: The body is not JSON. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload_too_large`: Too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unsupported_media_type`: Not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
+  revokePortalSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Whom the request acts for. Only keys of the operator's account may name another than their own. */
+        'X-Account-Id'?: components['parameters']['AccountId'];
+      };
+      path: {
+        /** @description Its id. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It no longer counts. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthenticated`: No valid API key. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `insufficient_scope`: The API key lacks a scope. `operator_only`: Only for the operator. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `not_found`: Not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `invalid_request`: The request is not valid. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate_limited`: Too many requests. */
+      429: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `storage_unavailable`: The store is not reachable. */
+      503: {
+        headers: {
+          /** @description Seconds until it makes sense to ask again. */
+          'Retry-After'?: number;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      default: components['responses']['Problem'];
+    };
+  };
   listAccounts: {
     parameters: {
       query?: {
@@ -7934,5 +9008,6 @@ export const routesWithIdempotencyKey: ReadonlySet<string> = new Set([
   'POST /v1/events',
   'POST /v1/events/batch',
   'POST /v1/api-keys',
+  'POST /v1/portal-sessions',
   'POST /v1/accounts',
 ]);

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@hookferry/core/kernel/app-error';
 import type { Clock } from '@hookferry/core/kernel/clock';
-import type { ApiKey } from '@hookferry/core/model/api-key';
+import type { Principal } from '@hookferry/core/model/principal';
 import type { Emit } from '@hookferry/core/model/signal';
 import type { RequestHandler } from 'express';
 import { requestIdOf } from './request-id';
@@ -8,7 +8,7 @@ import { spanOf } from './trace-requests';
 
 /** What those who work on a request leave for the log. */
 interface RequestLocals {
-  readonly apiKey?: ApiKey;
+  readonly apiKey?: Principal;
   readonly code?: ErrorCode;
 }
 
@@ -32,11 +32,15 @@ export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
         status: response.statusCode,
         durationMs: clock() - startedAt,
         ...(clientAddress === undefined ? {} : { clientAddress }),
-        ...(apiKey === undefined ? {} : { accountId: apiKey.accountId, keyId: apiKey.id }),
+        ...(apiKey === undefined ? {} : whoIs(apiKey)),
         ...(code === undefined ? {} : { code }),
         ...(span === undefined ? {} : { span }),
       });
     });
     next();
   };
+}
+
+function whoIs({ accountId, id, capabilities }: Principal) {
+  return capabilities === undefined ? { accountId, keyId: id } : { accountId, sessionId: id };
 }

@@ -6,7 +6,8 @@ import type { LimitRate } from '@hookferry/core/accounts/limit-rate';
 import { requireOperator } from '@hookferry/core/accounts/require-operator';
 import type { EndpointsVersion, Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/kernel/app-error';
-import type { ApiKey, Scope } from '@hookferry/core/model/api-key';
+import type { Scope } from '@hookferry/core/model/api-key';
+import { maySeeSecrets, type Principal } from '@hookferry/core/model/principal';
 import type { Request, RequestHandler, Response } from 'express';
 import { createSpend, type Spend } from './rate-limit';
 import type { Route } from './route';
@@ -19,9 +20,13 @@ export interface AuthenticateOptions {
   readonly readEndpointsVersion: Subscriptions['readVersion'];
 }
 
-/** Lets only those pass whose API key may use the route, and says for which account. */
+type GuardedRoute = Pick<Route, 'operatorOnly' | 'handlesSecret' | 'stores'> & {
+  readonly scope: Exclude<Route['scope'], 'none'>;
+};
+
+/** Lets only those pass whose API key, or portal session, may use the route, and says for which account. */
 export function requireKeyFor(
-  { scope, operatorOnly, stores }: Pick<Route, 'scope' | 'operatorOnly' | 'stores'>,
+  { scope, operatorOnly, handlesSecret, stores }: GuardedRoute,
   options: AuthenticateOptions,
 ): RequestHandler {
   const { authenticate, actFor, limitRate, knownAccounts } = options;
@@ -34,6 +39,7 @@ export function requireKeyFor(
     response.locals.spend = createSpend(apiKey, limitRate, response);
     await spendOf(response)(1);
     if (scope !== 'any') requireScope(apiKey, scope);
+    if (handlesSecret) requireSecrets(apiKey);
     if (operatorOnly) requireOperator(apiKey);
     const actedFor = await actFor(apiKey, request.get('x-account-id'));
     response.locals.apiKey = actedFor;
@@ -42,14 +48,14 @@ export function requireKeyFor(
   };
 }
 
-/** The key as the client sent it, which is kept nowhere. */
+/** The key, or token, as the client sent it, which is kept nowhere. */
 export function presentedKeyOf(request: Request): string {
   return keyIn(request.headers.authorization) ?? '';
 }
 
 /** The key of the request; its account is the one that is acted for. */
-export function apiKeyOf(response: Response): ApiKey {
-  return response.locals.apiKey as ApiKey;
+export function apiKeyOf(response: Response): Principal {
+  return response.locals.apiKey as Principal;
 }
 
 /** Of the endpoints of the account that is acted for; `undefined` if it was not read along. */
@@ -74,7 +80,14 @@ function readEarly(
   return { accountId, version };
 }
 
-function requireScope({ scopes }: ApiKey, scope: Scope): void {
+/** @throws AppError `insufficient_scope`. */
+export function requireScope({ scopes, capabilities }: Principal, scope: Scope): void {
   if (scopes.includes(scope)) return;
-  throw new AppError('insufficient_scope', `This API key lacks the scope "${scope}".`);
+  const who = capabilities === undefined ? 'API key' : 'portal session';
+  throw new AppError('insufficient_scope', `This ${who} lacks the scope "${scope}".`);
+}
+
+function requireSecrets(principal: Principal): void {
+  if (maySeeSecrets(principal)) return;
+  throw new AppError('insufficient_scope', 'This portal session lacks the capability "secrets".');
 }

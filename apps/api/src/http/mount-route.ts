@@ -12,12 +12,13 @@ import {
   spendOf,
 } from './authenticate';
 import { boundsOf } from './body-bounds';
-import { HeavyTurns, takeTurn } from './heavy-turns';
+import { HeavyTurns, takeTurn, takeTurnIfLarge } from './heavy-turns';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
 import { bodyTextOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import type { Route, RouteReply, RouteRequest } from './route';
+import { sendEvents } from './send-events';
 import { sendLines } from './send-lines';
 import { spanOf } from './trace-requests';
 
@@ -47,11 +48,25 @@ function mountRoute(app: Express, route: Route, turns: HeavyTurns, options: Moun
   app[route.method](
     route.path,
     nameRoute(route.path),
-    requireKeyFor(route, options),
-    ...(route.isHeavy === true ? [takeTurn(turns)] : []),
-    ...(route.request.body === undefined ? [] : readJsonBody(boundsOf(route, options.maxBodyBytes), turns)),
+    ...guardsOf(route, options),
+    ...readParts(route, turns, options),
     handleWith(route, options),
   );
+}
+
+function guardsOf({ scope, ...route }: Route, options: MountOptions): readonly RequestHandler[] {
+  return scope === 'none' ? [] : [requireKeyFor({ ...route, scope }, options)];
+}
+
+// Only once the body has arrived: nobody waits for one that is slow to send it.
+function readParts(
+  route: Route,
+  turns: HeavyTurns,
+  { maxBodyBytes }: MountOptions,
+): readonly RequestHandler[] {
+  const isHeavy = route.isHeavy === true;
+  if (route.request.body === undefined) return isHeavy ? [takeTurn(turns)] : [];
+  return readJsonBody(boundsOf(route, maxBodyBytes), isHeavy ? takeTurn(turns) : takeTurnIfLarge(turns));
 }
 
 function nameRoute(path: string): RequestHandler {
@@ -74,6 +89,8 @@ function handleWith(route: Route, options: MountOptions): RequestHandler {
         endpointsVersion: endpointsVersionOf(response),
         header: (name) => request.get(name),
         requestId: requestIdOf(response),
+        clientAddress: () => request.ip,
+        origin: () => `${request.protocol}://${request.host}`,
         trace: spanOf(response)?.context,
         spend: spendOf(response),
       });
@@ -96,10 +113,11 @@ async function requireRoomFor({ stores }: Route, response: Response, { quota }: 
 
 async function send(
   response: Response,
-  { status, headers = {}, body, bodyText, lines }: RouteReply,
+  { status, headers = {}, body, bodyText, lines, events }: RouteReply,
 ): Promise<void> {
   response.status(status).set(headers);
   if (lines !== undefined) return await sendLines(response, lines);
+  if (events !== undefined) return await sendEvents(response, events);
   const text = bodyText ?? (body === undefined ? undefined : JSON.stringify(body));
   if (text === undefined) response.end();
   else sendJson(response, text);

@@ -1,6 +1,6 @@
 import type { LimitRate, RateStanding } from '@hookferry/core/accounts/limit-rate';
 import { AppError } from '@hookferry/core/kernel/app-error';
-import type { ApiKey } from '@hookferry/core/model/api-key';
+import type { Principal } from '@hookferry/core/model/principal';
 import type { Response } from 'express';
 
 const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
@@ -15,7 +15,7 @@ export type Spend = (points: number) => Promise<void>;
  * Counts a request of this key, and what it asks for beyond that, and tells its client how it stands
  * (draft-ietf-httpapi-ratelimit-headers-10): of the two limits, the key's and its account's, by the one that leaves less.
  */
-export function createSpend(apiKey: ApiKey, limitRate: LimitRate, response: Response): Spend {
+export function createSpend(apiKey: Principal, limitRate: LimitRate, response: Response): Spend {
   /** @throws AppError `rate_limited` when it was too much. */
   return async function spend(points) {
     const standing = await limitRate(apiKey, points);

@@ -4,7 +4,6 @@ import { invalidRequest } from '@hookferry/core/kernel/faults';
 import { findJsonFault } from '@hookferry/core/kernel/json-fault';
 import express, { type RequestHandler } from 'express';
 import type { BodyBounds } from './body-bounds';
-import { type HeavyTurns, takeTurnIfLarge } from './heavy-turns';
 import { passedJsonBound } from './json-bounds';
 
 const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
@@ -27,10 +26,12 @@ const MAX_DEPTH = 128;
  * Reads a JSON body within bounds, and refuses anything else with a reason. So what it costs to read is bounded by its
  * size: it is not decompressed, and what is in it was counted before it is parsed. The body's text stays beside what was
  * parsed from it: see `bodyTextOf`.
+ *
+ * @param takeTurn what it waits for before the body is parsed.
  */
 export function readJsonBody(
   { maxBytes, maxValues, mayBeEmpty }: BodyBounds,
-  turns: HeavyTurns,
+  takeTurn: RequestHandler,
 ): RequestHandler[] {
   const readBytes = express.raw({ limit: maxBytes, type: JSON_TYPES, inflate: false });
   return [
@@ -40,7 +41,7 @@ export function readJsonBody(
       readBytes(request, response, (error?: unknown) => {
         next(error === undefined ? undefined : translate(error, maxBytes));
       }),
-    takeTurnIfLarge(turns),
+    takeTurn,
     parseBody(maxValues, mayBeEmpty),
   ];
 }

@@ -1,8 +1,10 @@
+import type { Connection } from '@hookferry/core/changes/change-streams';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import type { ErrorCode } from '@hookferry/core/kernel/app-error';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { SecretBytes } from '@hookferry/core/kernel/secret-bytes';
-import type { ApiKey, Scope } from '@hookferry/core/model/api-key';
+import type { Scope } from '@hookferry/core/model/api-key';
+import type { Principal } from '@hookferry/core/model/principal';
 import type { TraceContext } from '@hookferry/core/model/trace';
 import { z } from 'zod';
 import type { Spend } from './rate-limit';
@@ -30,13 +32,17 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly body: Parsed<Shape['body']>;
   /** The body as it was sent. */
   readonly bodyText: string;
-  /** Its account is the one that the request is for. */
-  readonly apiKey: ApiKey;
+  /** Whom it comes from. Its account is the one that the request is for. Not there where the scope is `none`. */
+  readonly apiKey: Principal;
   /** Of its account's endpoints, for what publishes, if it could be read together with the key. */
   readonly endpointsVersion: Promise<EndpointsVersion> | undefined;
   /** A header of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly requestId: string;
+  /** Where it comes from; `undefined` once its socket is closed. */
+  readonly clientAddress: () => string | undefined;
+  /** What it was sent to, such as `https://hooks.example.com`, as far as can be told. */
+  readonly origin: () => string;
   /** Its place in a trace, for what it makes; `undefined` where traces are not wanted. */
   readonly trace: TraceContext | undefined;
   /** Counts what it asks for beside itself, such as each further event, by the rate limit. */
@@ -59,10 +65,15 @@ export interface DeclaredResponse {
   readonly schema?: z.ZodType;
   /** Whether the schema is that of each line, of which there are as many as there are. */
   readonly isLines?: true;
+  /** Whether the schema is that of each of the server-sent events, of which there are as many as there are. */
+  readonly isEvents?: true;
 }
 
-/** Lines of JSON, some at a time. The signal aborts when nobody waits for them any more. */
-export type Lines = (signal: AbortSignal) => AsyncIterable<string>;
+/** An answer that comes in parts. The signal aborts when nobody waits for them any more. */
+export type Parts = (signal: AbortSignal) => AsyncIterable<string>;
+
+/** Server-sent events, as they are sent. Whoever makes them may close the connection of a client that does not take them. */
+export type Events = (connection: Connection) => AsyncIterable<string>;
 
 export interface RouteReply {
   readonly status: SuccessStatus;
@@ -70,8 +81,10 @@ export interface RouteReply {
   readonly body?: unknown;
   /** Instead of `body`: what is JSON already, and is to stay as it is. */
   readonly bodyText?: string;
+  /** Instead of `body`: lines of JSON, some at a time. */
+  readonly lines?: Parts;
   /** Instead of `body`. */
-  readonly lines?: Lines;
+  readonly events?: Events;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {
@@ -80,10 +93,12 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly summary: string;
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: `/v1/${string}`;
-  /** What the API key must be allowed to do; `any`: whatever it may do. */
-  readonly scope: Scope | 'any';
+  /** What the API key must be allowed to do; `any`: whatever it may do; `none`: there need be no key. */
+  readonly scope: Scope | 'any' | 'none';
   /** Only for keys of the operator's account. */
   readonly operatorOnly?: true;
+  /** It shows or changes a secret that is there already: a portal session needs the capability `secrets` beside the scope. */
+  readonly handlesSecret?: true;
   readonly request: Shape;
   /** It makes something, so clients may send an Idempotency-Key; what it makes has its ids from `newId`. */
   readonly creates?: true;

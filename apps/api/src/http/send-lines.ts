@@ -1,63 +1,17 @@
-import { pipeline } from 'node:stream/promises';
-import { settledWithin } from '@hookferry/core/kernel/within';
 import type { Response } from 'express';
-import type { Lines } from './route';
+import type { Parts } from './route';
+import { sendParts } from './send-parts';
 
 /** A JSON text a line. */
 export const NDJSON_TYPE = 'application/x-ndjson';
 
-// Readers pass over an empty line. Well below the minute of silence after which load balancers hang up, and we ourselves.
-const SIGN_OF_LIFE = '\n';
 const SIGN_OF_LIFE_EVERY_MS = 10_000;
 
-/**
- * Answers with text that comes in parts, and asks for the next one when the client has taken what there is: a client that
- * stops reading costs one part, and one that goes away ends it. While there is nothing to send, an empty line is sent now
- * and then. What goes wrong before anything was sent is answered as ever; later the connection is broken off, so that
- * nobody takes what came for the whole.
- */
+/** Answers with lines, among which an empty one is a sign of life. */
 export async function sendLines(
   response: Response,
-  lines: Lines,
+  lines: Parts,
   signOfLifeEveryMs = SIGN_OF_LIFE_EVERY_MS,
 ): Promise<void> {
-  const end = new AbortController();
-  const { signal } = end;
-  response.once('close', () => end.abort());
-  if (response.destroyed) return;
-  const parts = withSignsOfLife(lines(signal)[Symbol.asyncIterator](), signOfLifeEveryMs);
-  try {
-    const first = await parts.next();
-    response.type(NDJSON_TYPE);
-    const isBodyWanted = response.req.method !== 'HEAD';
-    await pipeline(isBodyWanted ? partsFrom(first, parts) : [], response);
-  } catch (error) {
-    const isEnded = signal.aborted && error === signal.reason;
-    if (!isEnded && !isClosedByClient(error)) throw error;
-  } finally {
-    end.abort();
-    await parts.return();
-  }
-}
-
-async function* withSignsOfLife(parts: AsyncIterator<string>, everyMs: number): AsyncGenerator<string, void> {
-  try {
-    for (;;) {
-      const next = parts.next();
-      while (!(await settledWithin(everyMs, next))) yield SIGN_OF_LIFE;
-      const part = await next;
-      if (part.done === true) return;
-      yield part.value;
-    }
-  } finally {
-    await parts.return?.();
-  }
-}
-
-async function* partsFrom(first: IteratorResult<string, void>, parts: AsyncIterator<string, void>) {
-  for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
-}
-
-function isClosedByClient(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
+  await sendParts(response, lines, { type: NDJSON_TYPE, signOfLife: '\n', signOfLifeEveryMs });
 }

@@ -8,12 +8,15 @@ import { anyProblem } from './problem-responses';
 
 const TAGS: Readonly<Record<string, string>> = {
   webhooks: 'Where events are delivered to.',
+  stream: 'What changes, as it happens.',
+  filters: 'Which events a webhook gets, by their data.',
   listeners: 'Webhooks whose deliveries are taken by whoever connects, such as `hookferry listen`.',
   deliveries: 'What became of them, attempt by attempt.',
   replays: 'Sending the events of a time range once more.',
   events: 'Publishing, and what was published.',
   'event-types': 'The catalogue of what can be published.',
   'api-keys': 'Who may use the API.',
+  'portal-sessions': 'Links that let people into the portal.',
   accounts: 'Whose webhooks and events are kept apart.',
   account: 'How much an account stores, and how much it may.',
   operations: 'How the service stands as a whole, for its operators.',
@@ -51,7 +54,11 @@ export function describeApi(routes: readonly Route[]): Json {
     webhooks: describeDeliveries(components),
     components: {
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `whk_…`.' },
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: `whk_…`, or the token of a portal session: `whp_…`.',
+        },
       },
       parameters: { ...headerParameters, ...deliveryHeaders },
       responses: { Problem: anyProblem },

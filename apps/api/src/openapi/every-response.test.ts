@@ -21,7 +21,7 @@ let accountId: AccountId;
 let own: Belongings;
 beforeAll(async () => {
   api = await startTestApi();
-  limited = await startTestApi({ RATE_LIMIT: '1/1h' });
+  limited = await startTestApi({ RATE_LIMIT: '1/1h', AUTH_FAILURE_LIMIT: '1/1h', TRUST_PROXY: '1' });
   const proxy = await startRedisProxy(api.redis.url);
   withoutRedis = await startApi({ REDIS_URL: proxy.url });
   await proxy.close();
@@ -60,10 +60,16 @@ async function newKey({ operatorOnly }: RouteCase): Promise<string> {
 async function succeed(route: RouteCase, status: number): Promise<Response> {
   const key = await newKey(route);
   if (status === route.status) return send(route, { key });
+  if (route.scope === 'none') return send(route, { body: { code: await newCode(key) } });
   // The second time an event comes under an id of its publisher.
   const body = { ...route.body, id: uniqueEventId() };
   await send(route, { key, body });
   return send(route, { key, body });
+}
+
+async function newCode(key: string): Promise<string> {
+  const link = await request(api.url).post('/v1/portal-sessions').set('authorization', `Bearer ${key}`);
+  return new URL(link.body.url).hash.replace('#code=', '');
 }
 
 async function conflict(route: RouteCase): Promise<Response> {
@@ -140,12 +146,19 @@ const PROVOKE: Readonly<Record<number, (route: RouteCase) => Promise<Response>>>
     send(route, { key: await newKey(route), headers: { 'content-type': 'text/plain' }, body: '{}' }),
   422: async (route) => send(route, { key: await newKey(route), query: '?colour=red' }),
   429: async (route) => {
+    if (route.scope === 'none') return guessTwice(route);
     const { key } = await limited.issueKey();
     await send(route, { to: limited, key });
     return send(route, { to: limited, key });
   },
   503: async (route) => send(route, { to: withoutRedis, key: buildApiKey().key }),
 };
+
+async function guessTwice(route: RouteCase): Promise<Response> {
+  const headers = { 'x-forwarded-for': '192.0.2.7' };
+  await send(route, { to: limited, headers });
+  return send(route, { to: limited, headers });
+}
 
 const described = createRoutes({} as RouteDeps).flatMap((route, index) => {
   const { responses } = describeRoute(route, new Components());

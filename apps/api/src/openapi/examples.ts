@@ -12,6 +12,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   updateWebhook: { events: ['*'], rate_limit: 50, description: null },
   rotateWebhookSecret: { overlap_seconds: 86_400 },
   testWebhook: { type: first?.type },
+  tryFilter: { filter: { position: { lte: 10 } }, event_type: first?.type },
   createListener: { name: 'my-laptop', events: ['keyword.*'], ordering: 'strict' },
   answerListener: {
     stream: '9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11',
@@ -31,6 +32,13 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
     example: { id: 'inv_1', amount: 10 },
   },
   createApiKey: { name: 'ci', scopes: ['events:write', 'webhooks:read'], expires_at: '2099-01-01T00:00:00Z' },
+  createPortalSession: {
+    expires_in: 3_600,
+    capabilities: ['read', 'endpoints', 'resend'],
+    return_url: 'https://app.example.com/settings/webhooks',
+    theme: { name: 'Example Ltd', color: '#1f6feb', mode: 'system' },
+  },
+  exchangePortalCode: { code: 'whc_0123456789abcdef_0123456789abcdefghjkmnpqrstvwxyz0123456789abcdefghjk' },
   createAccount: { name: 'Example Ltd' },
   updateAccount: { weight: 2 },
 };

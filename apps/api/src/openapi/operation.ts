@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
 import type { DeclaredResponse, Route } from '../http/route';
+import { EVENTS_TYPE } from '../http/send-events';
 import { NDJSON_TYPE } from '../http/send-lines';
 import type { Components, Json } from './components';
 import { requestExamples } from './examples';
@@ -14,6 +15,7 @@ export function describeRoute(route: Route, components: Components): Json {
     summary,
     description: permissionOf(route),
     tags: [tagOf(route)],
+    ...(route.scope === 'none' ? { security: [] } : {}),
     parameters: [
       ...parametersOf(request.params, 'path', components),
       ...parametersOf(request.query, 'query', components),
@@ -39,9 +41,23 @@ export function tagOf({ path }: Pick<Route, 'path'>): string {
   return path.split('/')[2] ?? '';
 }
 
-function permissionOf({ scope, operatorOnly }: Route): string {
-  const needs = scope === 'any' ? 'Any API key will do.' : `Needs the scope \`${scope}\`.`;
-  return operatorOnly ? `${needs} Only for keys of the operator's account.` : needs;
+function permissionOf({ scope, operatorOnly, handlesSecret }: Route): string {
+  return [
+    needsOf(scope),
+    ...(operatorOnly ? ["Only for keys of the operator's account."] : []),
+    ...(handlesSecret ? ['Of a portal session also the capability `secrets`.'] : []),
+  ].join(' ');
+}
+
+function needsOf(scope: Route['scope']): string {
+  switch (scope) {
+    case 'none':
+      return 'Needs no API key.';
+    case 'any':
+      return 'Any API key will do.';
+    default:
+      return `Needs the scope \`${scope}\`.`;
+  }
 }
 
 function parametersOf(
@@ -58,9 +74,9 @@ function parametersOf(
   }));
 }
 
-function headersOf({ creates, problems = [] }: Route): readonly Json[] {
+function headersOf({ scope, creates, problems = [] }: Route): readonly Json[] {
   return [
-    { $ref: '#/components/parameters/AccountId' },
+    ...(scope === 'none' ? [] : [{ $ref: '#/components/parameters/AccountId' }]),
     ...(creates === true ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
     ...(problems.includes('precondition_failed') ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
   ];
@@ -98,8 +114,13 @@ function bodyOf(schema: z.ZodType, { operationId, method, request }: Route, comp
   return { required: request.mayLackBody !== true, content: { [type]: content } };
 }
 
-function responseOf({ description, schema, isLines }: DeclaredResponse, components: Components): Json {
+function responseOf(declared: DeclaredResponse, components: Components): Json {
+  const { description, schema } = declared;
   if (schema === undefined) return { description };
-  const type = isLines ? NDJSON_TYPE : 'application/json';
-  return { description, content: { [type]: { schema: components.ofResponse(schema) } } };
+  return { description, content: { [typeOf(declared)]: { schema: components.ofResponse(schema) } } };
+}
+
+function typeOf({ isLines, isEvents }: DeclaredResponse): string {
+  if (isEvents) return EVENTS_TYPE;
+  return isLines ? NDJSON_TYPE : 'application/json';
 }

@@ -3,16 +3,15 @@ import { PROBLEM_TYPE, statusOf, titleOf } from '../http/problem';
 import type { Route } from '../http/route';
 import type { Json } from './components';
 
-/** What can become of a request to any route: it needs a key, an account, a known query and the store. */
+/** What can become of a request to any route: it needs a good key or code, a known query and the store. */
 const OF_ALL: readonly ErrorCode[] = [
   'unauthenticated',
-  'insufficient_scope',
-  'operator_only',
-  'not_found',
   'invalid_request',
   'rate_limited',
   'storage_unavailable',
 ];
+/** Of one that needs a key: that has scopes, and an account. */
+const OF_KEY: readonly ErrorCode[] = ['insufficient_scope', 'operator_only', 'not_found'];
 const OF_BODY: readonly ErrorCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type'];
 const OF_IDEMPOTENCY_KEY: readonly ErrorCode[] = [
   'request_in_progress',
@@ -42,9 +41,10 @@ export function problemResponses(route: Route): Record<string, Json> {
 /** For what can befall any request, such as a fault of ours. */
 export const anyProblem = { description: 'Any other error.', ...problemContent() };
 
-function codesOf({ request, creates, stores, problems = [] }: Route): readonly ErrorCode[] {
+function codesOf({ scope, request, creates, stores, problems = [] }: Route): readonly ErrorCode[] {
   return [
     ...OF_ALL,
+    ...(scope === 'none' ? [] : OF_KEY),
     ...(request.body === undefined ? [] : OF_BODY),
     ...(creates === true ? OF_IDEMPOTENCY_KEY : []),
     ...(stores === undefined ? [] : (['quota_exceeded'] as const)),

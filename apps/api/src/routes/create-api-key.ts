@@ -1,6 +1,6 @@
 import { newApiKeySchema } from '@hookferry/core/accounts/api-key-input';
 import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
-import { newApiKey } from '@hookferry/core/accounts/new-api-key';
+import { newApiKey } from '@hookferry/core/accounts/new-credential';
 import { apiKeyViewSchema, presentApiKey } from '@hookferry/core/accounts/present-api-key';
 import type { Clock } from '@hookferry/core/kernel/clock';
 import { z } from 'zod';

@@ -20,7 +20,7 @@ const bodySchema = z
 
 const listenerSchema = webhookSchema.extend(secretViewSchema.shape).meta({ id: 'Listener' });
 
-/** Not `creates`: its name is what makes it one, however often it is asked for. */
+/** Of one that is there already it shows the secret. Not `creates`: its name is what makes it one, however often it is asked for. */
 export function createListener(listeners: ManageListeners) {
   return defineRoute({
     operationId: 'createListener',
@@ -28,6 +28,7 @@ export function createListener(listeners: ManageListeners) {
     method: 'post',
     path: '/v1/listeners',
     scope: 'webhooks:write',
+    handlesSecret: true,
     request: { body: bodySchema },
     stores: 'other',
     responses: {

@@ -1,6 +1,9 @@
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
+import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
+import type { ManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
 import type { EventTypes } from '@hookferry/core/catalogue/event-types';
+import type { ChangeStreams } from '@hookferry/core/changes/change-streams';
 import type { TargetUrlRules } from '@hookferry/core/egress/target-url';
 import type { ExportAttempts } from '@hookferry/core/history/export-attempts';
 import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
@@ -18,15 +21,18 @@ import type { ReadHealth } from '@hookferry/core/manage/read-health';
 import type { ReadOperations } from '@hookferry/core/manage/read-operations';
 import type { RemoveEventType } from '@hookferry/core/manage/remove-event-type';
 import type { TestEndpoint } from '@hookferry/core/manage/test-endpoint';
+import type { TryFilter } from '@hookferry/core/manage/try-filter';
 import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
 import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
 import type { Redeliver } from '@hookferry/core/recovery/redeliver';
+import type { MayGoOn } from '../http/may-go-on';
 import type { Route } from '../http/route';
 import { answerListener } from './answer-listener';
 import { cancelReplay } from './cancel-replay';
 import { createAccount } from './create-account';
 import { createApiKey } from './create-api-key';
 import { createListener } from './create-listener';
+import { createPortalSession } from './create-portal-session';
 import { createReplay } from './create-replay';
 import { createWebhook } from './create-webhook';
 import { deleteEventType } from './delete-event-type';
@@ -36,6 +42,7 @@ import { dropDeadLetter } from './drop-dead-letter';
 import { enableWebhook } from './enable-webhook';
 import { eraseAccount } from './erase-account';
 import { erasePayload } from './erase-payload';
+import { exchangePortalCode } from './exchange-portal-code';
 import { exportDeliveries } from './export-deliveries';
 import { listAccounts } from './list-accounts';
 import { listApiKeys } from './list-api-keys';
@@ -44,6 +51,7 @@ import { listDeliveries } from './list-deliveries';
 import { listEventDeliveries } from './list-event-deliveries';
 import { listEventTypes } from './list-event-types';
 import { listEvents } from './list-events';
+import { listPortalSessions } from './list-portal-sessions';
 import { listReplays } from './list-replays';
 import { listTroubledWebhooks } from './list-troubled-webhooks';
 import { listWebhookDeliveries } from './list-webhook-deliveries';
@@ -64,9 +72,12 @@ import { readWebhookSecret } from './read-webhook-secret';
 import { redeliverDelivery } from './redeliver-delivery';
 import { redriveDeadLetter } from './redrive-dead-letter';
 import { revokeApiKey } from './revoke-api-key';
+import { revokePortalSession } from './revoke-portal-session';
 import { rotateWebhookSecret } from './rotate-webhook-secret';
+import { streamChanges } from './stream-changes';
 import { streamListener } from './stream-listener';
 import { testWebhook } from './test-webhook';
+import { tryFilter } from './try-filter';
 import { updateAccount } from './update-account';
 import { updateWebhook } from './update-webhook';
 
@@ -81,10 +92,17 @@ export interface RouteDeps {
   readonly acceptEvents: AcceptEvents;
   readonly erasePayload: ErasePayload;
   readonly testEndpoint: TestEndpoint;
+  readonly tryFilter: TryFilter;
   readonly urlRules: TargetUrlRules;
   readonly listeners: ManageListeners;
   readonly listenerStreams: ListenerStreams;
+  readonly changeStreams: ChangeStreams;
+  readonly mayGoOn: MayGoOn;
   readonly apiKeys: ManageApiKeys;
+  readonly portalSessions: ManagePortalSessions;
+  readonly exchangeCode: ExchangeOfClient;
+  /** What links to the portal begin with; `undefined`: as the request that asks for one. */
+  readonly publicUrl: string | undefined;
   readonly accounts: ManageAccounts;
   readonly eraseAccount: EraseAccount;
   readonly eventTypes: EventTypes;
@@ -112,9 +130,11 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     readWebhookSecret(endpoints), //         GET    /v1/webhooks/:id/secret
     rotateWebhookSecret(endpoints), //       POST   /v1/webhooks/:id/rotate-secret
     testWebhook(testEndpoint), //            POST   /v1/webhooks/:id/test
+    tryFilter(deps.tryFilter), //            POST   /v1/filters/try
     createListener(listeners), //            POST   /v1/listeners
     streamListener(listenerStreams), //      GET    /v1/listeners/:id/stream
     answerListener(listenerStreams), //      POST   /v1/listeners/:id/answers
+    streamChanges(deps.changeStreams, endpoints, deps.mayGoOn), // GET /v1/stream
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     listDeliveries(deliveries), //           GET    /v1/deliveries
     exportDeliveries(exportAttempts), //     GET    /v1/deliveries/export
@@ -137,6 +157,10 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     createApiKey(apiKeys, clock), //         POST   /v1/api-keys
     listApiKeys(apiKeys), //                 GET    /v1/api-keys
     revokeApiKey(apiKeys), //                DELETE /v1/api-keys/:id
+    createPortalSession(deps.portalSessions, deps.publicUrl), // POST /v1/portal-sessions
+    listPortalSessions(deps.portalSessions), // GET /v1/portal-sessions
+    exchangePortalCode(deps.exchangeCode), // POST  /v1/portal-sessions/exchange
+    revokePortalSession(deps.portalSessions), // DELETE /v1/portal-sessions/:id
     createAccount(accounts), //              POST   /v1/accounts
     listAccounts(accounts, deps.quota), //   GET    /v1/accounts
     readAccount(accounts), //                GET    /v1/accounts/:id

@@ -1,6 +1,7 @@
 import { summarizeCertificate } from '@hookferry/core/endpoints/certificate';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/custom-headers';
 import { versionOf } from '@hookferry/core/endpoints/endpoint-version';
+import { payloadFilterSchema } from '@hookferry/core/endpoints/payload-filter-schema';
 import { formatTime, timeSchema } from '@hookferry/core/kernel/clock';
 import { formatDuration } from '@hookferry/core/kernel/duration';
 import {
@@ -28,6 +29,7 @@ export const webhookSchema = z
       .array(z.string())
       .readonly()
       .meta({ example: ['keyword.quick_win'] }),
+    filter: payloadFilterSchema.optional(),
     status: endpointStatusSchema,
     disabled_reason: z.enum(disabledReasons).optional(),
     description: z.string().optional(),
@@ -47,11 +49,12 @@ export const webhookSchema = z
 /** An endpoint as clients see it. Its secrets and its private key are not part of it. */
 export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema> {
   const { id, url, events, status, disabledReason, description, ordering, createdAt, updatedAt } = endpoint;
-  const { uid, metadata, headers, rateLimit, timeoutMs, retrySchedule, tls } = endpoint;
+  const { filter, uid, metadata, headers, rateLimit, timeoutMs, retrySchedule, tls } = endpoint;
   return {
     id,
     url,
     events,
+    ...(filter === undefined ? {} : { filter: JSON.parse(filter) as unknown }),
     status,
     ...(disabledReason === undefined ? {} : { disabled_reason: disabledReason }),
     ...(description === undefined ? {} : { description }),

@@ -12,6 +12,7 @@ export function readWebhookSecret(endpoints: ManageEndpoints) {
     method: 'get',
     path: '/v1/webhooks/:id/secret',
     scope: 'webhooks:write',
+    handlesSecret: true,
     request: { params: webhookParams },
     responses: {
       200: { description: 'The newest secret that signs.', schema: secretViewSchema },

@@ -17,6 +17,7 @@ export function rotateWebhookSecret(endpoints: ManageEndpoints) {
     method: 'post',
     path: '/v1/webhooks/:id/rotate-secret',
     scope: 'webhooks:write',
+    handlesSecret: true,
     request: { params: webhookParams, body: secretRotationSchema, mayLackBody: true },
     creates: true,
     responses: {

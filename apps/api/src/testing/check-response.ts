@@ -1,5 +1,6 @@
 import { jsonPointer } from '@hookferry/core/kernel/faults';
 import type { Ajv2020 } from 'ajv/dist/2020';
+import { EVENTS_TYPE } from '../http/send-events';
 import { NDJSON_TYPE } from '../http/send-lines';
 import type { Json } from '../openapi/components';
 import { describeApi } from '../openapi/document';
@@ -39,9 +40,31 @@ export function createResponseCheck() {
       return body === '' ? [] : [`${name} has a body: ${body}`];
     const schema = [...place, 'content', contentType ?? 'none', 'schema'];
     if (memberAt(description, schema) === undefined) return [`${name} is not described as ${contentType}`];
-    const texts = contentType === NDJSON_TYPE ? body.split('\n').slice(0, -1) : [body];
-    return texts.flatMap((text) => faultsIn(ajv, schema, text)).map((fault) => `${name}: ${fault}`);
+    return textsIn(body, contentType)
+      .flatMap((text) => faultsIn(ajv, schema, text))
+      .map((fault) => `${name}: ${fault}`);
   };
+}
+
+/** The texts that are as the schema says. */
+function textsIn(body: string, contentType: string | undefined): readonly string[] {
+  if (contentType === NDJSON_TYPE) return body.split('\n').slice(0, -1);
+  return contentType === EVENTS_TYPE ? eventsIn(body) : [body];
+}
+
+// Comments and what is about the connection have no data.
+function eventsIn(body: string): readonly string[] {
+  const blocks = body.split('\n\n').map((block) =>
+    Object.fromEntries(
+      block.split('\n').map((line) => {
+        const [name = '', ...value] = line.split(': ');
+        return [name, value.join(': ')];
+      }),
+    ),
+  );
+  return blocks
+    .filter(({ data }) => data !== undefined)
+    .map(({ data, ...event }) => JSON.stringify({ ...event, data: JSON.parse(String(data)) }));
 }
 
 // A fault of ours can befall any operation; what a client brings about is named with each.

@@ -1,5 +1,6 @@
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
 import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
@@ -17,6 +18,7 @@ import { createRedisReplayStore } from '@hookferry/core/recovery/redis-replay-st
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
+import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
 import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import type { TestRedis } from '@hookferry/core/testing/test-redis';
 import { testRetention } from '@hookferry/core/testing/test-retention';
@@ -34,6 +36,7 @@ export type Resource =
   | 'replay'
   | 'event'
   | 'apiKey'
+  | 'portalSession'
   | 'account'
   | 'deadLetter';
 
@@ -125,6 +128,13 @@ export const routeCases: readonly RouteCase[] = [
   },
   {
     method: 'post',
+    path: '/v1/filters/try',
+    scope: 'webhooks:read',
+    body: { filter: { position: { lte: 10 } }, data: { position: 4 } },
+    status: 200,
+  },
+  {
+    method: 'post',
     path: '/v1/listeners',
     scope: 'webhooks:write',
     body: { name: 'laptop' },
@@ -146,6 +156,14 @@ export const routeCases: readonly RouteCase[] = [
     of: 'listener',
     body: { stream: LISTENER_STREAM, answers: [{ exchange: '1', status: 204 }] },
     status: 204,
+  },
+  {
+    method: 'get',
+    path: '/v1/stream',
+    scope: 'deliveries:read',
+    status: 200,
+    takesQuery: true,
+    query: '?max_seconds=1',
   },
   {
     method: 'get',
@@ -253,6 +271,31 @@ export const routeCases: readonly RouteCase[] = [
   { method: 'delete', path: '/v1/api-keys/:id', scope: 'admin', of: 'apiKey', status: 204, takesQuery: true },
   {
     method: 'post',
+    path: '/v1/portal-sessions',
+    scope: 'portal:write',
+    mayLackBody: true,
+    body: { expires_in: 60 },
+    status: 201,
+    creates: true,
+  },
+  { method: 'get', path: '/v1/portal-sessions', scope: 'portal:write', status: 200, isList: true },
+  {
+    method: 'post',
+    path: '/v1/portal-sessions/exchange',
+    scope: 'none',
+    body: requestExamples.exchangePortalCode as NonNullable<RouteCase['body']>,
+    status: 401,
+    maxBodyBytes: 1_024,
+  },
+  {
+    method: 'delete',
+    path: '/v1/portal-sessions/:id',
+    scope: 'portal:write',
+    of: 'portalSession',
+    status: 204,
+  },
+  {
+    method: 'post',
     path: '/v1/accounts',
     scope: 'admin',
     operatorOnly: true,
@@ -340,12 +383,14 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const event = buildEvent({ accountId });
   const deliveryStore = createRedisDeliveryStore(client, testRetention);
   const { record: apiKey } = buildApiKey({ accountId });
+  const { record: session } = buildPortalSession({ accountId, apiKeyId: apiKey.id });
   const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });
   const eventStore = createRedisEventStore(client, testRetention);
   const [deadLetter] = await Promise.all([
     keepDeadLetter(client, accountId),
     createRedisAccountStore(client).create({ id: accountId, createdAt: apiKey.createdAt }),
     createRedisApiKeyStore(client).save(apiKey),
+    createRedisPortalSessionStore(client).save(session, {}, 1, session.createdAt),
     createRedisEndpointStore(client, testSealer).create(endpoint),
     createRedisEndpointStore(client, testSealer).create(listener),
     createRedisListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
@@ -362,6 +407,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     replay: replay.id,
     event: event.id,
     apiKey: apiKey.id,
+    portalSession: session.id,
     account: accountId,
     deadLetter,
   };
@@ -385,6 +431,7 @@ export function unknownIds(): Belongings {
     replay: buildReplayOrder().id,
     event: uniqueEventId(),
     apiKey: buildApiKey().record.id,
+    portalSession: buildPortalSession().record.id,
     account: uniqueAccountId(),
     deadLetter: deadLetterIdOf(DEAD_LETTERS_QUEUE, uniqueEventId()),
   };
@@ -399,6 +446,7 @@ export function sameIds(id: string): Belongings {
     replay: id,
     event: id,
     apiKey: id,
+    portalSession: id,
     account: id,
     deadLetter: id,
   };
@@ -406,5 +454,5 @@ export function sameIds(id: string): Belongings {
 
 export function pathTo({ path, at, of, query = '' }: RouteCase, belongings: Belongings): string {
   if (at !== undefined) return at;
-  return of === undefined ? path : path.replace(':id', belongings[of]) + query;
+  return (of === undefined ? path : path.replace(':id', belongings[of])) + query;
 }

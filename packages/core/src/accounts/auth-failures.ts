@@ -1,4 +1,5 @@
 import type { Allowance } from '../kernel/allowance';
+import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
 import { createLru } from '../kernel/lru';
 import { type Address, parseAddress } from '../model/address-range';
@@ -39,6 +40,15 @@ export class AuthFailures {
     if (this.#blocked.size === 0) return 0;
     const ends = clientNetworksOf(address).map(({ name }) => this.#blocked.get(name) ?? 0);
     return Math.max(...ends.map((endsAt) => endsAt - this.options.clock()), 0);
+  }
+
+  /** @throws AppError `rate_limited`. */
+  refuseBlocked(address: string | undefined): void {
+    const retryAfterMs = this.blockedForMs(address);
+    if (retryAfterMs === 0) return;
+    throw new AppError('rate_limited', 'Too many requests from your address had no valid API key.', {
+      retryAfterMs,
+    });
   }
 
   note(address: string | undefined): void {

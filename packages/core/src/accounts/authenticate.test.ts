@@ -1,5 +1,6 @@
 import type { ApiKey } from '../model/api-key';
 import { buildApiKey } from '../testing/build-api-key';
+import { noSessions } from '../testing/no-sessions';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { createAuthenticate } from './authenticate';
 import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store';
@@ -24,7 +25,15 @@ async function issued(change: Partial<ApiKey> = {}) {
 function create() {
   const used: ApiKey[] = [];
   const noteUse = (apiKey: ApiKey) => void used.push(apiKey);
-  return { used, authenticate: createAuthenticate({ apiKeyStore: store, noteUse, clock: () => NOW }) };
+  return {
+    used,
+    authenticate: createAuthenticate({
+      authenticateSession: noSessions,
+      apiKeyStore: store,
+      noteUse,
+      clock: () => NOW,
+    }),
+  };
 }
 
 const INVALID = { code: 'unauthenticated', message: 'The API key is not valid.' };

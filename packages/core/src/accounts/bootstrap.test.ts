@@ -1,6 +1,7 @@
 import { DEFAULT_ACCOUNT } from '../model/account';
 import { scopes } from '../model/api-key';
 import { buildApiKey } from '../testing/build-api-key';
+import { noSessions } from '../testing/no-sessions';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { createAuthenticate } from './authenticate';
 import { ensureBootstrapKey } from './bootstrap';
@@ -23,7 +24,12 @@ async function issued() {
 }
 
 function authenticate(authorization: string) {
-  return createAuthenticate({ apiKeyStore: store, noteUse: () => {}, clock: () => NOW })(authorization);
+  return createAuthenticate({
+    authenticateSession: noSessions,
+    apiKeyStore: store,
+    noteUse: () => {},
+    clock: () => NOW,
+  })(authorization);
 }
 
 describe('ensureBootstrapKey', () => {

@@ -1,6 +1,7 @@
 import { createLru } from '../kernel/lru';
-import { type ApiKey, idOfKey } from '../model/api-key';
+import { idOfKey } from '../model/api-key';
 import type { AccountId } from '../model/event';
+import type { Principal } from '../model/principal';
 import { keyIn } from './authenticate';
 
 const REMEMBERED_KEYS = 10_000;
@@ -9,8 +10,9 @@ const REMEMBERED_KEYS = 10_000;
 export class KnownAccounts {
   readonly #accounts = createLru<string, AccountId>(REMEMBERED_KEYS);
 
-  note({ id, accountId }: Pick<ApiKey, 'id' | 'accountId'>): void {
-    this.#accounts.set(id, accountId);
+  note({ id, accountId, capabilities }: Pick<Principal, 'id' | 'accountId' | 'capabilities'>): void {
+    // Not of sessions, which come and go.
+    if (capabilities === undefined) this.#accounts.set(id, accountId);
   }
 
   /** The account of the key that an `Authorization` header names. */

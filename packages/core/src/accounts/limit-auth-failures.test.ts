@@ -1,5 +1,6 @@
 import { AppError } from '../kernel/app-error';
 import { buildApiKey } from '../testing/build-api-key';
+import { AuthFailures } from './auth-failures';
 import { createLimitAuthFailures } from './limit-auth-failures';
 
 const WINDOW_MS = 60_000;
@@ -17,8 +18,7 @@ function buildLimited(count: number) {
       if (isRevoked || authorization !== `Bearer ${key}`) throw new AppError('unauthenticated', 'wrong');
       return record;
     },
-    allowance: { count, windowMs: WINDOW_MS },
-    clock: () => now,
+    failures: new AuthFailures({ allowance: { count, windowMs: WINDOW_MS }, clock: () => now }),
   });
   const ask = (authorization: string | undefined, address: string) =>
     authenticate(authorization, address).then(

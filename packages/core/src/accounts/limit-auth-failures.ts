@@ -1,21 +1,19 @@
-import type { Allowance } from '../kernel/allowance';
 import { AppError } from '../kernel/app-error';
-import type { Clock } from '../kernel/clock';
 import { createLru } from '../kernel/lru';
-import { type ApiKey, hashKey } from '../model/api-key';
-import { AuthFailures } from './auth-failures';
+import { hashKey } from '../model/api-key';
+import type { Principal } from '../model/principal';
+import type { AuthFailures } from './auth-failures';
 import { type Authenticate, keyIn } from './authenticate';
 
 export interface LimitAuthFailuresDeps {
   readonly authenticate: Authenticate;
-  readonly allowance: Allowance;
-  readonly clock: Clock;
+  readonly failures: AuthFailures;
 }
 
 export type AuthenticateClient = (
   authorization: string | undefined,
   clientAddress: string | undefined,
-) => Promise<ApiKey>;
+) => Promise<Principal>;
 
 const REMEMBERED_KEYS = 10_000;
 
@@ -28,19 +26,17 @@ const REMEMBERED_KEYS = 10_000;
  */
 export function createLimitAuthFailures({
   authenticate,
-  allowance,
-  clock,
+  failures,
 }: LimitAuthFailuresDeps): AuthenticateClient {
-  const failures = new AuthFailures({ allowance, clock });
   /** By the hash of the whole key: its id alone is no secret. */
   const goodKeys = createLru<string, true>(REMEMBERED_KEYS);
 
   return async (authorization, clientAddress) => {
     refuseBlocked(authorization, clientAddress);
     try {
-      const apiKey = await authenticate(authorization);
-      goodKeys.set(apiKey.sha256, true);
-      return apiKey;
+      const principal = await authenticate(authorization);
+      goodKeys.set(principal.sha256, true);
+      return principal;
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') note(authorization, clientAddress);
       throw error;
@@ -48,11 +44,8 @@ export function createLimitAuthFailures({
   };
 
   function refuseBlocked(authorization: string | undefined, clientAddress: string | undefined): void {
-    const blockedForMs = failures.blockedForMs(clientAddress);
-    if (blockedForMs === 0 || goodKeys.has(hashOf(authorization))) return;
-    throw new AppError('rate_limited', 'Too many requests from your address had no valid API key.', {
-      retryAfterMs: blockedForMs,
-    });
+    if (failures.blockedForMs(clientAddress) === 0 || goodKeys.has(hashOf(authorization))) return;
+    failures.refuseBlocked(clientAddress);
   }
 
   // A key that was good, and is revoked or has expired, is none that passes.

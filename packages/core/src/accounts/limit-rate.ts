@@ -1,21 +1,21 @@
 import type { Allowance } from '../kernel/allowance';
 import type { Clock } from '../kernel/clock';
 import { createLru } from '../kernel/lru';
-import type { ApiKey } from '../model/api-key';
+import type { Principal } from '../model/principal';
 import { Lease } from './lease';
 import type { AllowanceStore, Window } from './redis-allowance-store';
 
 export interface LimitRateDeps {
   readonly allowanceStore: AllowanceStore;
-  /** Of one API key; `undefined` for no limit. */
+  /** Of one API key or portal session; `undefined` for no limit. */
   readonly ofKey: Allowance | undefined;
-  /** Of all keys of an account together. */
+  /** Of all of an account together. */
   readonly ofAccount: Allowance | undefined;
   readonly clock: Clock;
 }
 
-/** Whose request it is: the key's own account, whichever it acts for. */
-export type Spender = Pick<ApiKey, 'id' | 'accountId'>;
+/** Whose request it is, by their own account, whichever they act for. */
+export type Spender = Pick<Principal, 'id' | 'accountId'>;
 
 /** Where a key stands after what it has just asked for, by the limit that leaves it less. */
 export interface RateStanding {

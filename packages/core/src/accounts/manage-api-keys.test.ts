@@ -1,11 +1,12 @@
 import { createNewId } from '../kernel/ids';
 import type { AccountId } from '../model/event';
+import { noSessions } from '../testing/no-sessions';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import type { NewApiKey } from './api-key-input';
 import { createAuthenticate } from './authenticate';
 import { createManageApiKeys, type ManageApiKeys } from './manage-api-keys';
-import { newApiKey } from './new-api-key';
+import { newApiKey } from './new-credential';
 import { type AccountStore, createRedisAccountStore } from './redis-account-store';
 import { type ApiKeyStore, createRedisApiKeyStore } from './redis-api-key-store';
 
@@ -44,7 +45,12 @@ describe('issue', () => {
       scopes: ['events:write'],
       expiresAt: NOW + 1,
     });
-    const authenticate = createAuthenticate({ apiKeyStore, noteUse: () => {}, clock });
+    const authenticate = createAuthenticate({
+      authenticateSession: noSessions,
+      apiKeyStore,
+      noteUse: () => {},
+      clock,
+    });
     expect(await authenticate(`Bearer ${key}`)).toEqual(apiKey);
     expect(apiKey).toEqual({
       id: key.slice(4, 20),
@@ -75,7 +81,12 @@ describe('issuing from the same again', () => {
     await apiKeys.issue(accountId, input, { key: never, createdAt: NOW });
     const shown = `${never.slice(0, 21)}${newApiKey(newId).slice(21)}`;
     await apiKeys.issue(accountId, input, { key: shown, createdAt: NOW });
-    const authenticate = createAuthenticate({ apiKeyStore, noteUse: () => {}, clock });
+    const authenticate = createAuthenticate({
+      authenticateSession: noSessions,
+      apiKeyStore,
+      noteUse: () => {},
+      clock,
+    });
     await expect(authenticate(`Bearer ${never}`)).rejects.toMatchObject({ code: 'unauthenticated' });
     expect(await authenticate(`Bearer ${shown}`)).toMatchObject({ accountId });
     expect((await apiKeys.list(accountId, 10)).apiKeys).toHaveLength(1);

@@ -1,13 +1,13 @@
 import { AppError } from '../kernel/app-error';
 import { DEFAULT_ACCOUNT } from '../model/account';
-import type { ApiKey } from '../model/api-key';
+import type { Principal } from '../model/principal';
 
 /**
- * Whoever has an admin key of any other account is master of that account alone.
+ * Whoever may administer any other account is master of that account alone.
  *
  * @throws AppError `operator_only`.
  */
-export function requireOperator({ accountId, scopes }: ApiKey): void {
+export function requireOperator({ accountId, scopes }: Principal): void {
   if (accountId === DEFAULT_ACCOUNT && scopes.includes('admin')) return;
   throw new AppError(
     'operator_only',

@@ -68,9 +68,9 @@ it.each([
 it('is announced, with its reason', async () => {
   const { hold, input, signals } = arrange({ reason: 'breaker_open' });
   await hold(input);
-  const { endpointId, eventId } = input;
+  const { accountId, endpointId, eventId } = input;
   expect(signals.named('delivery.held')).toEqual([
-    { name: 'delivery.held', endpointId, eventId, reason: 'breaker_open' },
+    { name: 'delivery.held', accountId, endpointId, eventId, reason: 'breaker_open' },
   ]);
 });
 

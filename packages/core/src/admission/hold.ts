@@ -53,6 +53,7 @@ export function createHold({ heldDeliveries, releaser, random, emit }: HoldDeps)
     if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
     emit({
       name: 'delivery.held',
+      accountId,
       endpointId,
       eventId,
       reason,

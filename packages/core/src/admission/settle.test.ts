@@ -129,7 +129,9 @@ describe('a success', () => {
     await succeed();
     expect(await readBreaker()).toEqual(CLOSED);
     expect(await lookDueAt()).toBe(NOW);
-    expect(signals.named('breaker.closed')).toEqual([{ name: 'breaker.closed', endpointId: endpoint.id }]);
+    expect(signals.named('breaker.closed')).toEqual([
+      { name: 'breaker.closed', accountId: endpoint.accountId, endpointId: endpoint.id },
+    ]);
   });
 
   it('ends that its endpoint counts among those with an open breaker', async () => {
@@ -157,7 +159,13 @@ describe('a failure', () => {
     expect(await readBreaker()).toEqual({ failures: FAILURES_TO_OPEN, openUntil: NOW + MIN_OPEN_MS });
     expect(asked).toEqual([`look at ${MIN_OPEN_MS}`]);
     expect(signals.named('breaker.opened')).toEqual([
-      { name: 'breaker.opened', endpointId: endpoint.id, failures: FAILURES_TO_OPEN, openForMs: MIN_OPEN_MS },
+      {
+        name: 'breaker.opened',
+        accountId: endpoint.accountId,
+        endpointId: endpoint.id,
+        failures: FAILURES_TO_OPEN,
+        openForMs: MIN_OPEN_MS,
+      },
     ]);
   });
 
@@ -186,7 +194,12 @@ describe('a receiver that wants nothing any more', () => {
     expect(await failOnce({ disabledBy })).toMatchObject({ disabledAs: disabledBy });
     expect(await readEndpoint()).toMatchObject({ status: 'disabled', disabledReason: disabledBy });
     expect(signals.named('endpoint.disabled')).toEqual([
-      { name: 'endpoint.disabled', endpointId: endpoint.id, reason: disabledBy },
+      {
+        name: 'endpoint.disabled',
+        accountId: endpoint.accountId,
+        endpointId: endpoint.id,
+        reason: disabledBy,
+      },
     ]);
   });
 

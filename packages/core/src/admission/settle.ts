@@ -69,10 +69,11 @@ export function createSettle(deps: SettleDeps) {
     if (hasClosed) await openBreakers.leave(addressOf(endpoint));
   }
 
-  function announce({ id: endpointId }: Endpoint, { failures, openedUntil, hasClosed }: AttemptEffect): void {
-    if (hasClosed) emit({ name: 'breaker.closed', endpointId });
+  function announce(endpoint: Endpoint, { failures, openedUntil, hasClosed }: AttemptEffect): void {
+    const address = addressOf(endpoint);
+    if (hasClosed) emit({ name: 'breaker.closed', ...address });
     if (openedUntil === undefined) return;
-    emit({ name: 'breaker.opened', endpointId, failures, openForMs: openedUntil - clock() });
+    emit({ name: 'breaker.opened', ...address, failures, openForMs: openedUntil - clock() });
   }
 
   async function disabledByReceiver({

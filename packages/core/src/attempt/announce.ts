@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock';
 import type { Attempt } from '../model/attempt';
 import { type DeliveryParts, deliveryIdOf } from '../model/delivery';
 import type { EndStatus } from '../model/delivery-log';
+import type { AccountId } from '../model/event';
 import type { Emit } from '../model/signal';
 import type { TraceContext } from '../model/trace';
 import type { ArchiveRecord } from '../record/archive-record';
@@ -43,7 +44,7 @@ export function createAnnounceAttempt({ announceEnd, emit }: AnnounceAttemptDeps
     });
     if (decision.kind === 'retry' || decision.kind === 'stays_delivered' || decision.kind === 'superseded')
       return;
-    announceEnd({ eventId, endpointId }, decision.kind, begunAt, span?.context);
+    announceEnd(run, decision.kind, begunAt, span?.context);
   };
 }
 
@@ -62,10 +63,15 @@ export interface AnnounceEndDeps {
   readonly emit: Emit;
 }
 
+export interface EndedDelivery extends DeliveryParts {
+  /** Whose it was, if that is known. */
+  readonly accountId?: AccountId | undefined;
+}
+
 /** Says that a delivery has come to its end, and how long after it began (its event was accepted, or somebody requested it), if known. */
 export function createAnnounceEnd({ clock, emit }: AnnounceEndDeps) {
   return function announceEnd(
-    { eventId, endpointId }: DeliveryParts,
+    { accountId, eventId, endpointId }: EndedDelivery,
     status: EndStatus,
     begunAt: number | undefined,
     trace?: TraceContext,
@@ -73,6 +79,7 @@ export function createAnnounceEnd({ clock, emit }: AnnounceEndDeps) {
     emit({
       name: 'delivery.ended',
       deliveryId: deliveryIdOf({ eventId, endpointId }),
+      ...(accountId === undefined ? {} : { accountId }),
       eventId,
       endpointId,
       status,

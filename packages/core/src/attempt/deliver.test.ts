@@ -263,7 +263,13 @@ describe('a delivery that is accepted', () => {
       },
     ]);
     expect(signals.named('delivery.ended')).toEqual([
-      { name: 'delivery.ended', ...ids, status: 'delivered', lagMs: 1_000 + SEND_MS },
+      {
+        name: 'delivery.ended',
+        ...ids,
+        accountId: input.accountId,
+        status: 'delivered',
+        lagMs: 1_000 + SEND_MS,
+      },
     ]);
   });
 

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { hostOf } from '../kernel/host-of';
 import type { ClassifyAddress } from './classify-address';
@@ -56,10 +55,13 @@ function faultOfPort({ port }: URL): string | undefined {
   return `must not have port ${port}, which is not one for HTTP`;
 }
 
-// The URL parser has brought every spelling of an IPv4 address (octal, hex, short …) into the dotted one.
+// The URL parser has brought every spelling of an IPv4 address (octal, hex, short …) into the dotted one, and an IPv6
+// address into brackets. Not asked of node:net: forms in a browser check with this too.
+const ADDRESS = /^(\[.*\]|\d+(\.\d+){3})$/;
+
 function faultOfHost(url: URL, rules: TargetUrlRules): string | undefined {
   const host = hostOf(url);
-  return isIP(host) === 0 ? faultOfName(host, rules) : faultOfAddress(host, rules);
+  return ADDRESS.test(url.hostname) ? faultOfAddress(host, rules) : faultOfName(host, rules);
 }
 
 function faultOfAddress(address: string, { classifyAddress }: TargetUrlRules): string | undefined {

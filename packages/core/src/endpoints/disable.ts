@@ -32,7 +32,7 @@ export function createDisable({ endpointStore, clock, emit }: DisableDeps) {
       hasChanged = current.status === 'enabled' && applies(current);
       return hasChanged ? disableEndpoint(current, reason, clock()) : current;
     });
-    if (hasChanged) emit({ name: 'endpoint.disabled', endpointId: id, reason });
+    if (hasChanged) emit({ name: 'endpoint.disabled', accountId, endpointId: id, reason });
     return { endpoint, hasChanged };
   };
 }

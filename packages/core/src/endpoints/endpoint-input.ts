@@ -1,44 +1,16 @@
 import { z } from 'zod';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
-import { sentDurationSchema } from '../kernel/duration';
-import { textSchema } from '../kernel/text';
 import { foundElsewhere } from '../kernel/zod-words';
-import { endpointStatusSchema, endpointUidSchema, orderings } from '../model/endpoint';
+import { endpointStatusSchema } from '../model/endpoint';
 import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
-import { FILTER_FORM } from './event-filter';
+import { eventsSchema, optionSchemas } from './endpoint-options';
 import { metadataPatchSchema, metadataSchema } from './metadata';
+import { payloadFilterSchema } from './payload-filter-schema';
 import { secretSchema } from './secret';
 import { newTlsSchema, tlsPatchSchema } from './tls-input';
 
-const MAX_FILTERS = 100;
-
-// Which types there are is looked up: see `requireKnownFilters`.
-const eventsSchema = z
-  .array(z.string().meta(FILTER_FORM))
-  .min(1, 'must name at least one event type')
-  .max(MAX_FILTERS, `must name at most ${MAX_FILTERS} event types`)
-  .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice')
-  .meta({ uniqueItems: true, example: ['keyword.*', 'brief.created'] });
-
-const MAX_DELAYS = 30;
-const MAX_DELAY_MS = 7 * 86_400_000;
-
-/** What an endpoint may have or lack; `null` in a patch takes it away. */
-const optionSchemas = {
-  description: textSchema(500),
-  rate_limit: z.int().min(1).max(10_000),
-  ordering: z.enum(orderings),
-  uid: endpointUidSchema,
-  timeout_ms: z.int().min(1_000).max(60_000),
-  retry_schedule: z
-    .array(
-      sentDurationSchema
-        .refine((delayMs) => delayMs <= MAX_DELAY_MS, 'must be at most 7d')
-        .meta({ description: 'At most `7d`.', example: '5m' }),
-    )
-    .min(1, 'must have at least one delay; attempts = entries + 1')
-    .max(MAX_DELAYS, `must have at most ${MAX_DELAYS} delays`),
-};
+// One value, which a patch replaces as a whole: of a merged one nobody knows what it says, and `null` is a value in it.
+const filterSchema = payloadFilterSchema.transform((filter) => JSON.stringify(filter));
 
 /** What a client may say when it registers an endpoint. */
 export function newEndpointSchema(rules: TargetUrlRules) {
@@ -46,6 +18,7 @@ export function newEndpointSchema(rules: TargetUrlRules) {
     .strictObject({
       url: targetUrlSchema(rules),
       events: eventsSchema,
+      filter: filterSchema.optional(),
       secret: secretSchema.optional(),
       // Later it is changed by enabling and disabling.
       status: endpointStatusSchema.optional(),
@@ -65,6 +38,7 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
     .strictObject({
       url: targetUrlSchema(rules).optional(),
       events: eventsSchema.optional(),
+      filter: filterSchema.nullish(),
       description: optionSchemas.description.nullish(),
       rate_limit: optionSchemas.rate_limit.nullish(),
       ordering: optionSchemas.ordering.nullish(),

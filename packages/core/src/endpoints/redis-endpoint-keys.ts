@@ -16,6 +16,12 @@ export function endpointsKeys(accountId: AccountId): readonly string[] {
 }
 
 /**
+ * Where the subscriptions note for which version of the account they hold. A change of what a subscription is takes another
+ * name: what another version of this service has made is then made anew, and so is ours by that one.
+ */
+export const MADE_AT = 'version:2';
+
+/**
  * The piece of script that each change of an account's endpoints begins with. It sets `version`, and `is_current`: whether
  * the subscriptions were those of the records until now, so that whoever changes both together may say so with `version`.
  * Else some process that knows no subscriptions has changed records, and the next reader makes them anew. Those of the first
@@ -26,7 +32,7 @@ export function endpointsKeys(accountId: AccountId): readonly string[] {
  */
 export const COUNT_UP = `
   local before = redis.call('GET', KEYS[3])
-  local is_current = before and redis.call('HGET', KEYS[5], 'version') == before
+  local is_current = before and redis.call('HGET', KEYS[5], '${MADE_AT}') == before
   if not before and redis.call('ZCARD', KEYS[2]) == 0 then
     redis.call('UNLINK', KEYS[5])
     is_current = true

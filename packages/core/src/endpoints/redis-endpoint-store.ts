@@ -9,7 +9,7 @@ import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '
 import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
 import { createRedisDisabledEndpoints } from './redis-disabled-endpoints';
-import { COUNT_UP, endpointsKeys } from './redis-endpoint-keys';
+import { COUNT_UP, endpointsKeys, MADE_AT } from './redis-endpoint-keys';
 import { createRedisSubscriptions } from './redis-subscriptions';
 import { type Sealer, secretUnreadable } from './seal';
 import { createEndpointCodec, encodeSubscription } from './stored-endpoint';
@@ -35,7 +35,7 @@ const SAVE_IF_UNCHANGED = defineScript(`
   if uid ~= '' then redis.call('HSET', KEYS[4], uid, id) end
   redis.call('HSET', KEYS[1], id, ARGV[3])
   redis.call('ZADD', KEYS[2], 0, id)
-  if is_current then redis.call('HSET', KEYS[5], id, ARGV[7], 'version', version) end
+  if is_current then redis.call('HSET', KEYS[5], id, ARGV[7], '${MADE_AT}', version) end
   return 'saved'`);
 
 // ARGV: id. Its uid is not read by cjson, which refuses texts that JSON.stringify writes, such as half a surrogate pair.
@@ -50,7 +50,7 @@ const REMOVE = defineScript(`
   redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('HDEL', KEYS[5], ARGV[1])
-  if is_current then redis.call('HSET', KEYS[5], 'version', version) end
+  if is_current then redis.call('HSET', KEYS[5], '${MADE_AT}', version) end
   return 1`);
 
 // ARGV: ids and uids. For each the id, '' for one that the account has not. No uid begins as an id does.

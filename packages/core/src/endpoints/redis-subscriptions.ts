@@ -5,7 +5,7 @@ import { defineScript } from '../kernel/redis-script';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
-import { endpointsKeys } from './redis-endpoint-keys';
+import { endpointsKeys, MADE_AT } from './redis-endpoint-keys';
 import { decodeSubscription, encodeSubscription, parseSubscriber, type Subscriber } from './stored-endpoint';
 
 export interface SubscriberPage {
@@ -14,7 +14,7 @@ export interface SubscriberPage {
   readonly nextCursor: EndpointId | undefined;
 }
 
-// Some 25 KB, where endpoints ask for a few types each.
+// Some 25 KB, where endpoints ask for a few types each; 1 MB, where each has the longest filter.
 const SUBSCRIPTIONS_AT_ONCE = 250;
 // A record has 64 KiB and more, if it is an old one.
 const RECORDS_AT_ONCE = 20;
@@ -24,7 +24,7 @@ const RECORDS_AT_ONCE = 20;
 const READ = defineScript(`
   local ids = redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[1], '-', 'LIMIT', 0, ARGV[2])
   local version = redis.call('GET', KEYS[3])
-  local is_current = version and redis.call('HGET', KEYS[5], 'version') == version
+  local is_current = version and redis.call('HGET', KEYS[5], '${MADE_AT}') == version
   local texts = {}
   if is_current and #ids > 0 then texts = redis.call('HMGET', KEYS[5], unpack(ids)) end
   for i = 1, #ids do texts[i] = texts[i] or '' end
@@ -41,7 +41,7 @@ const WRITE = defineScript(`
   redis.call('HSET', KEYS[5], unpack(ARGV, 5))
   if ARGV[4] == '1' then
     redis.call('HDEL', KEYS[5], 'writer')
-    redis.call('HSET', KEYS[5], 'version', ARGV[1])
+    redis.call('HSET', KEYS[5], '${MADE_AT}', ARGV[1])
   end
   return 1`);
 

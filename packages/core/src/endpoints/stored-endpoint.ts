@@ -16,7 +16,13 @@ export function createEndpointCodec(sealer: Sealer) {
   };
 }
 
-const subscriberSchema = endpointSchema.pick({ id: true, events: true, status: true, ordering: true });
+const subscriberSchema = endpointSchema.pick({
+  id: true,
+  events: true,
+  filter: true,
+  status: true,
+  ordering: true,
+});
 /** An endpoint, as far as it must be known to tell which events it gets. */
 export type Subscriber = Readonly<z.infer<typeof subscriberSchema>>;
 
@@ -26,8 +32,8 @@ export function parseSubscriber(raw: string): Subscriber {
 }
 
 /** The same kept apart from the record, which may be a thousand times as long. */
-export function encodeSubscription({ events, status, ordering }: Subscriber): string {
-  return JSON.stringify({ events, status, ordering });
+export function encodeSubscription({ events, filter, status, ordering }: Subscriber): string {
+  return JSON.stringify({ events, filter, status, ordering });
 }
 
 export function decodeSubscription(id: string, raw: string): Subscriber {

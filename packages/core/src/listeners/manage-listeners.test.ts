@@ -56,6 +56,7 @@ async function arrange() {
     clock,
     disable: createDisable({ endpointStore, clock, emit }),
     raise: recordRaised().raise,
+    emit,
   });
   const ordered: ReplayOrder[] = [];
   let isQueueAway = false;

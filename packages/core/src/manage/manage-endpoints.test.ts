@@ -68,6 +68,7 @@ async function build(clock: Clock = () => NOW) {
     requireKnownFilters: createRequireKnownFilters(createRedisEventTypeStore(redis.client)),
     newId: createNewId(clock),
     newSecret,
+    emit: signals.listen,
     maxEndpoints: MAX_ENDPOINTS,
     clock,
     disable: createDisable({ endpointStore, clock, emit: signals.listen }),

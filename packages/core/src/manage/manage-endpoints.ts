@@ -26,6 +26,7 @@ import {
 } from '../model/endpoint';
 import { newestSecret } from '../model/endpoint-secrets';
 import type { AccountId } from '../model/event';
+import type { Emit } from '../model/signal';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 import type { RequireKnownFilters } from './require-known-filters';
 
@@ -44,6 +45,7 @@ export interface ManageEndpointsDeps {
   readonly clock: Clock;
   readonly disable: Disable;
   readonly raise: RaiseEvents;
+  readonly emit: Emit;
 }
 
 export interface Rotated {
@@ -58,7 +60,7 @@ const CHANGE_MS = 3_000;
 export function createManageEndpoints(deps: ManageEndpointsDeps) {
   const { endpointStore, accountStore, deliveryStore, healthStore, admissionStore, heldDeliveries } = deps;
   const { requireKnownFilters, newId, newSecret, maxEndpoints, clock } = deps;
-  const { disable, raise } = deps;
+  const { disable, raise, emit } = deps;
 
   // An order from before has no meaning any more, and what is held may go by other rules now.
   async function applyLimits(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
@@ -121,7 +123,9 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
         await endpointStore.takeBack(accountId, id);
         throw accountNotFound();
       }
-      return isNew ? endpoint : found(await endpointStore.find(accountId, id));
+      if (!isNew) return found(await endpointStore.find(accountId, id));
+      emit({ name: 'endpoint.created', accountId, endpointId: id });
+      return endpoint;
     },
 
     /** @throws AppError `not_found`, also for another account's endpoint. */
@@ -157,6 +161,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
         return applyPatch(requireVersion(endpoint, versions), patch, clock());
       });
       if (before && !hasSameLimits(before, after)) await applyLimits(before, after);
+      emit({ name: 'endpoint.updated', accountId, endpointId: after.id });
       return after;
     },
 
@@ -175,6 +180,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       const rotated = await change(accountId, ref, (endpoint) =>
         rotateSecret(endpoint, { secret, overlapMs, rotation }, clock()),
       );
+      emit({ name: 'endpoint.updated', accountId, endpointId: rotated.id });
       const made = rotated.secrets.find((each) => each.rotation === rotation) ?? newestSecret(rotated);
       return { secret: made.secret, previousExpiresAt: made.createdAt + overlapMs };
     },
@@ -202,6 +208,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       const enabled = await change(accountId, endpointId, (endpoint) => enableEndpoint(endpoint, clock()));
       await admissionStore.closeBreaker(endpointId);
       await heldDeliveries.askForLook({ accountId, endpointId }, clock());
+      emit({ name: 'endpoint.enabled', accountId, endpointId });
       return enabled;
     },
 
@@ -212,6 +219,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
       // What is held is released, and ends as cancelled.
       await heldDeliveries.askForLook({ accountId, endpointId: id }, clock());
+      emit({ name: 'endpoint.deleted', accountId, endpointId: id });
     },
   };
 }

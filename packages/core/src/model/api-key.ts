@@ -8,6 +8,7 @@ export const scopes = [
   'events:write',
   'deliveries:read',
   'deliveries:write',
+  'portal:write',
   'admin',
 ] as const;
 export const scopeSchema = z.enum(scopes, `must be one of ${scopes.join(', ')}`).meta({ id: 'Scope' });

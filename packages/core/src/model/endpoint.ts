@@ -69,6 +69,8 @@ export const endpointSchema = z.object({
   url: z.string(),
   /** Event type names, prefixes such as `keyword.*`, or `*`. */
   events: z.array(z.string()).readonly(),
+  /** Which of those it gets, by their data: JSON as a text, so that whatever its members are called, they stay what they are. */
+  filter: z.string().optional(),
   /** A disabled endpoint gets nothing; its deliveries are held until it is enabled. */
   status: endpointStatusSchema.default('enabled'),
   disabledReason: z.enum(disabledReasons).optional(),

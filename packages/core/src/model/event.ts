@@ -43,6 +43,11 @@ export interface ErasedEvent extends Omit<AcceptedEvent, 'body'> {
 /** An event as it is found on record. */
 export type StoredEvent = AcceptedEvent | ErasedEvent;
 
+/** What JSON.parse makes of an event's data: numbers are rounded, so nothing that is sent is made of it. */
+export function dataOf(body: string): unknown {
+  return (JSON.parse(body) as { readonly data?: unknown }).data;
+}
+
 export function eventNotFound(): AppError {
   return new AppError('not_found', 'There is no event with this id.');
 }

@@ -18,7 +18,9 @@ import type { AccountId, EventId } from './event';
  * | `api-key-used:{id}` | string | when it was last used, to the minute | until revoked |
  * | `api-key-ids:{account}` | sorted set | ids of the account's API keys, in order of creation | until revoked |
  * | `api-keys-leaving:{account}` | set | ids of admin keys that are being revoked, so that no two leave in reliance on each other | a minute after the last |
- * | `rate-limit:{account}`, `rate-limit:{account}:key` | counter | what an account's API keys, and one of them, have asked for in the present window of a rate limit | until its end |
+ * | `portal-session:{id}` | hash | a portal session: its record, what its page looks like, and whether its code was exchanged | until it ends, a day at most |
+ * | `portal-session-ids:{account}` | sorted set | ids of the account's portal sessions, by when they end | until the last one ends |
+ * | `rate-limit:{account}`, `rate-limit:{account}:key` | counter | what an account's API keys and portal sessions, and one of them, have asked for in the present window of a rate limit | until its end |
  * | `endpoints:{account}` | hash | endpoint id → record | until deleted |
  * | `endpoint-ids:{account}` | sorted set | endpoint ids, in order of creation | as above |
  * | `endpoint-uids:{account}` | hash | endpoint's uid → id | as above |
@@ -47,6 +49,8 @@ import type { AccountId, EventId } from './event';
  * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
  * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
+ * | `watched-accounts:{all}` | sorted set | ids of accounts whose changes somebody follows, by until when | 2 minutes after nobody follows any |
+ * | `changes:{account}` | stream | what has changed of what the account has, while somebody follows it; about the last 1,000 | 2 minutes after nobody follows it |
  * | `mailbox:{process}` | list | what processes that listeners have to do with tell each other | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
  * | `looks:{bull}` | sorted set | account/endpoint of those that hold deliveries, by when they are to be looked at | until none is held |
@@ -83,7 +87,9 @@ export const keys = {
   apiKeyUsed: (id: string) => `api-key-used:{${id}}`,
   apiKeyIds: (account: AccountId) => `api-key-ids:{${account}}`,
   apiKeysLeaving: (account: AccountId) => `api-keys-leaving:{${account}}`,
-  /** Of an API key, or of all of the account together. */
+  portalSession: (id: string) => `portal-session:{${id}}`,
+  portalSessionIds: (account: AccountId) => `portal-session-ids:{${account}}`,
+  /** Of an API key or a portal session, or of all of the account together. */
   rateLimit: (account: AccountId, apiKeyId?: string) =>
     apiKeyId === undefined ? `rate-limit:{${account}}` : `rate-limit:{${account}}:${apiKeyId}`,
   endpoints: (account: AccountId) => `endpoints:{${account}}`,
@@ -120,6 +126,8 @@ export const keys = {
   sending: (endpoint: EndpointId, event: EventId) => `sending:{${endpoint}}:${event}`,
   listener: (endpoint: EndpointId) => `listener:{${endpoint}}`,
   listeners: 'listeners:{all}',
+  watchedAccounts: 'watched-accounts:{all}',
+  changes: (account: AccountId) => `changes:{${account}}`,
   mailbox: (process: string) => `mailbox:{${process}}`,
   writeCheck: 'write-check:{bull}',
   attemptsToArchive: 'attempts-to-archive:{archive}',

@@ -9,13 +9,17 @@ import type { DisabledReason, EndpointId } from './endpoint';
 import type { AccountId, EventId } from './event';
 import type { HoldReason, SlowReason } from './hold-reason';
 import type { WorkedQueue } from './queue-names';
-import type { ReplayEndStatus, ReplayMode } from './replay';
+import type { ReplayEndStatus, ReplayId, ReplayMode } from './replay';
 import type { AttemptSpan, RequestSpan, Span } from './trace';
 import type { Door } from './usage';
 
 /** Why the API hung up on a client without taking its request. */
 export const connectionRefusals = ['malformed', 'headers_too_large', 'too_slow', 'too_many'] as const;
 export type ConnectionRefusal = (typeof connectionRefusals)[number];
+
+/** Why there is nothing more for somebody who follows an account's changes. */
+export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'time_over'] as const;
+export type StreamEnd = (typeof streamEnds)[number];
 
 /** The doors that an event can come in by. */
 export const eventSources = ['http', 'queue'] as const;
@@ -37,6 +41,8 @@ export type Signal =
       readonly accountId?: AccountId;
       /** Whose key it was, if it was a good one. */
       readonly keyId?: string;
+      /** Whose portal session, if it was one. */
+      readonly sessionId?: string;
       /** Of the error that it was answered with. */
       readonly code?: ErrorCode;
       readonly span?: RequestSpan;
@@ -99,6 +105,9 @@ export type Signal =
       readonly eventId: EventId;
       readonly type: string;
       readonly deliveries: number;
+      /** The endpoints that it goes to: for listeners in this process, never written down. */
+      readonly receivers: readonly { readonly id: EndpointId }[];
+      readonly acceptedAt: number;
       readonly durationMs: number;
       readonly span?: Span;
     }
@@ -137,6 +146,8 @@ export type Signal =
   | {
       readonly name: 'delivery.ended';
       readonly deliveryId: DeliveryId;
+      /** Absent: the job did not say. */
+      readonly accountId?: AccountId;
       readonly eventId: EventId;
       readonly endpointId: EndpointId;
       readonly status: EndStatus;
@@ -148,13 +159,22 @@ export type Signal =
       /** It is sent apart from its schedule: once more, or for the first time. */
       readonly name: 'delivery.requested';
       readonly deliveryId: DeliveryId;
+      readonly accountId: AccountId;
       readonly endpointId: EndpointId;
       readonly eventId: EventId;
       readonly trigger: RequestTrigger;
     }
   | {
+      /** Some more of it was counted or sent. */
+      readonly name: 'replay.progressed';
+      readonly replayId: ReplayId;
+      readonly accountId: AccountId;
+      readonly endpointId: EndpointId;
+    }
+  | {
       readonly name: 'replay.ended';
-      readonly replayId: string;
+      readonly replayId: ReplayId;
+      readonly accountId: AccountId;
       readonly endpointId: EndpointId;
       readonly mode: ReplayMode;
       readonly status: ReplayEndStatus;
@@ -169,6 +189,7 @@ export type Signal =
     }
   | {
       readonly name: 'delivery.held';
+      readonly accountId: AccountId;
       readonly endpointId: EndpointId;
       readonly eventId: EventId;
       readonly reason: HoldReason;
@@ -183,15 +204,31 @@ export type Signal =
     }
   | {
       readonly name: 'breaker.opened';
+      readonly accountId: AccountId;
       readonly endpointId: EndpointId;
       /** In a row. */
       readonly failures: number;
       readonly openForMs: number;
     }
-  | { readonly name: 'breaker.closed'; readonly endpointId: EndpointId }
+  | { readonly name: 'breaker.closed'; readonly accountId: AccountId; readonly endpointId: EndpointId }
   | { readonly name: 'listener.connected'; readonly endpointId: EndpointId }
   | { readonly name: 'listener.lost'; readonly endpointId: EndpointId; readonly reason: string }
-  | { readonly name: 'endpoint.disabled'; readonly endpointId: EndpointId; readonly reason: DisabledReason }
+  | { readonly name: 'endpoint.created'; readonly accountId: AccountId; readonly endpointId: EndpointId }
+  | { readonly name: 'endpoint.updated'; readonly accountId: AccountId; readonly endpointId: EndpointId }
+  | { readonly name: 'endpoint.deleted'; readonly accountId: AccountId; readonly endpointId: EndpointId }
+  | { readonly name: 'endpoint.enabled'; readonly accountId: AccountId; readonly endpointId: EndpointId }
+  | {
+      readonly name: 'endpoint.disabled';
+      readonly accountId: AccountId;
+      readonly endpointId: EndpointId;
+      readonly reason: DisabledReason;
+    }
+  | {
+      /** Somebody followed the changes of an account, and this service ended it. */
+      readonly name: 'change_stream.ended';
+      readonly accountId: AccountId;
+      readonly reason: StreamEnd;
+    }
   | {
       readonly name: 'job.interrupted';
       readonly queue: string;
@@ -237,6 +274,9 @@ export type Signal =
         | 'answer for listener'
         | 'look after listeners'
         | 'read mailbox'
+        | 'look at watched accounts'
+        | 'write changes'
+        | 'read changes'
         | 'make newer jobs due';
       readonly error: unknown;
     }

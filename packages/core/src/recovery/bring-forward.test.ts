@@ -10,7 +10,7 @@ import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
-import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createBringForward } from './bring-forward';
 
 const NOW = 1_700_000_000_000;
@@ -67,7 +67,8 @@ async function arrange() {
     onPromote: (act: () => Promise<unknown>) => {
       beforePromote = act;
     },
-    bringForward: (requestId: string) => bringForward({ ...delivery, trigger: 'manual', requestId }),
+    bringForward: (requestId: string) =>
+      bringForward({ ...delivery, accountId: uniqueAccountId(), trigger: 'manual', requestId }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { NewDelivery } from '../intake/fan-out-event';
 import type { Clock } from '../kernel/clock';
 import type { DeliveryParts, RequestTrigger } from '../model/delivery';
 import { FULL_LOG_BYTES } from '../model/delivery-log';
@@ -20,7 +21,7 @@ export interface BringForwardDeps {
   readonly emit: Emit;
 }
 
-export interface BringForwardInput extends DeliveryParts {
+export interface BringForwardInput extends NewDelivery {
   readonly trigger: RequestTrigger;
   /** The same when the same request is worked on again: then nothing is sent a second time. */
   readonly requestId: string;

@@ -29,7 +29,7 @@ export function createCancelDelivery(deps: CancelDeliveryDeps) {
     const listed = await deps.deliveryStore.find(delivery);
     if (listed?.isOpen) {
       await deps.deliveryStore.append(delivery, { kind: 'cancelled', reason });
-      announceEnd(delivery, 'cancelled', listed.round.requestedAt ?? listed.createdAt);
+      announceEnd({ ...delivery, accountId }, 'cancelled', listed.round.requestedAt ?? listed.createdAt);
     }
     await deps.admissionStore.leaveOrder(endpointId, eventId);
     // Not for a delivery that nobody has made: by the wrong account, its endpoint would look as if it were deleted.

@@ -25,8 +25,8 @@ export type CancelReplay = ReturnType<typeof createCancelReplay>;
 /** Says that a replay has come to its end. */
 export function announceReplayEnd(
   emit: Emit,
-  { id, endpointId, mode, found, enqueued, status }: Replay,
+  { id, accountId, endpointId, mode, found, enqueued, status }: Replay,
 ): void {
   if (status === 'counting' || status === 'running') return;
-  emit({ name: 'replay.ended', replayId: id, endpointId, mode, status, found, enqueued });
+  emit({ name: 'replay.ended', replayId: id, accountId, endpointId, mode, status, found, enqueued });
 }

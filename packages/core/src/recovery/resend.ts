@@ -98,7 +98,7 @@ export function createResend(deps: ResendDeps) {
     const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
     if (!(await deliveryStore.appendIfUnchanged(input, fact, length))) return await conclude(input);
     deps.noteUsage?.(accountId, 'deliveries', ATTEMPT_BYTES);
-    announceRequest(emit, { endpointId, eventId }, trigger);
+    announceRequest(emit, input, trigger);
     return await listed(input);
   }
 
@@ -123,9 +123,9 @@ export type ResendAll = ReturnType<typeof createResend>['resendAll'];
 /** Says that somebody has asked for a delivery to be sent. */
 export function announceRequest(
   emit: Emit,
-  { endpointId, eventId }: DeliveryParts,
+  { accountId, endpointId, eventId }: NewDelivery,
   trigger: RequestTrigger,
 ): void {
   const deliveryId = deliveryIdOf({ endpointId, eventId });
-  emit({ name: 'delivery.requested', deliveryId, endpointId, eventId, trigger });
+  emit({ name: 'delivery.requested', deliveryId, accountId, endpointId, eventId, trigger });
 }

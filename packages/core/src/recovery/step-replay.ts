@@ -82,8 +82,9 @@ export function createStepReplay(deps: StepReplayDeps) {
 
   async function send(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
     const startedAt = clock();
-    const judged = await chooseEvents(replay, endpoint, LOOKED_AT);
-    const dose = chosenOf(judged).slice(0, Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT));
+    const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
+    const judged = await chooseEvents(replay, endpoint, LOOKED_AT, most);
+    const dose = chosenOf(judged).slice(0, most);
     const resent = await resendAll(dose.map((member) => toResend(replay, member)));
     const ending = resent.indexOf('ending');
     const results = ending < 0 ? resent : resent.slice(0, ending);
@@ -104,7 +105,10 @@ export function createStepReplay(deps: StepReplayDeps) {
 
   // Over, if it was cancelled meanwhile.
   async function goOn(replay: Replay, change: Change, result: StepResult): Promise<StepResult> {
-    return (await replayStore.save(replay.id, progressOf(replay, change))) ? result : DONE;
+    if (!(await replayStore.save(replay.id, progressOf(replay, change)))) return DONE;
+    const { id: replayId, accountId, endpointId } = replay;
+    emit({ name: 'replay.progressed', replayId, accountId, endpointId });
+    return result;
   }
 
   async function end(replay: Replay, status: ReplayEndStatus, error?: string): Promise<StepResult> {

@@ -71,8 +71,14 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.held':
     case 'delivery.moved':
     case 'delivery.requested':
+    case 'replay.progressed':
       return 'debug';
     case 'breaker.closed':
+    case 'endpoint.created':
+    case 'endpoint.updated':
+    case 'endpoint.deleted':
+    case 'endpoint.enabled':
+    case 'change_stream.ended':
     case 'listener.connected':
     case 'listener.lost':
     case 'redis.back':
@@ -91,6 +97,9 @@ function levelOf(signal: Signal): LogOptions['level'] {
   }
 }
 
+// A span has a form of its own; those who get an event may be thousands.
+const UNWRITTEN: ReadonlySet<string> = new Set(['span', 'receivers']);
+
 // What the code calls an endpoint is a webhook outside.
 const ENDPOINT = /^endpoint(?=\.|Id$)/;
 
@@ -99,7 +108,7 @@ function entryOf(signal: Signal, level: LogOptions['level']): LogEntry {
   const { name, ...fields } = signal;
   const entry: LogEntry = { level, message: name.replace(ENDPOINT, 'webhook') };
   for (const [member, value] of Object.entries(fields)) {
-    if (member !== 'span') entry[toSnakeCase(member)] = member === 'error' ? describe(value) : value;
+    if (!UNWRITTEN.has(member)) entry[toSnakeCase(member)] = member === 'error' ? describe(value) : value;
   }
   const span = 'span' in signal ? signal.span : undefined;
   if (span) {

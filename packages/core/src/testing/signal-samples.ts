@@ -1,5 +1,6 @@
 import { deliveryIdOf } from '../model/delivery';
 import type { Signal } from '../model/signal';
+import { buildReplayOrder } from './build-replay';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from './unique-ids';
 
 type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
@@ -9,6 +10,7 @@ const endpointId = uniqueEndpointId();
 const accountId = uniqueAccountId();
 const deliveryId = deliveryIdOf({ eventId, endpointId });
 const type = 'keyword.quick_win';
+const replayId = buildReplayOrder().id;
 
 /** One signal of each name. */
 export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } = {
@@ -41,7 +43,16 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     eventId,
     type: 'webhook.failing',
   },
-  'event.fanned_out': { name: 'event.fanned_out', accountId, eventId, type, deliveries: 3, durationMs: 4 },
+  'event.fanned_out': {
+    name: 'event.fanned_out',
+    accountId,
+    eventId,
+    type,
+    deliveries: 1,
+    receivers: [{ id: endpointId }],
+    acceptedAt: 1_795_262_401_000,
+    durationMs: 4,
+  },
   'delivery.attempted': {
     name: 'delivery.attempted',
     deliveryId,
@@ -57,10 +68,19 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     connectMs: 4,
     firstByteMs: 25,
   },
-  'delivery.requested': { name: 'delivery.requested', deliveryId, eventId, endpointId, trigger: 'manual' },
+  'delivery.requested': {
+    name: 'delivery.requested',
+    deliveryId,
+    accountId,
+    eventId,
+    endpointId,
+    trigger: 'manual',
+  },
+  'replay.progressed': { name: 'replay.progressed', replayId, accountId, endpointId },
   'replay.ended': {
     name: 'replay.ended',
-    replayId: 'rpl_1',
+    replayId,
+    accountId,
     endpointId,
     mode: 'failed',
     status: 'done',
@@ -84,6 +104,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'delivery.ended': {
     name: 'delivery.ended',
     deliveryId,
+    accountId,
     eventId,
     endpointId,
     status: 'delivered',
@@ -94,11 +115,16 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     deliveryId,
     error: new Error('no luck'),
   },
-  'delivery.held': { name: 'delivery.held', eventId, endpointId, reason: 'disabled' },
+  'delivery.held': { name: 'delivery.held', accountId, eventId, endpointId, reason: 'disabled' },
   'delivery.moved': { name: 'delivery.moved', eventId, endpointId, reason: 'slow' },
-  'breaker.opened': { name: 'breaker.opened', endpointId, failures: 5, openForMs: 1_000 },
-  'breaker.closed': { name: 'breaker.closed', endpointId },
-  'endpoint.disabled': { name: 'endpoint.disabled', endpointId, reason: 'gone' },
+  'breaker.opened': { name: 'breaker.opened', accountId, endpointId, failures: 5, openForMs: 1_000 },
+  'breaker.closed': { name: 'breaker.closed', accountId, endpointId },
+  'endpoint.created': { name: 'endpoint.created', accountId, endpointId },
+  'endpoint.updated': { name: 'endpoint.updated', accountId, endpointId },
+  'endpoint.deleted': { name: 'endpoint.deleted', accountId, endpointId },
+  'endpoint.enabled': { name: 'endpoint.enabled', accountId, endpointId },
+  'endpoint.disabled': { name: 'endpoint.disabled', accountId, endpointId, reason: 'gone' },
+  'change_stream.ended': { name: 'change_stream.ended', accountId, reason: 'too_slow' },
   'job.interrupted': { name: 'job.interrupted', queue: 'events', jobId: '17', error: new Error('no luck') },
   'job.failed': {
     name: 'job.failed',

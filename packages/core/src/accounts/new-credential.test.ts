@@ -1,7 +1,7 @@
 import { createNewId, createSeededNewId } from '../kernel/ids';
 import { createSeededSecretBytes } from '../kernel/secret-bytes';
 import { idOfKey } from '../model/api-key';
-import { newApiKey } from './new-api-key';
+import { newApiKey } from './new-credential';
 
 describe('newApiKey', () => {
   it('has the form that secret scanners look for', () => {

@@ -1,0 +1,34 @@
+import { AuthFailures } from '@hookferry/core/accounts/auth-failures';
+import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
+import { createAuthenticateSession } from '@hookferry/core/accounts/authenticate-session';
+import { createExchangeCode } from '@hookferry/core/accounts/exchange-code';
+import { createLimitAuthFailures } from '@hookferry/core/accounts/limit-auth-failures';
+import { createLimitExchanges } from '@hookferry/core/accounts/limit-exchanges';
+import { createNoteUse } from '@hookferry/core/accounts/note-use';
+import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import { createRequireLiveSession } from '@hookferry/core/accounts/require-live-session';
+import type { Clock } from '@hookferry/core/kernel/clock';
+import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
+import type { ApiConfig } from './config';
+
+/** Who is let in: by an API key or a session's token, or with a code that is exchanged for one. */
+export function composeDoor({ AUTH_FAILURE_LIMIT: allowance }: ApiConfig, redis: RedisClient, clock: Clock) {
+  const apiKeyStore = createRedisApiKeyStore(redis);
+  const portalSessionStore = createRedisPortalSessionStore(redis);
+  const requireLiveSession = createRequireLiveSession({ apiKeyStore, clock });
+  const sessions = { portalSessionStore, requireLiveSession, clock };
+  const authenticate = createAuthenticate({
+    apiKeyStore,
+    noteUse: createNoteUse(apiKeyStore, clock),
+    authenticateSession: createAuthenticateSession(sessions),
+    clock,
+  });
+  const exchangeCode = createExchangeCode(sessions);
+  if (!allowance) return { authenticate, exchangeCode };
+  const failures = new AuthFailures({ allowance, clock });
+  return {
+    authenticate: createLimitAuthFailures({ authenticate, failures }),
+    exchangeCode: createLimitExchanges(exchangeCode, failures),
+  };
+}

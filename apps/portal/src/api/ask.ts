@@ -1,0 +1,23 @@
+import { problemOf, unreachable } from './problem';
+
+interface Answer<Data> {
+  readonly data?: Data;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/**
+ * The data of an answer of the API's client.
+ * @throws ProblemError for every other answer, and when none came
+ */
+export async function ask<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
+  const { data, error, response } = await call.catch(refuseUnlessAborted);
+  if (!response.ok) throw problemOf(response, error);
+  // An answer without a body, such as 204, has nothing that anybody reads.
+  return data as NonNullable<Data>;
+}
+
+function refuseUnlessAborted(cause: unknown): never {
+  // The query was given up: it is not the service that failed.
+  throw cause instanceof DOMException && cause.name === 'AbortError' ? cause : unreachable(cause);
+}

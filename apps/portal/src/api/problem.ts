@@ -1,0 +1,46 @@
+import type { components } from '@hookferry/client';
+
+export type ProblemDetails = components['schemas']['Problem'];
+export type Fault = components['schemas']['Fault'];
+
+/** What the API said about a request that it refused, or what is known when no answer came. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+
+  constructor(
+    readonly title: string,
+    readonly detail: string,
+    /** The HTTP status; 0: no answer came. */
+    readonly status: number,
+    readonly code: ProblemDetails['code'] | 'unreachable' | 'unknown',
+    readonly requestId?: string,
+    readonly faults: readonly Fault[] = [],
+    options?: ErrorOptions,
+  ) {
+    super(detail, options);
+  }
+
+  /** Whether the same request may do better a moment later. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** @param body of an answer that is no success: a problem, or whatever a proxy in between wrote */
+export function problemOf(response: Response, body: unknown): ProblemError {
+  if (!isProblem(body)) {
+    const detail = `The service answered with ${response.status}, and did not say why.`;
+    return new ProblemError('The request failed', detail, response.status, 'unknown');
+  }
+  const { title, detail, code, request_id: requestId, errors } = body;
+  return new ProblemError(title, detail, response.status, code, requestId, errors);
+}
+
+export function unreachable(cause: unknown): ProblemError {
+  const detail = 'No answer came. Check your connection; the page tries again by itself.';
+  return new ProblemError('The service can’t be reached', detail, 0, 'unreachable', undefined, [], { cause });
+}
+
+function isProblem(body: unknown): body is ProblemDetails {
+  return typeof body === 'object' && body !== null && 'title' in body && 'detail' in body && 'code' in body;
+}

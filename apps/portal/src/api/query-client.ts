@@ -1,0 +1,19 @@
+import { QueryClient } from '@tanstack/react-query';
+import { ProblemError } from './problem';
+
+const RETRIES = 3;
+// What a page shows again within this time is not asked for again: the stream tells of changes.
+const STALE_AFTER_MS = 10_000;
+
+/** Reads are repeated when that may help; nothing that changes something ever is. */
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: STALE_AFTER_MS,
+        retry: (failures, error) => failures < RETRIES && error instanceof ProblemError && error.isPassing,
+      },
+      mutations: { retry: false },
+    },
+  });
+}

@@ -1,0 +1,21 @@
+/** The first word of each key of the query cache: whoever changes something names what it touches by these. */
+export const queryKeys = {
+  deliveries: (filters: object) => ['deliveries', filters] as const,
+  delivery: (id: string) => ['delivery', id] as const,
+  event: (id: string) => ['event', id] as const,
+  eventDeliveries: (id: string) => ['event-deliveries', id] as const,
+  events: (filters: object) => ['events', filters] as const,
+  eventTypes: () => ['event-types'] as const,
+  eventType: (name: string) => ['event-type', name] as const,
+  webhooks: () => ['webhooks'] as const,
+  webhook: (id: string) => ['webhook', id] as const,
+  secret: (webhookId: string) => ['secret', webhookId] as const,
+  replays: (webhookId: string) => ['replays', webhookId] as const,
+  replay: (id: string) => ['replay', id] as const,
+  operations: () => ['operations'] as const,
+  operationsWebhooks: (state: string) => ['operations-webhooks', state] as const,
+  accounts: () => ['accounts'] as const,
+  account: (id: string) => ['account', id] as const,
+  deadLetters: () => ['dead-letters'] as const,
+  deadLetter: (id: string) => ['dead-letter', id] as const,
+};

@@ -1,0 +1,89 @@
+import type { components } from '@hookferry/client';
+import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useApi } from './api-context';
+import { ask } from './ask';
+import type { Api } from './client';
+import { queryKeys } from './query-keys';
+
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookWithHealth = components['schemas']['WebhookWithHealth'];
+export type Health = components['schemas']['Health'];
+export type NewWebhook = components['schemas']['NewWebhook'];
+export type WebhookPatch = components['schemas']['WebhookPatch'];
+
+// Each comes with its health of a day.
+const PAGE_SIZE = 50;
+
+/** The account's webhooks with their health, as far as they were paged to. */
+export function useWebhooks() {
+  const api = useApi();
+  return useInfiniteQuery({
+    queryKey: queryKeys.webhooks(),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor, signal }) => {
+      const query = { limit: PAGE_SIZE, include: 'health' as const, ...(cursor !== undefined && { cursor }) };
+      return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
+    },
+    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
+  });
+}
+
+export function useWebhook(id: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: queryKeys.webhook(id),
+    queryFn: ({ signal }) => ask(api.GET('/v1/webhooks/{id}', { params: { path: { id } }, signal })),
+  });
+}
+
+export function useCreateWebhook() {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: NewWebhook) => ask(api.POST('/v1/webhooks', { body })),
+    onSuccess: ({ id }) => refresh(queries, id),
+  });
+}
+
+export function useUpdateWebhook(id: string) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: WebhookPatch) => ask(api.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body })),
+    onSuccess: () => refresh(queries, id),
+  });
+}
+
+const switches = {
+  enable: (api: Api, id: string) => api.POST('/v1/webhooks/{id}/enable', { params: { path: { id } } }),
+  disable: (api: Api, id: string) => api.POST('/v1/webhooks/{id}/disable', { params: { path: { id } } }),
+};
+
+export function useSwitchWebhook(id: string) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (change: keyof typeof switches) => ask(switches[change](api, id)),
+    onSuccess: () => refresh(queries, id),
+  });
+}
+
+export function useDeleteWebhook(id: string) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => ask(api.DELETE('/v1/webhooks/{id}', { params: { path: { id } } })),
+    onSuccess: () => {
+      queries.removeQueries({ queryKey: queryKeys.webhook(id) });
+      return queries.invalidateQueries({ queryKey: queryKeys.webhooks() });
+    },
+  });
+}
+
+/** Waits until what is on the page is up to date: what follows a change must not show what was before it. */
+async function refresh(queries: QueryClient, id: string): Promise<void> {
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: queryKeys.webhook(id) }),
+    queries.invalidateQueries({ queryKey: queryKeys.webhooks() }),
+  ]);
+}

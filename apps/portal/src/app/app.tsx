@@ -1,0 +1,57 @@
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { Tooltip } from '@base-ui/react/tooltip';
+import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { Router } from 'wouter';
+import { ApiContext } from '../api/api-context';
+import type { Api } from '../api/client';
+import { Skeleton } from '../components/skeleton';
+import { ToastProvider } from '../components/toasts';
+import type { LiveFeed } from '../live/live-feed';
+import { LiveProvider } from '../live/live-provider';
+import { accountOf } from '../session/session';
+import { SessionContext, useSessionState } from '../session/session-context';
+import type { SessionStore } from '../session/session-store';
+import { SignInPage } from '../session/sign-in-page';
+import { Routes } from './routes';
+import { Shell } from './shell';
+
+export interface AppProps {
+  readonly session: SessionStore;
+  readonly api: Api;
+  readonly queries: QueryClient;
+  readonly feed: LiveFeed;
+}
+
+export function App({ session, api, queries, feed }: AppProps) {
+  return (
+    <CSPProvider disableStyleElements>
+      <SessionContext value={session}>
+        <ApiContext value={api}>
+          <QueryClientProvider client={queries}>
+            <LiveProvider feed={feed}>
+              <ToastProvider>
+                <Tooltip.Provider>
+                  <Router base="/portal">
+                    <SignedIn />
+                  </Router>
+                </Tooltip.Provider>
+              </ToastProvider>
+            </LiveProvider>
+          </QueryClientProvider>
+        </ApiContext>
+      </SessionContext>
+    </CSPProvider>
+  );
+}
+
+function SignedIn() {
+  const state = useSessionState();
+
+  if (state.kind === 'starting') return <Skeleton lines={8} />;
+  if (state.kind === 'none') return <SignInPage error={state.error} />;
+  return (
+    <Shell>
+      <Routes key={accountOf(state)} />
+    </Shell>
+  );
+}

@@ -1,0 +1,6 @@
+import { page } from './page';
+
+export const deliveryPages = [
+  page('/deliveries', async () => (await import('../pages/deliveries/deliveries-page')).DeliveriesPage),
+  page('/deliveries/:id', async () => (await import('../pages/delivery/delivery-page')).DeliveryPage),
+];

@@ -1,0 +1,35 @@
+import { Component, type ReactNode } from 'react';
+import { Problem } from '../components/problem';
+
+interface Props {
+  /** Another one: whoever goes to another page is rid of the fault. */
+  readonly place: string;
+  readonly children: ReactNode;
+}
+
+interface State {
+  readonly error?: Error | undefined;
+  readonly place?: string;
+}
+
+/** A page that breaks says so, and leaves the others reachable. */
+export class ErrorBoundary extends Component<Props, State> {
+  override state: State = {};
+
+  static getDerivedStateFromError(error: unknown): State {
+    return { error: error instanceof Error ? error : new Error(String(error)) };
+  }
+
+  static getDerivedStateFromProps({ place }: Props, state: State): State | null {
+    return place === state.place ? null : { place, error: undefined };
+  }
+
+  override render() {
+    const { error } = this.state;
+    return error ? (
+      <Problem error={error} onRetry={() => this.setState({ error: undefined })} />
+    ) : (
+      this.props.children
+    );
+  }
+}

@@ -1,0 +1,18 @@
+export interface NavigationEntry {
+  readonly path: string;
+  readonly label: string;
+}
+
+export const customerEntries: readonly NavigationEntry[] = [
+  { path: '/deliveries', label: 'Deliveries' },
+  { path: '/webhooks', label: 'Webhooks' },
+  { path: '/events', label: 'Events' },
+  { path: '/event-types', label: 'Event types' },
+];
+
+/** For sessions that may `operate`. */
+export const operatorEntries: readonly NavigationEntry[] = [
+  { path: '/operations', label: 'Operations' },
+  { path: '/accounts', label: 'Accounts' },
+  { path: '/dead-letters', label: 'Dead letters' },
+];

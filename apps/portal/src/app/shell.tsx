@@ -1,0 +1,74 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import { Link, useLocation } from 'wouter';
+import { LiveIndicator } from '../live/live-indicator';
+import { SessionBanner } from '../session/session-banner';
+import { useCan, useSession } from '../session/session-context';
+import { ErrorBoundary } from './error-boundary';
+import { customerEntries, type NavigationEntry, operatorEntries } from './navigation';
+import styles from './shell.module.css';
+import { useTheme } from './theme';
+import { ThemeSwitch } from './theme-switch';
+
+/** What is around every page. */
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const { theme } = useSession();
+  const [mode, setMode] = useTheme(theme);
+  const isOperator = useCan('operate');
+  const [location] = useLocation();
+  const main = useFocusOnChange(location);
+  return (
+    <>
+      <a className={styles['skip']} href="#content" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </a>
+      <SessionBanner />
+      <header className={styles['header']}>
+        <p className={styles['brand']}>
+          {theme.logo && <img className={styles['logo']} src={theme.logo} alt="" />}
+          {theme.name ?? 'Webhooks'}
+        </p>
+        <nav className={styles['navigation']} aria-label="Pages">
+          <Entries entries={customerEntries} location={location} />
+          {isOperator && <span className={styles['divider']} aria-hidden="true" />}
+          {isOperator && <Entries entries={operatorEntries} location={location} />}
+        </nav>
+        <div className={styles['tools']}>
+          <LiveIndicator />
+          <ThemeSwitch mode={mode} onChange={setMode} />
+        </div>
+      </header>
+      <main id="content" ref={main} tabIndex={-1} className={styles['main']}>
+        <ErrorBoundary place={location}>{children}</ErrorBoundary>
+      </main>
+    </>
+  );
+}
+
+interface EntriesProps {
+  readonly entries: readonly NavigationEntry[];
+  readonly location: string;
+}
+
+function Entries({ entries, location }: EntriesProps) {
+  return entries.map(({ path, label }) => {
+    const isCurrent = location === path || location.startsWith(`${path}/`);
+    return (
+      <Link key={path} href={path} className={styles['entry']} aria-current={isCurrent ? 'page' : undefined}>
+        {label}
+      </Link>
+    );
+  });
+}
+
+/** On another page the focus goes to its beginning, as it would if the page had been loaded. */
+function useFocusOnChange(location: string) {
+  const element = useRef<HTMLElement>(null);
+  const former = useRef(location);
+  useEffect(() => {
+    if (former.current === location) return;
+    former.current = location;
+    window.scrollTo(0, 0);
+    element.current?.focus({ preventScroll: true });
+  }, [location]);
+  return element;
+}

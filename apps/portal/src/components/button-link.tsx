@@ -1,0 +1,18 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import styles from './button.module.css';
+
+export interface ButtonLinkProps {
+  readonly href: string;
+  readonly kind?: 'primary' | 'plain';
+  readonly children: ReactNode;
+}
+
+/** A link to another page that stands among buttons. */
+export function ButtonLink({ href, kind = 'plain', children }: ButtonLinkProps) {
+  return (
+    <Link href={href} className={`${styles['button']} ${styles[kind]} ${styles['normal']}`}>
+      {children}
+    </Link>
+  );
+}

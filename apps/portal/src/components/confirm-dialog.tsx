@@ -1,0 +1,53 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog';
+import type { ReactNode } from 'react';
+import { Button } from './button';
+import styles from './confirm-dialog.module.css';
+import { Problem } from './problem';
+
+export interface ConfirmDialogProps {
+  readonly isOpen: boolean;
+  readonly title: string;
+  /** What follows, and whether it can be taken back. */
+  readonly children: ReactNode;
+  /** The verb of what is done, such as "Send again". */
+  readonly confirmLabel: string;
+  readonly isDangerous?: boolean;
+  readonly isBusy?: boolean;
+  readonly error?: Error | null;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks before something is done. It stays open until the caller closes it, and shows why it could not be done. */
+export function ConfirmDialog({
+  isOpen,
+  title,
+  children,
+  confirmLabel,
+  isDangerous = false,
+  isBusy = false,
+  error = null,
+  onConfirm,
+  onClose,
+}: ConfirmDialogProps) {
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={styles['backdrop']} />
+        <AlertDialog.Popup className={styles['popup']}>
+          <AlertDialog.Title className={styles['title']}>{title}</AlertDialog.Title>
+          <AlertDialog.Description render={<div className={styles['text']} />}>
+            {children}
+          </AlertDialog.Description>
+          {error && <Problem error={error} />}
+          <div className={styles['actions']}>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={onConfirm}>
+              {confirmLabel}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

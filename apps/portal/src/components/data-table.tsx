@@ -1,0 +1,124 @@
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { DataRow } from './data-row';
+import styles from './data-table.module.css';
+import { useRowFocus } from './use-row-focus';
+
+const ROW_HEIGHT = 40;
+const SKELETON_ROWS = 8;
+const OVERSCAN = 10;
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly header: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** Of the table's width, such as `12rem` or `20%`. Without it a column shares what is left. */
+  readonly width?: string;
+  /** Only where there is room for it: from 600 or from 960 px on. */
+  readonly from?: 'medium' | 'wide';
+}
+
+export interface DataTableProps<Row> {
+  /** What it lists: read aloud. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  /** undefined: they are being loaded. */
+  readonly rows: readonly Row[] | undefined;
+  readonly rowId: (row: Row) => string;
+  /** Enter, or a click anywhere on a row. */
+  readonly onOpen?: (row: Row) => void;
+  /** Called when the last rows come into view. */
+  readonly onEnd?: () => void;
+}
+
+/**
+ * A table whose rows are all of one height, and of which only those in view are in the page. Arrows, Home, End, Page
+ * Up and Page Down go from row to row, Enter opens one.
+ */
+export function DataTable<Row>({ label, columns, rows, rowId, onOpen, onEnd }: DataTableProps<Row>) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const count = rows?.length ?? 0;
+  const scrollMargin = useTopOf(body);
+  const virtual = useWindowVirtualizer({
+    count,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: OVERSCAN,
+    scrollMargin,
+  });
+  const items = virtual.getVirtualItems();
+  const [first, last] = [items[0], items.at(-1)];
+  const focus = useRowFocus({ body, count, scrollTo: (index) => virtual.scrollToIndex(index) });
+
+  const isAtEnd = count > 0 && (last?.index ?? -1) >= count - 1;
+  useEffect(() => {
+    if (isAtEnd) onEnd?.();
+  }, [isAtEnd, onEnd]);
+
+  return (
+    <table className={styles['table']} aria-label={label} aria-rowcount={count + 1} aria-busy={!rows}>
+      <thead>
+        <tr>
+          {columns.map(({ id, header, width, from = '' }) => (
+            <th key={id} scope="col" className={styles[from]} style={{ width }}>
+              {header}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody ref={body}>
+        {!rows && Array.from({ length: SKELETON_ROWS }, (_, index) => <SkeletonRow key={index} />)}
+        <Spacer height={first ? first.start - scrollMargin : 0} />
+        {items.map(({ index }) => {
+          const row = rows?.[index];
+          if (row === undefined) return null;
+          return (
+            <DataRow
+              key={rowId(row)}
+              row={row}
+              index={index}
+              columns={columns}
+              isTabStop={index === focus.current || (index === first?.index && !focus.isAmong(items))}
+              onFocus={focus.onFocus}
+              onKeyDown={focus.onKeyDown}
+              onOpen={onOpen}
+            />
+          );
+        })}
+        <Spacer height={last ? virtual.getTotalSize() - (last.end - scrollMargin) : 0} />
+      </tbody>
+    </table>
+  );
+}
+
+/** How far down the page it begins; what is above it may grow. */
+function useTopOf(element: RefObject<HTMLElement | null>): number {
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => {
+      const box = element.current?.getBoundingClientRect();
+      if (box) setTop(Math.round(box.top + window.scrollY));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [element]);
+  return top;
+}
+
+function Spacer({ height }: { readonly height: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr aria-hidden="true">
+      <td className={styles['spacer']} style={{ height }} />
+    </tr>
+  );
+}
+
+function SkeletonRow() {
+  return (
+    <tr aria-hidden="true" className={styles['skeleton']}>
+      <td colSpan={100} />
+    </tr>
+  );
+}

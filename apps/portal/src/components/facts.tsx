@@ -1,0 +1,24 @@
+import { Fragment, type ReactNode } from 'react';
+import styles from './facts.module.css';
+
+export interface FactsProps {
+  /** Names and values; what is undefined is left out. */
+  readonly facts: Readonly<Record<string, ReactNode>>;
+}
+
+/** What is known of a thing, name by name. */
+export function Facts({ facts }: FactsProps) {
+  return (
+    <dl className={styles['facts']}>
+      {Object.entries(facts).map(
+        ([name, value]) =>
+          value !== undefined && (
+            <Fragment key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ),
+      )}
+    </dl>
+  );
+}

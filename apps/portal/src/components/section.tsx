@@ -1,0 +1,23 @@
+import { type ReactNode, useId } from 'react';
+import styles from './section.module.css';
+
+export interface SectionProps {
+  readonly title: string;
+  /** Beside the title. */
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A part of a page under a heading of its own. */
+export function Section({ title, actions, children }: SectionProps) {
+  const id = useId();
+  return (
+    <section className={styles['section']} aria-labelledby={id}>
+      <div className={styles['head']}>
+        <h2 id={id}>{title}</h2>
+        {actions}
+      </div>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,40 @@
+import { Tooltip } from '@base-ui/react/tooltip';
+import styles from './time.module.css';
+
+const long = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const short = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+
+export interface TimeProps {
+  /** RFC 3339 */
+  readonly at: string;
+  /** `short`, for lists, leaves out the year, and is no stop of the tab key. */
+  readonly form?: 'long' | 'short';
+}
+
+/** In the viewer's zone; in UTC, as logs have it, when it is pointed at or has the focus. */
+export function Time({ at, form = 'long' }: TimeProps) {
+  const isLong = form === 'long';
+  const time = <time dateTime={at}>{(isLong ? long : short).format(new Date(at))}</time>;
+  return (
+    <Tooltip.Root>
+      {isLong ? (
+        <Tooltip.Trigger className={styles['trigger']}>{time}</Tooltip.Trigger>
+      ) : (
+        <Tooltip.Trigger render={time} />
+      )}
+      <Tooltip.Portal>
+        <Tooltip.Positioner sideOffset={4} className={styles['positioner']}>
+          <Tooltip.Popup className={styles['popup']}>{inUtc(at)}</Tooltip.Popup>
+        </Tooltip.Positioner>
+      </Tooltip.Portal>
+    </Tooltip.Root>
+  );
+}
+
+const inUtc = (at: string) => `${at.replace('T', ' ').replace('Z', '')} UTC`;

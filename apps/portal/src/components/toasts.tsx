@@ -1,0 +1,39 @@
+import { Toast } from '@base-ui/react/toast';
+import type { ReactNode } from 'react';
+import styles from './toasts.module.css';
+
+export function ToastProvider({ children }: { readonly children: ReactNode }) {
+  return (
+    <Toast.Provider>
+      {children}
+      <Toast.Portal>
+        <Toast.Viewport className={styles['viewport']}>
+          <ToastList />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  );
+}
+
+function ToastList() {
+  const { toasts } = Toast.useToastManager();
+  return toasts.map((toast) => (
+    <Toast.Root key={toast.id} toast={toast} className={`${styles['toast']} ${styles[toast.type ?? '']}`}>
+      <Toast.Content className={styles['content']}>
+        <Toast.Description className={styles['text']} />
+        <Toast.Close className={styles['close']} aria-label="Dismiss">
+          ✕
+        </Toast.Close>
+      </Toast.Content>
+    </Toast.Root>
+  ));
+}
+
+/** Short notes on what was done or failed; read aloud without taking the focus. */
+export function useToasts() {
+  const { add } = Toast.useToastManager();
+  return {
+    tell: (description: string) => add({ description, type: 'told' }),
+    fail: (description: string) => add({ description, type: 'failed', priority: 'high' }),
+  };
+}

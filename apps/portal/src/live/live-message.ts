@@ -1,0 +1,51 @@
+import type { components } from '@hookferry/client';
+import type { StreamEvent } from './read-events';
+
+type Delivery = components['schemas']['Delivery'];
+
+/** What a change knows of a delivery. */
+export type DeliveryChange = Pick<Delivery, 'id'> & Partial<Delivery>;
+
+export type LiveMessage =
+  /** From now on every change comes. */
+  | { readonly kind: 'ready' }
+  /** Changes were missed: what is shown is to be read anew. */
+  | { readonly kind: 'reset' }
+  /** Nothing tells of changes just now: it is time to look. */
+  | { readonly kind: 'poll' }
+  | { readonly kind: 'delivery'; readonly change: string; readonly delivery: DeliveryChange }
+  | { readonly kind: 'webhook'; readonly change: string; readonly webhookId: string }
+  | {
+      readonly kind: 'replay';
+      readonly change: string;
+      readonly replayId: string;
+      readonly webhookId: string;
+    };
+
+/** undefined: a later version of the service has kinds that this page does not know. */
+export function messageOf({ name, data }: StreamEvent): LiveMessage | undefined {
+  switch (name) {
+    case 'ready':
+    case 'reset':
+      return { kind: name };
+    case 'delivery': {
+      const { change, delivery } = JSON.parse(data) as { change: string; delivery: DeliveryChange };
+      return { kind: name, change, delivery };
+    }
+    case 'webhook': {
+      const { change, webhook_id } = JSON.parse(data) as { change: string; webhook_id: string };
+      return { kind: name, change, webhookId: webhook_id };
+    }
+    case 'replay': {
+      const parsed = JSON.parse(data) as { change: string; replay_id: string; webhook_id: string };
+      return {
+        kind: name,
+        change: parsed.change,
+        replayId: parsed.replay_id,
+        webhookId: parsed.webhook_id,
+      };
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+import type { components } from '@hookferry/client';
+import type { InfiniteData, Query, QueryClient } from '@tanstack/react-query';
+import type { DeliveryChange, LiveMessage } from './live-message';
+
+type Delivery = components['schemas']['Delivery'];
+type Page = components['schemas']['DeliveryPage'];
+
+/**
+ * Of queries whose new rows wait until they are asked for: they are changed in place, and the page reads them anew
+ * itself. Given as `meta`.
+ */
+export const keepsItsRows = { keepsItsRows: true };
+
+/** Lists of deliveries, by the first word of their key. */
+const LISTS = ['deliveries', 'event-deliveries'];
+
+/** Brings what the cache has up to what a message says. */
+export function updateQueries(queries: QueryClient, message: LiveMessage): void {
+  switch (message.kind) {
+    case 'ready':
+      return;
+    case 'poll':
+    case 'reset':
+      void queries.invalidateQueries({ predicate: ({ meta }) => meta?.['keepsItsRows'] !== true });
+      return;
+    case 'delivery':
+      for (const list of LISTS) {
+        queries.setQueriesData({ queryKey: [list] }, (data: unknown) => withChange(data, message.delivery));
+      }
+      // The record of its attempts is more than a change tells.
+      void queries.invalidateQueries({ queryKey: ['delivery', message.delivery.id] });
+      return;
+    case 'webhook':
+      void queries.invalidateQueries({ predicate: isAbout('webhook', message.webhookId) });
+      return;
+    case 'replay':
+      void queries.invalidateQueries({ predicate: isAbout('replay', message.replayId) });
+      return;
+  }
+}
+
+/** The one, and every list of its kind. */
+function isAbout(kind: string, id: string) {
+  return ({ queryKey: [name, of] }: Query) => (name === kind && of === id) || name === `${kind}s`;
+}
+
+/** A list of deliveries in which one has changed; the same object if it has none such. */
+function withChange(data: unknown, change: DeliveryChange): unknown {
+  if (!isPaged(data)) return data;
+  let isFound = false;
+  const pages = data.pages.map((page) => {
+    if (!page.data.some(({ id }) => id === change.id)) return page;
+    isFound = true;
+    return { ...page, data: page.data.map((row) => (row.id === change.id ? changed(row, change) : row)) };
+  });
+  return isFound ? { ...data, pages } : data;
+}
+
+function isPaged(data: unknown): data is InfiniteData<Page> {
+  return typeof data === 'object' && data !== null && 'pages' in data;
+}
+
+export function changed(row: Delivery, change: DeliveryChange): Delivery {
+  const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  return { ...row, ...known };
+}

@@ -1,0 +1,5 @@
+import { Empty } from '../../components/empty';
+
+export function DeliveriesPage() {
+  return <Empty title="Deliveries" />;
+}

@@ -1,0 +1,5 @@
+import { Empty } from '../../components/empty';
+
+export function DeliveryPage() {
+  return <Empty title="Delivery" />;
+}

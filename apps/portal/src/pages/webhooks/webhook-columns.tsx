@@ -1,0 +1,56 @@
+import { Link } from 'wouter';
+import type { Webhook, WebhookWithHealth } from '../../api/webhook-queries';
+import type { Column } from '../../components/data-table';
+import { Sparkline } from '../../components/sparkline';
+import { formatCount, formatMs, formatRate, rateOf } from './health-figures';
+import { WebhookState } from './webhook-state';
+import styles from './webhooks-page.module.css';
+
+/** Of a list that was asked for with it. */
+export type ListedWebhook = Webhook & { readonly health?: WebhookWithHealth['health'] | undefined };
+
+export const webhookColumns: readonly Column<ListedWebhook>[] = [
+  {
+    id: 'url',
+    header: 'Webhook',
+    cell: ({ id, url, description }) => (
+      <Link href={`/webhooks/${id}`} title={url}>
+        {description || url}
+      </Link>
+    ),
+  },
+  { id: 'state', header: 'State', width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  {
+    id: 'success',
+    header: 'Success, 24 h',
+    width: '13rem',
+    from: 'medium',
+    cell: ({ health }) =>
+      health && (
+        <span className={styles['figure']}>
+          <span className={styles['number']}>{formatRate(health.success_rate)}</span>
+          <Sparkline values={health.hours.map(rateOf)} most={1} tone="good" label="Success by the hour" />
+        </span>
+      ),
+  },
+  {
+    id: 'p95',
+    header: 'p95, 24 h',
+    width: '13rem',
+    from: 'wide',
+    cell: ({ health }) =>
+      health && (
+        <span className={styles['figure']}>
+          <span className={styles['number']}>{formatMs(health.p95_ms)}</span>
+          <Sparkline values={health.hours.map(({ p95_ms }) => p95_ms)} label="95th percentile by the hour" />
+        </span>
+      ),
+  },
+  {
+    id: 'held',
+    header: 'Held',
+    width: '6rem',
+    from: 'wide',
+    cell: ({ health }) => health && formatCount(health.held),
+  },
+];

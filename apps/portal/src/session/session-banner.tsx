@@ -1,0 +1,21 @@
+import styles from './session-banner.module.css';
+import { useSessionState } from './session-context';
+
+/** Says that the session is over, and where another one comes from. What is on the page stays. */
+export function SessionBanner() {
+  const state = useSessionState();
+  if (state.kind !== 'ended') return null;
+  const { returnUrl } = state.session;
+  return (
+    <div role="alert" className={styles['banner']}>
+      <p>
+        Your session has ended: what you see is as it was.{' '}
+        {returnUrl ? (
+          <a href={returnUrl}>Open the portal again</a>
+        ) : (
+          'Open the portal again from where you came.'
+        )}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import { type FormEvent, useState } from 'react';
+import { Button } from '../components/button';
+import { TextField } from '../components/field';
+import { Problem } from '../components/problem';
+import { signInWithKey } from './exchange';
+import { useSessionStore } from './session-context';
+import styles from './sign-in-page.module.css';
+
+export interface SignInPageProps {
+  /** Why the link that was used gave no session. */
+  readonly error: Error | undefined;
+}
+
+export function SignInPage({ error }: SignInPageProps) {
+  const isFramed = window.parent !== window;
+  return (
+    <main className={styles['page']} id="content">
+      <h1>Webhooks</h1>
+      {error && <Problem error={error} />}
+      <p>
+        {isFramed
+          ? 'This part of the page needs a new session. Load the whole page again if it does not come by itself.'
+          : 'This page is opened by a link that works once. Go back to where you found it, and open it again: a page that is loaded anew has no session any more.'}
+      </p>
+      {!isFramed && <KeyForm />}
+    </main>
+  );
+}
+
+function KeyForm() {
+  const store = useSessionStore();
+  const [key, setKey] = useState('');
+  const [error, setError] = useState<Error>();
+  const [isBusy, setIsBusy] = useState(false);
+
+  const signIn = async () => {
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      store.begin(await signInWithKey(key));
+    } catch (failure) {
+      setError(failure instanceof Error ? failure : new Error(String(failure)));
+      setIsBusy(false);
+    }
+    setKey('');
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void signIn();
+  };
+
+  return (
+    <form className={styles['form']} onSubmit={submit}>
+      <h2>For operators</h2>
+      <TextField
+        label="API key"
+        type="password"
+        autoComplete="off"
+        required
+        hint="It is used once, to open a session, and kept nowhere. It needs the scope portal:write."
+        value={key}
+        onChange={(event) => setKey(event.target.value)}
+      />
+      {error && <Problem error={error} />}
+      <Button type="submit" kind="primary" isBusy={isBusy}>
+        Sign in
+      </Button>
+    </form>
+  );
+}

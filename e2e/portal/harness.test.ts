@@ -1,0 +1,42 @@
+import { checkAccessibility } from './support/check-accessibility';
+import { usePortal } from './support/use-portal';
+
+const portal = usePortal({ workers: 0 });
+
+it('shows the description of the API without a fault', async () => {
+  const page = await portal().open('/docs');
+  // The bundle wants its maker's logo; the page's policy keeps it from asking for it.
+  portal()
+    .faultsOf(page)
+    .expect(/cdn\.redoc\.ly/);
+  await page.locator('h1').first().waitFor();
+  expect(await page.title()).toBe('Webhook API');
+});
+
+it('fails a test whose page asks another host, or breaks its policy, or throws', async () => {
+  const page = await portal().open('/healthz');
+  const faults = portal().faultsOf(page);
+  await page.evaluate(`void fetch('http://127.0.0.2:9/').catch(() => undefined)`);
+  await faults.waitFor(/^content security policy: connect-src refused http:\/\/127\.0\.0\.2:9/);
+  await faults.waitFor(/^console: Connecting to .* violates/);
+  await faults.waitFor(/^console: Fetch API cannot load/);
+  await page.evaluate(`setTimeout(() => { throw new Error('thrown on purpose') })`);
+  await faults.waitFor(/^uncaught: Error: thrown on purpose/);
+  await page.goto(`${portal().client.baseUrl}/v1/webhooks`);
+  expect(() => faults.check()).toThrow(/answered 401: GET .*\/v1\/webhooks/);
+  await faults.waitFor(/answered 401/);
+  faults.expect(/never/);
+  expect(() => faults.check()).toThrow(/did not come: \/never\//);
+  await page.evaluate(`console.error('never say never')`);
+});
+
+it('finds what is not accessible, in the theme that it is in', async () => {
+  const page = await portal().open('/healthz');
+  await page.evaluate(`document.title = document.documentElement.lang = 'en'`);
+  await page.evaluate(`document.body.innerHTML = '<main><h1>Ordinary</h1></main>'`);
+  await checkAccessibility(page);
+  await page.evaluate(`matchMedia('(prefers-color-scheme: dark)').addEventListener('change', ({ matches }) => {
+    if (matches) document.querySelector('main').innerHTML = '<h1>Dark</h1><input>';
+  })`);
+  await expect(checkAccessibility(page)).rejects.toThrow(/\(dark\):\nlabel/);
+});

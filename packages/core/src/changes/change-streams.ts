@@ -1,0 +1,133 @@
+import { AppError } from '../kernel/app-error';
+import { steadyClock } from '../kernel/clock';
+import type { AccountId } from '../model/event';
+import type { Emit } from '../model/signal';
+import { ChangeReader, type ChangeReaderOptions, type StreamMessage } from './change-reader';
+import type { ChangeStore } from './redis-change-store';
+import { WatchedAccount } from './watched-account';
+
+export interface ChangeStreamsDeps {
+  readonly changeStore: Pick<ChangeStore, 'watch' | 'begin' | 'join' | 'keep' | 'readAfter'>;
+  readonly emit: Emit;
+}
+
+export interface StreamOptions extends Omit<ChangeReaderOptions, 'onTooSlow'> {
+  /** How long it may last. Milliseconds. */
+  readonly maxMs: number;
+  /** Whether whoever follows may still do so. Asked every few seconds; while it throws, nobody knows. */
+  readonly isAllowed: () => Promise<boolean>;
+}
+
+/** The connection of a reader. */
+export interface Connection {
+  /** Aborts when it is closed, by either side. */
+  readonly signal: AbortSignal;
+  close(): void;
+}
+
+const READ_EVERY_MS = 200;
+const AFTER_FAULT_MS = 1_000;
+/** Several times before nobody watches the account any more. */
+const RENEW_EVERY_MS = 20_000;
+const CHECK_EVERY_MS = 5_000;
+// Who is told that it was too slow has so long to read it.
+const LAST_WORD_MS = 1_000;
+/** Streams that a process has at the same time; each may have a queue. */
+export const MOST_STREAMS = 500;
+
+/** Those who follow changes at this process. While nobody does, it asks Redis for nothing. */
+export class ChangeStreams {
+  readonly #accounts = new Map<AccountId, WatchedAccount>();
+  #count = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #renewedAt = 0;
+  #isStopped = false;
+
+  constructor(private readonly deps: ChangeStreamsDeps) {}
+
+  /**
+   * All that changes of what an account has, from when it says `ready` until it ends.
+   *
+   * @throws AppError `rate_limited` when this process has as many streams as it may, `storage_unavailable` when it stops.
+   */
+  async *open(
+    accountId: AccountId,
+    options: StreamOptions,
+    { signal, close }: Connection,
+  ): AsyncGenerator<StreamMessage, void> {
+    const timers: NodeJS.Timeout[] = [];
+    const onTooSlow = () => void timers.push(setTimeout(close, LAST_WORD_MS));
+    const reader = this.#add(accountId, { ...options, onTooSlow });
+    timers.push(setTimeout(() => reader.end('time_over'), options.maxMs));
+    timers.push(setInterval(() => void this.#check(reader, options), CHECK_EVERY_MS));
+    signal.addEventListener('abort', () => reader.end('lost'));
+    if (signal.aborted) reader.end('lost');
+    try {
+      yield* reader.messages();
+    } finally {
+      for (const timer of timers) clearTimeout(timer);
+      this.#remove(accountId, reader);
+    }
+  }
+
+  /** Ends them all: readers connect again, to other processes. */
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    for (const { readers } of this.#accounts.values()) for (const reader of readers) reader.end('stopping');
+  }
+
+  #add(accountId: AccountId, options: ChangeReaderOptions): ChangeReader {
+    if (this.#isStopped) {
+      throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
+    }
+    if (this.#count >= MOST_STREAMS) {
+      throw new AppError('rate_limited', `This process has ${MOST_STREAMS} streams. Try again later.`, {
+        retryAfterMs: CHECK_EVERY_MS,
+      });
+    }
+    this.#count += 1;
+    const account =
+      this.#accounts.get(accountId) ??
+      new WatchedAccount({ accountId, changeStore: this.deps.changeStore, clock: steadyClock });
+    this.#accounts.set(accountId, account);
+    const reader = new ChangeReader(options);
+    account.add(reader);
+    this.#readIn(0);
+    return reader;
+  }
+
+  #remove(accountId: AccountId, reader: ChangeReader): void {
+    const { emit } = this.deps;
+    this.#count -= 1;
+    const account = this.#accounts.get(accountId);
+    account?.remove(reader);
+    if (account?.readers.size === 0) this.#accounts.delete(accountId);
+    const { ended: reason } = reader;
+    if (reason !== undefined && reason !== 'lost') emit({ name: 'change_stream.ended', accountId, reason });
+  }
+
+  async #check(reader: ChangeReader, { isAllowed }: StreamOptions): Promise<void> {
+    try {
+      if (!(await isAllowed())) reader.end('unauthenticated');
+    } catch {
+      // As long as Redis is away nothing is told either.
+    }
+  }
+
+  #readIn(delayMs: number): void {
+    if (this.#isStopped || this.#accounts.size === 0) return;
+    this.#timer ??= setTimeout(() => void this.#read(), delayMs);
+  }
+
+  async #read(): Promise<void> {
+    const isRenewalDue = steadyClock() - this.#renewedAt >= RENEW_EVERY_MS;
+    if (isRenewalDue) this.#renewedAt = steadyClock();
+    const accounts = [...this.#accounts.values()];
+    const steps = await Promise.allSettled(accounts.map((account) => account.step(isRenewalDue)));
+    const failed = steps.find((step) => step.status === 'rejected');
+    if (failed) this.deps.emit({ name: 'task.failed', task: 'read changes', error: failed.reason });
+    this.#timer = undefined;
+    this.#readIn(failed ? AFTER_FAULT_MS : READ_EVERY_MS);
+  }
+}

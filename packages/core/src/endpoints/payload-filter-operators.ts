@@ -1,0 +1,148 @@
+/** What a member is compared with. */
+export type Scalar = string | number | boolean | null;
+
+/** Whether what was found holds; `undefined`: there is no such member. */
+export type Holds = (found: unknown) => boolean;
+
+/** What is wrong, and below which item where it is a list. */
+export interface OperandFault {
+  readonly index?: number;
+  readonly detail: string;
+}
+
+interface Operator {
+  readonly faultsOf: (operand: unknown) => readonly OperandFault[];
+  /** Only for an operand without a fault. */
+  readonly build: (operand: never) => Holds;
+}
+
+const MOST_LISTED = 100;
+
+// So that one filter costs about as much as a delivery at most, however long the data are: ten searches for what is nearly
+// everywhere in such a text take half a millisecond.
+const MOST_CHARACTERS_SEARCHED = 4_096;
+const MOST_ITEMS_SEARCHED = 1_000;
+
+/** What can be asked of a member. What is not there, or is of another type, holds for `ne`, `not_in` and `exists: false` alone. */
+export const operators = {
+  eq: { faultsOf: scalarFaults, build: (operand: Scalar) => (found) => found === operand },
+  ne: { faultsOf: scalarFaults, build: (operand: Scalar) => (found) => found !== operand },
+  lt: ordering((difference) => difference < 0),
+  lte: ordering((difference) => difference <= 0),
+  gt: ordering((difference) => difference > 0),
+  gte: ordering((difference) => difference >= 0),
+  in: { faultsOf: listFaults, build: (operand: readonly Scalar[]) => isIn(operand) },
+  not_in: {
+    faultsOf: listFaults,
+    build: (operand: readonly Scalar[]) => {
+      const isListed = isIn(operand);
+      return (found) => !isListed(found);
+    },
+  },
+  exists: {
+    faultsOf: booleanFaults,
+    build: (operand: boolean) => (found) => (found !== undefined) === operand,
+  },
+  starts_with: {
+    faultsOf: textFaults,
+    build: (operand: string) => (found) => typeof found === 'string' && found.startsWith(operand),
+  },
+  ends_with: {
+    faultsOf: textFaults,
+    build: (operand: string) => (found) => typeof found === 'string' && found.endsWith(operand),
+  },
+  contains: { faultsOf: scalarFaults, build: (operand: Scalar) => (found) => contains(found, operand) },
+} satisfies Readonly<Record<string, Operator>>;
+
+export type OperatorName = keyof typeof operators;
+
+export const operatorNames = Object.keys(operators) as readonly OperatorName[];
+
+export function isOperator(name: string): name is OperatorName {
+  return Object.hasOwn(operators, name);
+}
+
+export function isScalar(value: unknown): value is Scalar {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+export function scalarFaults(operand: unknown): readonly OperandFault[] {
+  if (!isScalar(operand)) return [{ detail: 'must be a string, a number, true, false or null' }];
+  return typeof operand === 'number' ? numberFaults(operand) : [];
+}
+
+// Of two whole numbers beyond that, JSON.parse may make one: the data of an event are read by it. Within it none is mistaken.
+function numberFaults(operand: number): readonly OperandFault[] {
+  if (Math.abs(operand) <= Number.MAX_SAFE_INTEGER) return [];
+  const most = Number.MAX_SAFE_INTEGER;
+  return [{ detail: `must be a number from -${most} to ${most}: larger ones can't be told apart` }];
+}
+
+function orderFaults(operand: unknown): readonly OperandFault[] {
+  if (typeof operand === 'number') return numberFaults(operand);
+  if (typeof operand !== 'string')
+    return [{ detail: 'must be a number, or a string to compare strings with' }];
+  // A number in quotes never holds for any number, which nobody means.
+  const isNumber = operand !== '' && String(Number(operand)) === operand;
+  return isNumber ? [{ detail: `must be a number: ${operand}, without quotes` }] : [];
+}
+
+function booleanFaults(operand: unknown): readonly OperandFault[] {
+  return typeof operand === 'boolean' ? [] : [{ detail: 'must be true or false' }];
+}
+
+function textFaults(operand: unknown): readonly OperandFault[] {
+  return typeof operand === 'string' ? [] : [{ detail: 'must be a string' }];
+}
+
+function listFaults(operand: unknown): readonly OperandFault[] {
+  if (!Array.isArray(operand)) return [{ detail: 'must be a list' }];
+  if (operand.length === 0 || operand.length > MOST_LISTED) {
+    return [{ detail: `must have 1 to ${MOST_LISTED} entries; this has ${operand.length}` }];
+  }
+  return operand.flatMap((item, index) => scalarFaults(item).map(({ detail }) => ({ index, detail })));
+}
+
+function ordering(isRight: (difference: number) => boolean): Operator {
+  return {
+    faultsOf: orderFaults,
+    build: (operand: number | string): Holds =>
+      typeof operand === 'number'
+        ? (found) => typeof found === 'number' && isRight(differenceOf(found, operand))
+        : (found) => typeof found === 'string' && isRight(compareTexts(found, operand)),
+  };
+}
+
+// By comparison: the data may hold 1e400, which is Infinity, and that less itself is no number.
+function differenceOf(a: number, b: number): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** By code points. JavaScript's own comparison puts those beyond U+FFFF before some that are below. */
+function compareTexts(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) {
+    const difference = rankOf(a.charCodeAt(at)) - rankOf(b.charCodeAt(at));
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+const SURROGATES = { from: 0xd800, to: 0xdfff };
+const UNITS = 0x10000;
+
+function rankOf(unit: number): number {
+  return unit >= SURROGATES.from && unit <= SURROGATES.to ? unit + UNITS : unit;
+}
+
+function isIn(operand: readonly Scalar[]): Holds {
+  const listed = new Set<unknown>(operand);
+  return (found) => listed.has(found);
+}
+
+function contains(found: unknown, operand: Scalar): boolean {
+  if (Array.isArray(found)) return found.slice(0, MOST_ITEMS_SEARCHED).includes(operand);
+  if (typeof found !== 'string' || typeof operand !== 'string') return false;
+  return found.slice(0, MOST_CHARACTERS_SEARCHED).includes(operand);
+}
