@@ -30,7 +30,7 @@ async function fillAccount() {
   const eventType = { description: markup('type'), example: { text: markup('example') } };
   await client.request('PUT', '/v1/event-types/hostile.event', eventType);
   const webhook = {
-    url: `${receiver.url}?${encodeURIComponent(markup('url'))}#${encodeURI(markup('fragment'))}`,
+    url: `${receiver.url}?${encodeURIComponent(markup('url'))}`,
     events: ['*'],
     description: markup('description'),
     metadata: { [markup('name').slice(0, 64)]: markup('metadata') },
@@ -123,7 +123,7 @@ it('takes no link that would run something, nor a picture or a colour that is no
   ];
   for (const wish of refused) {
     const { status } = await client.request('POST', '/v1/portal-sessions', wish);
-    expect([wish, status]).toEqual([wish, 400]);
+    expect([wish, status]).toEqual([wish, 422]);
   }
 });
 
