@@ -79,7 +79,7 @@ describe('the list of deliveries', () => {
 
   it('can be walked through and opened by keys alone', async () => {
     const { client } = portal();
-    const types = Array.from({ length: 60 }, (_, n) => `brief.created`);
+    const types = Array.from({ length: 60 }, () => `brief.created`);
     await Promise.all(types.map((type) => client.publish(type, BRIEF.data)));
     const page = await portal().signIn();
     await rowsOf(page).nth(5).waitFor();
