@@ -156,7 +156,7 @@ describe('one delivery', () => {
     await page.getByRole('button', { name: 'Clear filters' }).waitFor();
     await rowsOf(page).first().click();
     await page.getByRole('link', { name: 'What http_5xx means' }).first().click();
-    await page.getByText('It had a fault of its own').waitFor();
+    await page.getByText('It had a fault of its own.', { exact: true }).waitFor();
     await checkAccessibility(page);
   });
 
@@ -193,7 +193,7 @@ describe('one delivery', () => {
     const page = await portal().signIn({ width: 360 });
     await rowsOf(page).first().click();
     await page.getByRole('heading', { name: 'Body' }).waitFor();
-    await page.getByText('"brief_id"').waitFor();
+    await page.getByText('"data"').first().waitFor();
     await checkAccessibility(page);
     expect(await widthBeyond(page)).toBe(0);
   });

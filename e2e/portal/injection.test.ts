@@ -80,8 +80,11 @@ async function expectNothingRan(page: Page): Promise<void> {
 /** Goes there, and waits until the page shows what it was written in one of its fields. */
 async function expectShown(page: Page, path: string, ...fields: readonly string[]): Promise<void> {
   await go(page, path);
-  for (const field of fields)
-    await page.getByText(`${field}"'><img src=x`).first().waitFor({ state: 'attached' });
+  for (const field of fields) {
+    // Within JSON there is a backslash before the quotation mark.
+    const written = new RegExp(`${field}\\\\?"'><img src=x`);
+    await page.getByText(written).first().waitFor({ state: 'attached' });
+  }
   await expectNothingRan(page);
 }
 
