@@ -6,11 +6,7 @@ import { projectFolder } from '../project-folders.mjs';
 
 const DASHBOARD = join(projectFolder, 'docker/grafana/dashboards/overview.json');
 /** Panels of the dashboard; what is asked of each is its first expression. */
-const PANELS = [
-  'Events in, attempts out',
-  'First attempt after acceptance',
-  'Held by reason',
-];
+const PANELS = ['Events in, attempts out', 'First attempt after acceptance', 'Held by reason'];
 /** Where Debian has what Prometheus' page asks for; of an unpacked Prometheus, what is installed was not fetched again. */
 const INSTALLED_SCRIPTS = '/usr/share/javascript';
 const STATIC = '/classic/static/';
