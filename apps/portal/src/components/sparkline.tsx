@@ -15,8 +15,8 @@ export interface SparklineProps {
 export function Sparkline({ values, label, most, tone = 'accent' }: SparklineProps) {
   const top = most ?? Math.max(...values.map((value) => value ?? 0), 1);
   return (
-    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <img> could not take the page's colours
     <svg
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <img> could not take the page's colours
       role="img"
       aria-label={label}
       className={`${styles['sparkline']} ${styles[tone]}`}
