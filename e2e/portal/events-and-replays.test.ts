@@ -63,6 +63,7 @@ it('shows an event as it was published, and where it went', async () => {
   await checkAccessibility(page);
   await checkWidth(page);
   await row.getByRole('link').click();
+  await page.getByRole('button', { name: 'As published' }).click();
   await page.getByText('{"keyword": "a",  "position":1,"volume":2e3}').waitFor();
   await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();
   await checkAccessibility(page);
