@@ -19,6 +19,7 @@ const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+const SESSIONS = '/v1/portal-sessions';
 const newEncryptionKey = () => randomBytes(32).toString('base64');
 
 it('leaves no secret in a log, an error, a job, the database or the metrics, whatever goes well or wrong', async () => {
@@ -26,6 +27,7 @@ it('leaves no secret in a log, an error, a job, the database or the metrics, wha
   const run = await Run.start(hidden);
 
   await run.issueAndRevokeKeys();
+  await run.openPortal();
   const webhooks = await run.register();
   await run.rotate(webhooks.accepting);
   const refusals = await run.sendWhatIsWrong(webhooks.accepting);
@@ -142,6 +144,20 @@ class Run {
     await this.#ask(stranger, 'POST', '/v1/events', event);
     await this.#ask(stranger, 'GET', `/v1/webhooks?api_key=${stranger}`);
     await this.#ask(`${plain.key} ${plain.key}`, 'GET', '/v1/webhooks');
+  }
+
+  async openPortal(): Promise<void> {
+    const { body } = await this.client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', {});
+    const code = new URL(body.url).hash.replace('#code=', '');
+    const exchange = () => this.client.request<{ token: string }>('POST', `${SESSIONS}/exchange`, { code });
+    const { token } = (await exchange()).body;
+    this.hidden.add('code of a portal session', secretPartOf(code));
+    this.hidden.add('token of a portal session', secretPartOf(token));
+    await this.#ask(token, 'GET', '/v1/webhooks');
+    await this.#ask(token, 'POST', '/v1/events', {});
+    await this.#ask(`${token}0`, 'GET', `/v1/webhooks?token=${token}`);
+    await this.#ask(code, 'GET', SESSIONS);
+    await exchange();
   }
 
   async register(): Promise<Webhooks> {

@@ -1,16 +1,23 @@
+import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { checkFirstLoad } from './build/check-first-load.ts';
 import { compressFiles } from './build/compress-files.ts';
+import { outcomeTexts } from './build/outcome-texts.ts';
 
 const API_IN_DEVELOPMENT = process.env['API_URL'] ?? 'http://127.0.0.1:3000';
+
+// From its sources, of which only what is used goes into the bundle.
+const CORE = fileURLToPath(new URL('../../packages/core/src', import.meta.url));
+const DOCS = fileURLToPath(new URL('../../docs', import.meta.url));
 
 // Those that have light-dark(), so that no colour is written twice.
 const BROWSERS = ['es2023', 'chrome123', 'firefox120', 'safari17.5'];
 
 export default defineConfig({
   base: '/portal/',
-  plugins: [react(), compressFiles(), checkFirstLoad()],
+  resolve: { alias: { '@hookferry/core': CORE, '@docs': DOCS } },
+  plugins: [react(), outcomeTexts(), compressFiles(), checkFirstLoad()],
   build: {
     target: BROWSERS,
     // Nothing is put into the page itself: its security policy takes files of its own origin only.

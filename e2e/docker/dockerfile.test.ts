@@ -25,6 +25,9 @@ const APPS: Readonly<Record<Target, readonly string[]>> = {
   worker: ['apps/worker'],
 };
 
+/** What browsers load: pages, styles and scripts, each as it is and compressed twice. */
+const SERVED = /^app\/apps\/portal\/dist\/(assets\/[\w-]+\.(js|css)|index\.html)(\.br|\.gz)?$/;
+
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';
 
@@ -97,7 +100,9 @@ describe.each(TARGETS)('the %s image', (target) => {
   });
 
   it('holds no source, test or other app, only what is compiled', () => {
-    const own = built[target].files.filter(({ path }) => !path.includes('node_modules/'));
+    const own = built[target].files.filter(
+      ({ path }) => !path.includes('node_modules/') && !(target === 'api' && SERVED.test(path)),
+    );
     const folders = ['packages/core', 'packages/producer', ...APPS[target]].join('|');
     // npm wants to see the manifest of every workspace.
     const expected = new RegExp(`^app/((${folders})/dist/.+\\.js|(packages|apps)/[a-z]+/package\\.json)$`);
@@ -106,6 +111,11 @@ describe.each(TARGETS)('the %s image', (target) => {
         .filter(({ path }) => !expected.test(path) || /\.test\.|\/testing\//.test(path))
         .map(({ path }) => path),
     ).toEqual([]);
+  });
+
+  it('holds the portal if it serves it', () => {
+    const index = built[target].files.filter(({ path }) => path === 'app/apps/portal/dist/index.html');
+    expect(index).toHaveLength(target === 'api' ? 1 : 0);
   });
 
   it('has no link that leads out of it', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { SHIPPED } from '../../tools/supply/keep-what-is-shipped.mjs';
 
 const PROJECT = resolve(__dirname, '../..');
 
@@ -86,9 +87,9 @@ describe('npm run sbom', () => {
     const sbom = sbomSchema.parse(JSON.parse(await readFile(file, 'utf8')));
     const listed = sbom.components.map((component) => component['bom-ref']);
     const own = listed.filter((ref) => ref.startsWith('@hookferry/'));
-    const redoc = `redoc@${lock.packages['node_modules/redoc']?.version}`;
-    expect([...new Set(listed)].sort()).toEqual([...own, redoc, ...productionOf(lock)].sort());
-    expect(own).toHaveLength(8);
+    const shipped = [...SHIPPED].map((name) => `${name}@${lock.packages[`node_modules/${name}`]?.version}`);
+    expect([...new Set(listed)].sort()).toEqual([...own, ...shipped, ...productionOf(lock)].sort());
+    expect(own).toHaveLength(9);
     expect(sbom.metadata.component.name).toBe('webhook-delivery-service');
     const known = new Set([sbom.metadata.component['bom-ref'], ...listed]);
     const referred = sbom.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);

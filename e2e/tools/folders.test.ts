@@ -8,6 +8,7 @@ const PROJECT = resolve(__dirname, '../..');
 const SOURCES = [
   'packages/core/src',
   'apps/api/src',
+  'apps/portal/src',
   'apps/admin/src',
   'apps/worker/src',
   'docs/architecture.md',
@@ -70,6 +71,11 @@ describe('npm run folders', () => {
         'apps/api/src/app.ts',
         "import { buildEvent } from '@hookferry/core/testing/build-event';",
         'app.ts: product code imports @hookferry/core/testing/build-event',
+      ],
+      [
+        'apps/portal/src/components/badge.tsx',
+        "import type { Session } from '../session/session';",
+        'components/badge.tsx: goes up, to session/session',
       ],
       [
         'apps/worker/src/main.ts',

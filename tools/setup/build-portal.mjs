@@ -13,7 +13,7 @@ import { StepStamp } from './step-stamp.mjs';
 const PORTAL = join('apps', 'portal');
 const NOT_SOURCES = ['dist', 'node_modules'];
 // It shows what stands there.
-const DOCS = [join('docs', 'verifying-signatures.md')];
+const DOCS = ['deliveries.md', 'verifying-signatures.md'].map((page) => join('docs', page));
 
 /**
  * Builds the pages that the API serves; does nothing if neither sources nor output changed since. What they use of other

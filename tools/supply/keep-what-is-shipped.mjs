@@ -9,8 +9,29 @@
  * @typedef {{ metadata: { component: Component }, components: Component[], dependencies: Dependency[] }} Document
  */
 
-/** Of the packages for development, what goes into an image all the same: the page at /docs is one file of this one. */
-const SHIPPED = new Set(['redoc']);
+/**
+ * Of the packages for development, what goes into an image all the same: the page at /docs is one file of the first, and
+ * the portal's bundle is made of the others.
+ */
+export const SHIPPED = new Set([
+  'redoc',
+  '@base-ui/react',
+  '@base-ui/utils',
+  '@floating-ui/core',
+  '@floating-ui/dom',
+  '@floating-ui/react-dom',
+  '@floating-ui/utils',
+  '@tanstack/query-core',
+  '@tanstack/react-query',
+  '@tanstack/react-virtual',
+  '@tanstack/virtual-core',
+  'react',
+  'react-dom',
+  'regexparam',
+  'scheduler',
+  'use-sync-external-store',
+  'wouter',
+]);
 const FOR_DEVELOPMENT = 'cdx:npm:package:development';
 
 /**

@@ -6,6 +6,7 @@ import { App } from './app/app';
 import './app/global.css';
 import { LiveFeed } from './live/live-feed';
 import { SessionStore } from './session/session-store';
+import { createSignIn } from './session/sign-in';
 import { startSession } from './session/start-session';
 
 const root = document.getElementById('root');
@@ -14,7 +15,8 @@ if (!root) throw new Error('index.html has no element "root"');
 const session = new SessionStore();
 const asks = { headers: session.headers, onUnauthenticated: () => session.end() };
 const api = createApi(asks);
-const feed = new LiveFeed(asks);
+const signIn = createSignIn(createApi({ headers: () => ({}), onUnauthenticated: () => undefined }));
+const feed = new LiveFeed({ ...asks, address: '/v1/stream' });
 const queries = createQueryClient();
 
 // Nothing of one account may be seen in another's pages.
@@ -25,7 +27,7 @@ session.onOtherAccount(() => {
 
 createRoot(root).render(
   <StrictMode>
-    <App session={session} api={api} queries={queries} feed={feed} />
+    <App session={session} signIn={signIn} api={api} queries={queries} feed={feed} />
   </StrictMode>,
 );
-void startSession(session);
+void startSession(session, signIn);

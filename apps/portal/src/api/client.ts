@@ -1,11 +1,12 @@
 import type { paths } from '@hookferry/client';
 import createClient, { type Client } from 'openapi-fetch';
+import type { ProblemDetails } from './problem';
 
 export type Api = Client<paths>;
 
 interface ApiOptions {
-  /** What each request is to say about who asks; read anew for each. */
-  readonly headers: () => Readonly<Record<string, string>>;
+  /** What each request is to say about who asks, read anew for each. undefined: nobody may ask just now. */
+  readonly headers: () => Readonly<Record<string, string>> | undefined;
   /** The API does not know the one who asks any more. */
   readonly onUnauthenticated: () => void;
 }
@@ -15,15 +16,28 @@ export function createApi({ headers, onUnauthenticated }: ApiOptions): Api {
   const api = createClient<paths>({ baseUrl: window.location.origin, credentials: 'omit' });
   api.use({
     onRequest: ({ request }) => {
-      for (const [name, value] of Object.entries(headers())) {
-        if (!request.headers.has(name)) request.headers.set(name, value);
-      }
+      const own = headers();
+      if (!own) return Response.json(NOBODY, { status: NOBODY.status });
+      for (const [name, value] of Object.entries(own)) request.headers.set(name, value);
+      return request;
     },
     onResponse: ({ request, response }) => {
-      // A request with other credentials, such as a key that is tried, says nothing about the session.
-      const isOwn = request.headers.get('authorization') === (headers()['authorization'] ?? null);
-      if (response.status === 401 && isOwn) onUnauthenticated();
+      const wasKnown = request.headers.get('authorization');
+      // A session that was replaced meanwhile says nothing about the one that is there now.
+      if (response.status === 401 && wasKnown !== null && wasKnown === headers()?.['authorization']) {
+        onUnauthenticated();
+      }
     },
   });
   return api;
 }
+
+/** What a request without a session would be answered with: it need not be made. */
+const NOBODY: ProblemDetails = {
+  type: 'urn:webhooks:error:unauthenticated',
+  title: 'The session has ended',
+  status: 401,
+  detail: 'What you asked for needs a session.',
+  code: 'unauthenticated',
+  request_id: '',
+};

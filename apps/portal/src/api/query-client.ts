@@ -1,6 +1,15 @@
 import { QueryClient } from '@tanstack/react-query';
 import { ProblemError } from './problem';
 
+declare module '@tanstack/react-query' {
+  interface Register {
+    readonly queryMeta: {
+      /** What is read anew would move: it is changed in place, and the page asks for the rest itself. */
+      readonly keepsItsRows?: boolean;
+    };
+  }
+}
+
 const RETRIES = 3;
 // What a page shows again within this time is not asked for again: the stream tells of changes.
 const STALE_AFTER_MS = 10_000;

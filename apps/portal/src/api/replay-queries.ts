@@ -20,8 +20,7 @@ export function useReplay(id: string | undefined) {
   return useQuery({
     queryKey: queryKeys.replay(id ?? ''),
     enabled: id !== undefined,
-    queryFn: ({ signal }) =>
-      ask(api.GET('/v1/replays/{id}', { params: { path: { id: id ?? '' } }, signal })),
+    queryFn: ({ signal }) => ask(api.GET('/v1/replays/{id}', { params: { path: { id: id ?? '' } }, signal })),
     refetchInterval: ({ state: { data } }) => (data === undefined || isOver(data) ? false : LOOK_EVERY_MS),
   });
 }

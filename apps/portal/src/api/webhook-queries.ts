@@ -1,5 +1,11 @@
 import type { components } from '@hookferry/client';
-import { type QueryClient, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  type QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import type { Api } from './client';
@@ -49,7 +55,8 @@ export function useUpdateWebhook(id: string) {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: WebhookPatch) => ask(api.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body })),
+    mutationFn: (body: WebhookPatch) =>
+      ask(api.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body })),
     onSuccess: () => refresh(queries, id),
   });
 }

@@ -11,18 +11,20 @@ import { LiveProvider } from '../live/live-provider';
 import { accountOf } from '../session/session';
 import { SessionContext, useSessionState } from '../session/session-context';
 import type { SessionStore } from '../session/session-store';
+import type { SignIn } from '../session/sign-in';
 import { SignInPage } from '../session/sign-in-page';
 import { Routes } from './routes';
 import { Shell } from './shell';
 
 export interface AppProps {
   readonly session: SessionStore;
+  readonly signIn: SignIn;
   readonly api: Api;
   readonly queries: QueryClient;
   readonly feed: LiveFeed;
 }
 
-export function App({ session, api, queries, feed }: AppProps) {
+export function App({ session, signIn, api, queries, feed }: AppProps) {
   return (
     <CSPProvider disableStyleElements>
       <SessionContext value={session}>
@@ -32,7 +34,7 @@ export function App({ session, api, queries, feed }: AppProps) {
               <ToastProvider>
                 <Tooltip.Provider>
                   <Router base="/portal">
-                    <SignedIn />
+                    <SignedIn signIn={signIn} />
                   </Router>
                 </Tooltip.Provider>
               </ToastProvider>
@@ -44,11 +46,11 @@ export function App({ session, api, queries, feed }: AppProps) {
   );
 }
 
-function SignedIn() {
+function SignedIn({ signIn }: Pick<AppProps, 'signIn'>) {
   const state = useSessionState();
 
   if (state.kind === 'starting') return <Skeleton lines={8} />;
-  if (state.kind === 'none') return <SignInPage error={state.error} />;
+  if (state.kind === 'none') return <SignInPage signIn={signIn} error={state.error} />;
   return (
     <Shell>
       <Routes key={accountOf(state)} />

@@ -1,4 +1,31 @@
-import type { Page } from './page';
+import type { ComponentType } from 'react';
+import { type Page, type PageProps, page } from './page';
 
 /** Webhooks, events and their types. */
-export const webhookPages: readonly Page[] = [];
+export const webhookPages: readonly Page[] = [
+  page('/webhooks', async () => (await import('../pages/webhooks/webhooks-page')).WebhooksPage),
+  formPage(
+    '/webhooks/new',
+    async () => (await import('../pages/webhook-form/new-webhook-page')).NewWebhookPage,
+  ),
+  page('/webhooks/:id', async () => (await import('../pages/webhook/webhook-page')).WebhookPage),
+  formPage(
+    '/webhooks/:id/edit',
+    async () => (await import('../pages/webhook-form/edit-webhook-page')).EditWebhookPage,
+  ),
+  page('/webhooks/:id/replay', async () => (await import('../pages/replay/new-replay-page')).NewReplayPage),
+  page('/replays/:id', async () => (await import('../pages/replay/replay-page')).ReplayPage),
+  page('/event-types', async () => (await import('../pages/event-types/event-types-page')).EventTypesPage),
+  page('/event-types/:name', async () => (await import('../pages/event-type/event-type-page')).EventTypePage),
+  page('/events', async () => (await import('../pages/events/events-page')).EventsPage),
+  page('/events/:id', async () => (await import('../pages/event/event-page')).EventPage),
+];
+
+/** A page that checks what is typed by schemas of the core, which are made while it is loaded. */
+function formPage(path: string, load: () => Promise<ComponentType<PageProps>>): Page {
+  return page(path, async () => {
+    const { checkWithoutEval } = await import('@hookferry/core/kernel/zod-without-eval');
+    checkWithoutEval();
+    return await load();
+  });
+}

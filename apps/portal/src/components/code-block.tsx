@@ -1,5 +1,5 @@
-import { CopyButton } from './copy-button';
 import styles from './code-block.module.css';
+import { CopyButton } from './copy-button';
 
 export interface CodeBlockProps {
   readonly text: string;
@@ -11,11 +11,10 @@ export interface CodeBlockProps {
 export function CodeBlock({ text, label }: CodeBlockProps) {
   return (
     <div className={styles['block']}>
-      {/* A region that scrolls has to be reachable by the tab key. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre tabIndex={0} role="region" aria-label={label}>
-        {text}
-      </pre>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls has to be reachable by the tab key */}
+      <section tabIndex={0} aria-label={label} className={styles['scroll']}>
+        <pre>{text}</pre>
+      </section>
       <div className={styles['copy']}>
         <CopyButton text={text} label={`Copy: ${label}`} />
       </div>

@@ -15,7 +15,7 @@ export function Section({ title, actions, children }: SectionProps) {
     <section className={styles['section']} aria-labelledby={id}>
       <div className={styles['head']}>
         <h2 id={id}>{title}</h2>
-        {actions}
+        {actions && <div className={styles['actions']}>{actions}</div>}
       </div>
       {children}
     </section>

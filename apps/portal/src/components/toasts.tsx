@@ -21,6 +21,7 @@ function ToastList() {
     <Toast.Root key={toast.id} toast={toast} className={`${styles['toast']} ${styles[toast.type ?? '']}`}>
       <Toast.Content className={styles['content']}>
         <Toast.Description className={styles['text']} />
+        {toast.actionProps && <Toast.Action className={styles['action']} />}
         <Toast.Close className={styles['close']} aria-label="Dismiss">
           ✕
         </Toast.Close>
@@ -29,11 +30,21 @@ function ToastList() {
   ));
 }
 
-/** Short notes on what was done or failed; read aloud without taking the focus. */
+export interface ToastAction {
+  readonly label: string;
+  readonly run: () => void;
+}
+
+/** Short notes on what was done or failed, perhaps with what takes it back; read aloud without taking the focus. */
 export function useToasts() {
   const { add } = Toast.useToastManager();
   return {
-    tell: (description: string) => add({ description, type: 'told' }),
+    tell: (description: string, action?: ToastAction) =>
+      add({
+        description,
+        type: 'told',
+        ...(action && { actionProps: { children: action.label, onClick: action.run } }),
+      }),
     fail: (description: string) => add({ description, type: 'failed', priority: 'high' }),
   };
 }

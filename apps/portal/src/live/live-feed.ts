@@ -1,20 +1,18 @@
 import { type LiveMessage, messageOf } from './live-message';
-import { readEvents } from './read-events';
-
-const ADDRESS = '/v1/stream';
+import { readStream, StreamRefused } from './read-stream';
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-// The service says something every 15 s.
-const LONGEST_SILENCE_MS = 40_000;
 const POLL_EVERY_MS = 5_000;
 
 /** paused → connecting → live, and back; `polling`: this service or session has no stream. */
 export type LiveStatus = 'paused' | 'connecting' | 'live' | 'polling';
 
 interface LiveFeedOptions {
-  /** What a request says about who asks. */
-  readonly headers: () => Readonly<Record<string, string>>;
+  /** Of the stream. */
+  readonly address: string;
+  /** What a request says about who asks; undefined: nobody may just now. */
+  readonly headers: () => Readonly<Record<string, string>> | undefined;
   readonly onUnauthenticated: () => void;
 }
 
@@ -73,13 +71,9 @@ export class LiveFeed {
   async #keepReading(signal: AbortSignal): Promise<void> {
     let pauseMs = FIRST_PAUSE_MS;
     while (!signal.aborted) {
-      const ending = await this.#readOnce(signal).catch(() => 'broken' as const);
+      const error = await this.#readOnce(signal).catch((failure: unknown) => failure);
       if (signal.aborted) return;
-      if (ending === 'refused') return;
-      if (ending === 'unavailable') {
-        this.#setStatus('polling');
-        return;
-      }
+      if (error instanceof StreamRefused && this.#isFinal(error)) return;
       if (this.#status === 'live') pauseMs = FIRST_PAUSE_MS;
       this.#setStatus('connecting');
       // Not all pages at the same moment, when a process was stopped that had many.
@@ -88,35 +82,23 @@ export class LiveFeed {
     }
   }
 
-  async #readOnce(signal: AbortSignal): Promise<'ended' | 'broken' | 'refused' | 'unavailable'> {
-    const silence = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const onSignOfLife = () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), LONGEST_SILENCE_MS);
+  /** Whether it makes no sense to ask again. */
+  #isFinal({ status }: StreamRefused): boolean {
+    if (status === 401) this.#options.onUnauthenticated();
+    if (status === 403 || status === 404) this.#setStatus('polling');
+    return [401, 403, 404].includes(status);
+  }
+
+  async #readOnce(signal: AbortSignal): Promise<void> {
+    const headers = {
+      ...this.#options.headers(),
+      ...(this.#lastEventId !== undefined && { 'last-event-id': this.#lastEventId }),
     };
-    onSignOfLife();
-    try {
-      const headers = {
-        ...this.#options.headers(),
-        ...(this.#lastEventId !== undefined && { 'last-event-id': this.#lastEventId }),
-      };
-      const response = await fetch(ADDRESS, { headers, signal: AbortSignal.any([signal, silence.signal]) });
-      if (response.status === 401) {
-        this.#options.onUnauthenticated();
-        return 'refused';
-      }
-      if (response.status === 404 || response.status === 403) return 'unavailable';
-      if (!response.ok || !response.body) return 'broken';
-      for await (const event of readEvents(response.body, onSignOfLife)) {
-        if (event.id !== undefined) this.#lastEventId = event.id;
-        const message = messageOf(event);
-        if (message?.kind === 'ready') this.#setStatus('live');
-        if (message) this.#tell(message);
-      }
-      return 'ended';
-    } finally {
-      clearTimeout(timer);
+    for await (const event of readStream({ address: this.#options.address, headers, signal })) {
+      if (event.id !== undefined) this.#lastEventId = event.id;
+      const message = messageOf(event);
+      if (message?.kind === 'ready') this.#setStatus('live');
+      if (message) this.#tell(message);
     }
   }
 

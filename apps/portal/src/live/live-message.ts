@@ -1,10 +1,11 @@
 import type { components } from '@hookferry/client';
 import type { StreamEvent } from './read-events';
 
-type Delivery = components['schemas']['Delivery'];
+type Schemas = components['schemas'];
+type Told<Event extends string> = Extract<Schemas['StreamedChange'], { event: Event }>['data'];
 
 /** What a change knows of a delivery. */
-export type DeliveryChange = Pick<Delivery, 'id'> & Partial<Delivery>;
+export type DeliveryChange = Pick<Schemas['Delivery'], 'id'> & Partial<Schemas['Delivery']>;
 
 export type LiveMessage =
   /** From now on every change comes. */
@@ -13,11 +14,15 @@ export type LiveMessage =
   | { readonly kind: 'reset' }
   /** Nothing tells of changes just now: it is time to look. */
   | { readonly kind: 'poll' }
-  | { readonly kind: 'delivery'; readonly change: string; readonly delivery: DeliveryChange }
-  | { readonly kind: 'webhook'; readonly change: string; readonly webhookId: string }
+  | {
+      readonly kind: 'delivery';
+      readonly change: Told<'delivery'>['change'];
+      readonly delivery: DeliveryChange;
+    }
+  | { readonly kind: 'webhook'; readonly change: Told<'webhook'>['change']; readonly webhookId: string }
   | {
       readonly kind: 'replay';
-      readonly change: string;
+      readonly change: Told<'replay'>['change'];
       readonly replayId: string;
       readonly webhookId: string;
     };
@@ -29,15 +34,15 @@ export function messageOf({ name, data }: StreamEvent): LiveMessage | undefined 
     case 'reset':
       return { kind: name };
     case 'delivery': {
-      const { change, delivery } = JSON.parse(data) as { change: string; delivery: DeliveryChange };
+      const { change, delivery } = JSON.parse(data) as Told<'delivery'>;
       return { kind: name, change, delivery };
     }
     case 'webhook': {
-      const { change, webhook_id } = JSON.parse(data) as { change: string; webhook_id: string };
+      const { change, webhook_id } = JSON.parse(data) as Told<'webhook'>;
       return { kind: name, change, webhookId: webhook_id };
     }
     case 'replay': {
-      const parsed = JSON.parse(data) as { change: string; replay_id: string; webhook_id: string };
+      const parsed = JSON.parse(data) as Told<'replay'>;
       return {
         kind: name,
         change: parsed.change,

@@ -5,28 +5,20 @@ import type { DeliveryChange, LiveMessage } from './live-message';
 type Delivery = components['schemas']['Delivery'];
 type Page = components['schemas']['DeliveryPage'];
 
-/**
- * Of queries whose new rows wait until they are asked for: they are changed in place, and the page reads them anew
- * itself. Given as `meta`.
- */
-export const keepsItsRows = { keepsItsRows: true };
-
 /** Lists of deliveries, by the first word of their key. */
 const LISTS = ['deliveries', 'event-deliveries'];
 
 /** Brings what the cache has up to what a message says. */
 export function updateQueries(queries: QueryClient, message: LiveMessage): void {
   switch (message.kind) {
+    // What was read before it may have changed before the stream told of changes.
     case 'ready':
-      return;
     case 'poll':
     case 'reset':
-      void queries.invalidateQueries({ predicate: ({ meta }) => meta?.['keepsItsRows'] !== true });
+      void queries.invalidateQueries({ predicate: ({ meta }) => meta?.keepsItsRows !== true });
       return;
     case 'delivery':
-      for (const list of LISTS) {
-        queries.setQueriesData({ queryKey: [list] }, (data: unknown) => withChange(data, message.delivery));
-      }
+      changeRows(queries, message.delivery);
       // The record of its attempts is more than a change tells.
       void queries.invalidateQueries({ queryKey: ['delivery', message.delivery.id] });
       return;
@@ -36,6 +28,13 @@ export function updateQueries(queries: QueryClient, message: LiveMessage): void 
     case 'replay':
       void queries.invalidateQueries({ predicate: isAbout('replay', message.replayId) });
       return;
+  }
+}
+
+/** Changes a delivery in every list that has it. */
+export function changeRows(queries: QueryClient, change: DeliveryChange): void {
+  for (const list of LISTS) {
+    queries.setQueriesData({ queryKey: [list] }, (data: unknown) => withChange(data, change));
   }
 }
 
@@ -60,7 +59,7 @@ function isPaged(data: unknown): data is InfiniteData<Page> {
   return typeof data === 'object' && data !== null && 'pages' in data;
 }
 
-export function changed(row: Delivery, change: DeliveryChange): Delivery {
+function changed(row: Delivery, change: DeliveryChange): Delivery {
   const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   return { ...row, ...known };
 }

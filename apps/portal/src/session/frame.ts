@@ -1,4 +1,4 @@
-import { codeOf } from './exchange';
+import { codeOf } from './sign-in';
 
 const NEEDED = 'hookferry:session-needed';
 const GIVEN = 'hookferry:session';

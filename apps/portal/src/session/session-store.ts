@@ -26,9 +26,9 @@ export class SessionStore {
 
   readonly read = (): SessionState => this.#state;
 
-  /** What each request says about who asks. */
-  readonly headers = (): Readonly<Record<string, string>> => {
-    if (this.#state.kind !== 'active') return {};
+  /** What each request says about who asks; undefined: there is no session. */
+  readonly headers = (): Readonly<Record<string, string>> | undefined => {
+    if (this.#state.kind !== 'active') return undefined;
     const { session, accountInView } = this.#state;
     return {
       authorization: `Bearer ${session.token}`,

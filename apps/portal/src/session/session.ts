@@ -1,14 +1,7 @@
-export const capabilities = ['read', 'endpoints', 'resend', 'secrets', 'operate'] as const;
-export type Capability = (typeof capabilities)[number];
+import type { components } from '@hookferry/client';
 
-export interface SessionTheme {
-  readonly name?: string | undefined;
-  /** A `data:` URI of an image. */
-  readonly logo?: string | undefined;
-  /** `#rrggbb` */
-  readonly color?: string | undefined;
-  readonly mode?: 'light' | 'dark' | 'system' | undefined;
-}
+export type Capability = components['schemas']['Capability'];
+export type SessionTheme = components['schemas']['PortalTheme'];
 
 export interface Session {
   readonly id: string;

@@ -1,17 +1,18 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../components/button';
 import { TextField } from '../components/field';
 import { Problem } from '../components/problem';
-import { signInWithKey } from './exchange';
 import { useSessionStore } from './session-context';
+import type { SignIn } from './sign-in';
 import styles from './sign-in-page.module.css';
 
 export interface SignInPageProps {
+  readonly signIn: SignIn;
   /** Why the link that was used gave no session. */
   readonly error: Error | undefined;
 }
 
-export function SignInPage({ error }: SignInPageProps) {
+export function SignInPage({ signIn, error }: SignInPageProps) {
   const isFramed = window.parent !== window;
   return (
     <main className={styles['page']} id="content">
@@ -22,35 +23,37 @@ export function SignInPage({ error }: SignInPageProps) {
           ? 'This part of the page needs a new session. Load the whole page again if it does not come by itself.'
           : 'This page is opened by a link that works once. Go back to where you found it, and open it again: a page that is loaded anew has no session any more.'}
       </p>
-      {!isFramed && <KeyForm />}
+      {!isFramed && <KeyForm signIn={signIn} />}
     </main>
   );
 }
 
-function KeyForm() {
+function KeyForm({ signIn }: Pick<SignInPageProps, 'signIn'>) {
   const store = useSessionStore();
   const [key, setKey] = useState('');
   const [error, setError] = useState<Error>();
   const [isBusy, setIsBusy] = useState(false);
 
-  const signIn = async () => {
+  const submit = async () => {
     setIsBusy(true);
     setError(undefined);
     try {
-      store.begin(await signInWithKey(key));
+      store.begin(await signIn.byKey(key));
     } catch (failure) {
       setError(failure instanceof Error ? failure : new Error(String(failure)));
       setIsBusy(false);
     }
     setKey('');
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void signIn();
-  };
 
   return (
-    <form className={styles['form']} onSubmit={submit}>
+    <form
+      className={styles['form']}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
       <h2>For operators</h2>
       <TextField
         label="API key"

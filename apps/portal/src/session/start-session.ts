@@ -1,6 +1,6 @@
-import { codeOf, exchangeCode } from './exchange';
 import { Frame } from './frame';
 import type { SessionStore } from './session-store';
+import { codeOf, type SignIn } from './sign-in';
 
 const SETTINGS = '/portal/settings.json';
 
@@ -8,17 +8,17 @@ const SETTINGS = '/portal/settings.json';
  * Takes the code out of the address and signs in with it. Where there is none, or when the session ends, the page around
  * this one is asked for another.
  */
-export async function startSession(store: SessionStore): Promise<void> {
+export async function startSession(store: SessionStore, signIn: SignIn): Promise<void> {
   const code = takeCode();
   const frame = new Frame(window.parent === window ? [] : await readFrameAncestors());
 
-  const signIn = async (given: string) => {
-    await exchangeCode(given).then(
+  const begin = async (given: string) => {
+    await signIn.byCode(given).then(
       (session) => store.begin(session),
       (error: unknown) => store.end(error instanceof Error ? error : new Error(String(error))),
     );
   };
-  frame.onCode((given) => void signIn(given));
+  frame.onCode((given) => void begin(given));
   let wasNeeded = false;
   store.subscribe(() => {
     const { kind } = store.read();
@@ -28,7 +28,7 @@ export async function startSession(store: SessionStore): Promise<void> {
   });
 
   if (code === undefined) store.end();
-  else await signIn(code);
+  else await begin(code);
 }
 
 /** A code in the address would stay in the history, and be sent along when the address is shared. */

@@ -1,5 +1,95 @@
-import { Empty } from '../../components/empty';
+import { Link } from 'wouter';
+import { type DeliveryWithAttempts, useDelivery } from '../../api/delivery-queries';
+import { CopyButton } from '../../components/copy-button';
+import { Facts } from '../../components/facts';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { Skeleton } from '../../components/skeleton';
+import { Time } from '../../components/time';
+import { useCan } from '../../session/session-context';
+import { StatusBadge } from '../deliveries/status-badge';
+import { AttemptDetails } from './attempt-details';
+import { BodySection } from './body-section';
+import { SendAgain } from './send-again';
+import { WhatNext } from './what-next';
 
-export function DeliveryPage() {
-  return <Empty title="Delivery" />;
+const LIST = { href: '/deliveries', label: 'Deliveries' };
+
+/** One delivery: what becomes of it, what was tried, and what it brings. */
+export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonly<Record<string, string>> }) {
+  const { data: delivery, error, refetch } = useDelivery(id);
+  if (!delivery) {
+    return (
+      <>
+        <PageHeader title="Delivery" parent={LIST} />
+        {error ? <Problem error={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />}
+      </>
+    );
+  }
+  return (
+    <>
+      <Head delivery={delivery} />
+      <Section title="What happens next">
+        <p>
+          <WhatNext delivery={delivery} />
+        </p>
+      </Section>
+      <Section title="About">
+        <About delivery={delivery} />
+      </Section>
+      <Attempts delivery={delivery} />
+      <BodySection delivery={delivery} />
+    </>
+  );
+}
+
+interface Part {
+  readonly delivery: DeliveryWithAttempts;
+}
+
+function Head({ delivery }: Part) {
+  const maySend = useCan('resend');
+  return (
+    <PageHeader title={delivery.type} parent={LIST} state={<StatusBadge status={delivery.status} />}>
+      {maySend && <SendAgain delivery={delivery} />}
+    </PageHeader>
+  );
+}
+
+function About({ delivery: { id, event_id: eventId, webhook_id: webhookId, created_at: createdAt } }: Part) {
+  return (
+    <Facts
+      facts={{
+        Delivery: (
+          <>
+            <code>{id}</code> <CopyButton text={id} label="Copy the delivery’s id" />
+          </>
+        ),
+        Event: (
+          <Link href={`/events/${eventId}`}>
+            <code>{eventId}</code>
+          </Link>
+        ),
+        Webhook: (
+          <Link href={`/webhooks/${webhookId}`}>
+            <code>{webhookId}</code>
+          </Link>
+        ),
+        Accepted: <Time at={createdAt} />,
+      }}
+    />
+  );
+}
+
+/** The last one first, and open: it is the one that says how things are. */
+function Attempts({ delivery: { attempts } }: Part) {
+  return (
+    <Section title={`Attempts (${attempts.length})`}>
+      {attempts.length === 0 && <p>There was none yet.</p>}
+      {attempts.toReversed().map((attempt, index) => (
+        <AttemptDetails key={attempt.number} attempt={attempt} isOpen={index === 0} />
+      ))}
+    </Section>
+  );
 }

@@ -1,0 +1,84 @@
+import type { components, paths } from '@hookferry/client';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useApi } from './api-context';
+import { ask } from './ask';
+import type { Api } from './client';
+import { queryKeys } from './query-keys';
+
+export type Delivery = components['schemas']['Delivery'];
+export type DeliveryWithAttempts = components['schemas']['DeliveryWithAttempts'];
+export type DeliveryStatus = components['schemas']['DeliveryStatus'];
+export type AttemptOutcome = components['schemas']['AttemptOutcome'];
+export type Attempt = components['schemas']['Attempt'];
+export type Hold = components['schemas']['Hold'];
+
+type Query = NonNullable<paths['/v1/deliveries']['get']['parameters']['query']>;
+
+/** Which deliveries are listed. `last_hours` is counted back from whenever the list is asked for. */
+export type DeliveryFilters = Omit<Query, 'limit' | 'cursor'> & { readonly last_hours?: number };
+
+const PAGE_SIZE = 50;
+const HOUR_MS = 3_600_000;
+
+/** The deliveries of an account, the newest first. New ones are not shown by themselves: what is being read would move. */
+export function useDeliveries(filters: DeliveryFilters) {
+  const api = useApi();
+  return useInfiniteQuery({
+    queryKey: queryKeys.deliveries(filters),
+    meta: { keepsItsRows: true },
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) => listDeliveries(api, filters, pageParam, signal),
+    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
+  });
+}
+
+export function listDeliveries(
+  api: Api,
+  { last_hours: lastHours, ...filters }: DeliveryFilters,
+  cursor?: string,
+  signal?: AbortSignal,
+) {
+  const since =
+    lastHours === undefined ? undefined : new Date(new Date().getTime() - lastHours * HOUR_MS).toISOString();
+  const query = {
+    ...filters,
+    limit: PAGE_SIZE,
+    ...(since !== undefined && { since }),
+    ...(cursor !== undefined && { cursor }),
+  };
+  return ask(api.GET('/v1/deliveries', { params: { query }, ...(signal && { signal }) }));
+}
+
+/** One delivery with every attempt. */
+export function useDelivery(id: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: queryKeys.delivery(id),
+    queryFn: ({ signal }) => ask(api.GET('/v1/deliveries/{id}', { params: { path: { id } }, signal })),
+  });
+}
+
+export function useSendAgain(id: string) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => ask(api.POST('/v1/deliveries/{id}/redeliver', { params: { path: { id } } })),
+    onSuccess: (delivery) => queries.setQueryData(queryKeys.delivery(id), delivery),
+  });
+}
+
+/**
+ * The text of an event as the service wrote it. Parsed and written again it would be another one: numbers and spaces
+ * change.
+ */
+export function useEventText(id: string | undefined) {
+  const api = useApi();
+  return useQuery({
+    queryKey: [...queryKeys.event(id ?? ''), 'text'],
+    enabled: id !== undefined,
+    queryFn: ({ signal }) =>
+      ask(api.GET('/v1/events/{id}', { params: { path: { id: id ?? '' } }, parseAs: 'text', signal })),
+  });
+}

@@ -1,0 +1,23 @@
+import { useEffect, useState } from 'react';
+
+const SECOND_MS = 1_000;
+
+/** Whole seconds until a time; 0 from then on. */
+export function useCountdown(until: string): number {
+  const [now, setNow] = useState(() => new Date());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(new Date()), SECOND_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return Math.max(0, Math.ceil((new Date(until).getTime() - now.getTime()) / SECOND_MS));
+}
+
+/** `1:02:03`, `2:03`: hours only where there are any. */
+export function formatCountdown(seconds: number): string {
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor((seconds % 3_600) / 60);
+  const parts = hours > 0 ? [hours, padded(minutes)] : [minutes];
+  return [...parts, padded(seconds % 60)].join(':');
+}
+
+const padded = (value: number) => String(value).padStart(2, '0');

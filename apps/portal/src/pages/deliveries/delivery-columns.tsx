@@ -1,0 +1,40 @@
+import type { Delivery } from '../../api/delivery-queries';
+import type { Column } from '../../components/data-table';
+import { Time } from '../../components/time';
+import { answerOf } from './answer-of';
+import styles from './delivery-table.module.css';
+import { StatusBadge } from './status-badge';
+
+export const deliveryColumns: readonly Column<Delivery>[] = [
+  { id: 'status', header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge status={status} /> },
+  { id: 'type', header: 'Event type', cell: ({ type }) => type },
+  {
+    id: 'answer',
+    header: 'Last answer',
+    width: '152px',
+    from: 'medium',
+    cell: (row) => answerOf(row) ?? '–',
+  },
+  { id: 'attempts', header: 'Attempts', width: '80px', from: 'wide', cell: (row) => row.attempt_count },
+  {
+    id: 'webhook',
+    header: 'Webhook',
+    width: '232px',
+    from: 'wide',
+    cell: (row) => <code className={styles['id']}>{row.webhook_id}</code>,
+  },
+  {
+    id: 'next',
+    header: 'Next attempt',
+    width: '144px',
+    from: 'wide',
+    cell: ({ next_attempt_at: at }) => (at === null ? '–' : <Time at={at} form="short" />),
+  },
+  {
+    id: 'created',
+    header: 'Accepted',
+    width: '144px',
+    from: 'medium',
+    cell: (row) => <Time at={row.created_at} form="short" />,
+  },
+];

@@ -1,0 +1,81 @@
+import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useMemo } from 'react';
+import { useLocation } from 'wouter';
+import { type Delivery, type DeliveryFilters, useDeliveries } from '../../api/delivery-queries';
+import { queryKeys } from '../../api/query-keys';
+import { Button } from '../../components/button';
+import { DataTable } from '../../components/data-table';
+import { Empty } from '../../components/empty';
+import { Problem } from '../../components/problem';
+import { deliveryColumns } from './delivery-columns';
+import styles from './delivery-table.module.css';
+import { MOST_COUNTED, useNewDeliveries } from './use-new-deliveries';
+
+export interface DeliveryTableProps {
+  readonly label: string;
+  readonly filters: DeliveryFilters;
+  /** What to say when there are none. */
+  readonly hint: string;
+}
+
+/** Deliveries as they are now. Changes are made in place; new ones wait until they are asked for. */
+export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
+  const [, navigate] = useLocation();
+  const queries = useQueryClient();
+  const list = useDeliveries(filters);
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = list;
+  const rows = useMemo(() => data?.pages.flatMap((page) => page.data), [data]);
+  const news = useNewDeliveries(filters, rows);
+
+  const showNew = () => {
+    news.forget();
+    // Pages further down follow when somebody goes there again.
+    queries.setQueryData(queryKeys.deliveries(filters), firstPage);
+    window.scrollTo(0, 0);
+    void refetch();
+  };
+  const readOn = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+
+  if (error && !rows) return <Problem error={error} onRetry={() => void refetch()} />;
+  return (
+    <div>
+      <div className={styles['news']} aria-live="polite">
+        {news.count > 0 && (
+          <Button size="small" kind="primary" onClick={showNew}>
+            {`${news.count >= MOST_COUNTED ? `${MOST_COUNTED}+` : news.count} new`}
+          </Button>
+        )}
+      </div>
+      <DataTable
+        label={label}
+        columns={deliveryColumns}
+        rows={rows}
+        rowId={idOf}
+        onOpen={({ id }) => navigate(`/deliveries/${encodeURIComponent(id)}`)}
+        onEnd={readOn}
+      />
+      {rows?.length === 0 && !hasNextPage && (
+        <Empty title="No deliveries">
+          <p>{hint}</p>
+        </Empty>
+      )}
+      {error && rows && <Problem error={error} onRetry={() => void fetchNextPage()} />}
+      {/* A page of a filtered list may be short, or have nothing, although there is more. */}
+      {hasNextPage && !error && (
+        <p className={styles['more']}>
+          <Button isBusy={isFetchingNextPage} onClick={readOn}>
+            {isFetchingNextPage ? 'Looking further back…' : 'Look further back'}
+          </Button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+const idOf = ({ id }: Delivery) => id;
+
+function firstPage<Data, Param>(data: InfiniteData<Data, Param> | undefined) {
+  return data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) };
+}

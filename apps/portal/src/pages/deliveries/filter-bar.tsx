@@ -1,0 +1,122 @@
+import type { ChangeEvent } from 'react';
+import { useEventTypes } from '../../api/event-type-queries';
+import { useWebhooks } from '../../api/webhook-queries';
+import { Button } from '../../components/button';
+import { SelectField, TextField } from '../../components/field';
+import styles from './deliveries-page.module.css';
+import { type FilterTexts, isHttpCode } from './filters-in-url';
+import { outcomes, statuses } from './words';
+
+const RANGES = [
+  ['', 'Any time'],
+  ['1', 'Last hour'],
+  ['24', 'Last 24 hours'],
+  ['168', 'Last 7 days'],
+  ['custom', 'From … to'],
+] as const;
+
+interface FilterBarProps {
+  readonly texts: FilterTexts;
+  readonly onChange: (texts: FilterTexts) => void;
+}
+
+export function FilterBar({ texts, onChange }: FilterBarProps) {
+  const types = useEventTypes();
+  const webhooks = useWebhooks();
+  const isSet = Object.values(texts).some((text) => text !== '');
+
+  const bind = (name: keyof FilterTexts) => ({
+    value: texts[name],
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLSelectElement>) =>
+      onChange({ ...texts, [name]: event.target.value }),
+  });
+
+  return (
+    <fieldset className={styles['filters']}>
+      <legend className={styles['legend']}>Filters</legend>
+      <SelectField label="Status" {...bind('status')}>
+        <option value="">Any</option>
+        {Object.entries(statuses).map(([status, [label]]) => (
+          <option key={status} value={status}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="HTTP code"
+        inputMode="numeric"
+        maxLength={3}
+        placeholder="Any"
+        error={texts.http === '' || isHttpCode(texts.http) ? undefined : '100 to 599'}
+        {...bind('http')}
+      />
+      <SelectField label="Outcome" {...bind('outcome')}>
+        <option value="">Any</option>
+        {Object.entries(outcomes).map(([outcome, label]) => (
+          <option key={outcome} value={outcome}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+      <SelectField label="Event type" {...bind('type')}>
+        <option value="">Any</option>
+        <Others value={texts.type} known={types.data?.map(({ name }) => name)} />
+        {types.data?.map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+      </SelectField>
+      <SelectField label="Webhook" {...bind('webhook')}>
+        <option value="">Any</option>
+        <Others
+          value={texts.webhook}
+          known={webhooks.data?.pages.flatMap(({ data }) => data.map(({ id }) => id))}
+        />
+        {webhooks.data?.pages.flatMap(({ data }) =>
+          data.map(({ id, url }) => (
+            <option key={id} value={id}>
+              {url}
+            </option>
+          )),
+        )}
+      </SelectField>
+      <SelectField label="Accepted" {...bind('range')}>
+        {RANGES.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </SelectField>
+      {texts.range === 'custom' && (
+        <>
+          <TextField label="From" type="datetime-local" {...bind('since')} />
+          <TextField label="To" type="datetime-local" {...bind('until')} />
+        </>
+      )}
+      <Button kind="quiet" disabled={!isSet} className={styles['clear']} onClick={() => onChange(NO_FILTERS)}>
+        Clear filters
+      </Button>
+    </fieldset>
+  );
+}
+
+const NO_FILTERS: FilterTexts = {
+  status: '',
+  http: '',
+  outcome: '',
+  type: '',
+  webhook: '',
+  range: '',
+  since: '',
+  until: '',
+};
+
+/** What an address asks for, and no list has, or not yet. */
+function Others({
+  value,
+  known = [],
+}: {
+  readonly value: string;
+  readonly known: readonly string[] | undefined;
+}) {
+  return value === '' || known.includes(value) ? null : <option value={value}>{value}</option>;
+}

@@ -1,0 +1,35 @@
+import { filtersOf, readFilters, writeFilters } from './filters-in-url';
+
+const filtersIn = (search: string) => filtersOf(readFilters(new URLSearchParams(search)));
+
+describe('the filters in an address', () => {
+  it('come back as they were written, without those that are not set', () => {
+    const search = new URLSearchParams('status=held&http=503&webhook=wh_1');
+    expect(writeFilters(readFilters(search)).toString()).toBe(search.toString());
+  });
+
+  it('are what the list is asked for', () => {
+    expect(
+      filtersIn('status=held&http=503&outcome=http_5xx&type=brief.created&webhook=wh_1&range=24'),
+    ).toEqual({
+      status: 'held',
+      response_status: 503,
+      outcome: 'http_5xx',
+      event_type: 'brief.created',
+      webhook_id: 'wh_1',
+      last_hours: 24,
+    });
+  });
+
+  it('take times in the viewer’s zone', () => {
+    const since = new Date(2030, 0, 31, 12).toISOString();
+    expect(filtersIn('range=custom&since=2030-01-31T12:00&until=')).toEqual({ since });
+  });
+
+  it.each(['status=lost', 'http=9', 'http=6000', 'outcome=toString', 'range=-1', 'range=custom&since=never'])(
+    'mean nothing where they are none: %s',
+    (search) => {
+      expect(filtersIn(search)).toEqual({});
+    },
+  );
+});

@@ -1,0 +1,60 @@
+import type { DeliveryFilters } from '../../api/delivery-queries';
+import { outcomes, statuses } from './words';
+
+/** The filters of the page as texts, as they stand in its address and its form. '' is any. */
+export interface FilterTexts {
+  readonly status: string;
+  readonly http: string;
+  readonly outcome: string;
+  readonly type: string;
+  readonly webhook: string;
+  /** Hours back from now, `custom` for since and until, or any time. */
+  readonly range: string;
+  /** As an input for local date and time has them. */
+  readonly since: string;
+  readonly until: string;
+}
+
+const NAMES = ['status', 'http', 'outcome', 'type', 'webhook', 'range', 'since', 'until'] as const;
+
+export function readFilters(search: URLSearchParams): FilterTexts {
+  const texts = Object.fromEntries(NAMES.map((name) => [name, search.get(name) ?? '']));
+  return texts as Record<keyof FilterTexts, string>;
+}
+
+/** Only what is set: an address that somebody passes on is to be short. */
+export function writeFilters(texts: FilterTexts): URLSearchParams {
+  return new URLSearchParams(NAMES.filter((name) => texts[name] !== '').map((name) => [name, texts[name]]));
+}
+
+/** What is asked for. Texts that mean nothing, as in an address that somebody wrote, are as if they weren't there. */
+export function filtersOf(texts: FilterTexts): DeliveryFilters {
+  const { status, http, outcome, type, webhook, range } = texts;
+  const hours = Number(range);
+  return {
+    ...(isKeyOf(statuses, status) && { status }),
+    ...(isKeyOf(outcomes, outcome) && { outcome }),
+    ...(isHttpCode(http) && { response_status: Number(http) }),
+    ...(type !== '' && { event_type: type }),
+    ...(webhook !== '' && { webhook_id: webhook }),
+    ...(range !== '' && hours > 0 && { last_hours: hours }),
+    ...(range === 'custom' && timesOf(texts)),
+  };
+}
+
+export const isHttpCode = (text: string) => /^[1-5]\d\d$/.test(text);
+
+function timesOf({ since, until }: FilterTexts): Pick<DeliveryFilters, 'since' | 'until'> {
+  const [from, to] = [instantOf(since), instantOf(until)];
+  return { ...(from !== undefined && { since: from }), ...(to !== undefined && { until: to }) };
+}
+
+/** What an input gives is in the viewer's zone. */
+function instantOf(local: string): string | undefined {
+  const date = new Date(local);
+  return local === '' || Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+function isKeyOf<Key extends string>(record: Readonly<Record<Key, unknown>>, key: string): key is Key {
+  return Object.hasOwn(record, key);
+}

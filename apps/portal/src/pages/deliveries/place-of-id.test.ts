@@ -1,0 +1,14 @@
+import { placeOfId } from './place-of-id';
+
+const WEBHOOK = 'wh_0n5x3gq9k2v7r1m8c4d6ta';
+
+it.each([
+  [`evt_1.${WEBHOOK}`, `/deliveries/evt_1.${WEBHOOK}`],
+  [` ${WEBHOOK}\n`, `/webhooks/${WEBHOOK}`],
+  ['rpl_0n5x3gq9k2v7r1m8c4d6ta', '/replays/rpl_0n5x3gq9k2v7r1m8c4d6ta'],
+  ['order-4711', '/events/order-4711'],
+  ['//example.com', undefined],
+  ['', undefined],
+])('placeOfId: %j is at %s', (id, place) => {
+  expect(placeOfId(id)).toBe(place);
+});

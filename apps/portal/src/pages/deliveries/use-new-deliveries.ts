@@ -1,0 +1,37 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useApi } from '../../api/api-context';
+import { type Delivery, type DeliveryFilters, listDeliveries } from '../../api/delivery-queries';
+import { useLiveMessages } from '../../live/live-context';
+import { changeRows } from '../../live/update-queries';
+import { isNews } from './is-news';
+
+/** More are not counted: an event to very many webhooks is as many at once. */
+export const MOST_COUNTED = 100;
+
+/** How many deliveries a list of `rows` would have more if it was read again, and what is to be called when it is. */
+export function useNewDeliveries(filters: DeliveryFilters, rows: readonly Delivery[] | undefined) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const [news, setNews] = useState<ReadonlySet<string>>(new Set());
+
+  const add = (ids: readonly string[]) => {
+    const unknown = ids.filter((id) => !rows?.some((row) => row.id === id) && !news.has(id));
+    if (unknown.length === 0 || news.size >= MOST_COUNTED) return;
+    setNews((former) => new Set([...former, ...unknown].slice(0, MOST_COUNTED)));
+  };
+  const look = async () => {
+    // The indicator says that nothing is known just now; the next look may do better.
+    const page = await listDeliveries(api, filters).catch(() => undefined);
+    for (const delivery of page?.data ?? []) changeRows(queries, delivery);
+    add(page?.data.map(({ id }) => id) ?? []);
+  };
+
+  useLiveMessages((message) => {
+    if (!rows) return;
+    if (message.kind === 'delivery' && isNews(message, filters)) add([message.delivery.id]);
+    if (message.kind === 'poll' || message.kind === 'ready' || message.kind === 'reset') void look();
+  });
+
+  return { count: news.size, forget: () => setNews(new Set()) };
+}

@@ -1,0 +1,98 @@
+import { Link } from 'wouter';
+import type { Attempt } from '../../api/delivery-queries';
+import { Badge } from '../../components/badge';
+import { CodeBlock } from '../../components/code-block';
+import { Time } from '../../components/time';
+import { outcomes } from '../deliveries/words';
+import styles from './attempt-details.module.css';
+import { formatMs } from './phases';
+import { Waterfall } from './waterfall';
+
+const TRIGGERS: Readonly<Record<Attempt['trigger'], string>> = {
+  schedule: 'by schedule',
+  manual: 'by hand',
+  replay: 'by a replay',
+  test: 'as a test',
+};
+
+interface AttemptDetailsProps {
+  readonly attempt: Attempt;
+  readonly isOpen: boolean;
+}
+
+/** One attempt: when and why, how long, what was sent, and what came back. */
+export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
+  const { number, trigger, outcome, response_status: status, timings, started_at: at } = attempt;
+  return (
+    <details className={styles['attempt']} open={isOpen}>
+      <summary className={styles['summary']}>
+        <strong>Attempt {number}</strong>
+        <Badge tone={outcome === 'delivered' ? 'good' : 'bad'}>
+          {status === null ? outcomes[outcome] : `HTTP ${status}`}
+        </Badge>
+        <span>{formatMs(timings.total_ms)}</span>
+        <span className={styles['soft']}>{TRIGGERS[trigger]}</span>
+      </summary>
+      <div className={styles['content']}>
+        <p className={styles['soft']}>
+          Began <Time at={at} />
+          {attempt.worker !== null && ` at ${attempt.worker}`}
+        </p>
+        {outcome !== 'delivered' && <Failure attempt={attempt} />}
+        <Waterfall attempt={attempt} />
+        <Headers title="Headers as sent" headers={attempt.request_headers} />
+        <Answer attempt={attempt} />
+      </div>
+    </details>
+  );
+}
+
+function Failure({ attempt: { outcome, error } }: { readonly attempt: Attempt }) {
+  return (
+    <p className={styles['failure']}>
+      {error ?? outcomes[outcome]}{' '}
+      <Link href={`/outcomes/${outcome}`}>
+        What <code>{outcome}</code> means
+      </Link>
+    </p>
+  );
+}
+
+function Answer({ attempt }: { readonly attempt: Attempt }) {
+  const { response_status: status, response_headers: headers, response_body: body } = attempt;
+  if (status === null) return <p className={styles['soft']}>There was no answer.</p>;
+  return (
+    <>
+      {headers && <Headers title={`Headers of the answer (HTTP ${status})`} headers={headers} />}
+      {body === null || body === '' ? (
+        <p className={styles['soft']}>The answer had no body, or none is kept.</p>
+      ) : (
+        <>
+          <h3 className={styles['title']}>Body of the answer</h3>
+          <CodeBlock text={body} label={`Body of the answer to attempt ${attempt.number}`} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface HeadersProps {
+  readonly title: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function Headers({ title, headers }: HeadersProps) {
+  return (
+    <table className={styles['headers']}>
+      <caption className={styles['title']}>{title}</caption>
+      <tbody>
+        {Object.entries(headers).map(([name, value]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{value}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

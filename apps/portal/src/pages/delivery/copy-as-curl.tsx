@@ -1,0 +1,41 @@
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import type { DeliveryWithAttempts } from '../../api/delivery-queries';
+import { CopyButton } from '../../components/copy-button';
+import { useToasts } from '../../components/toasts';
+import { useCan } from '../../session/session-context';
+import { canSign, curlOf } from './curl';
+
+interface CopyAsCurlProps {
+  readonly delivery: DeliveryWithAttempts;
+  readonly body: string;
+}
+
+const SIGNED = 'Signed as of now: receivers take it for five minutes.';
+const UNSIGNED =
+  'Copied without a signature, since this session may not read the secret. Put it in where the command says SIGNATURE.';
+const NO_CRYPTO =
+  'Copied without a signature: browsers sign on pages of https only. Put it in where the command says SIGNATURE.';
+
+/** Copies the delivery as a command. The webhook's address and secret are asked for when it is pressed, and not kept. */
+export function CopyAsCurl({ delivery, body }: CopyAsCurlProps) {
+  const api = useApi();
+  const toasts = useToasts();
+  const maySign = useCan('secrets');
+
+  const write = async () => {
+    const params = { path: { id: delivery.webhook_id } };
+    const { url } = await ask(api.GET('/v1/webhooks/{id}', { params }));
+    const signs = maySign && canSign();
+    const secret = signs ? (await ask(api.GET('/v1/webhooks/{id}/secret', { params }))).secret : undefined;
+    const headers = delivery.attempts.at(-1)?.request_headers ?? {};
+    toasts.tell(signs ? SIGNED : maySign ? NO_CRYPTO : UNSIGNED);
+    return await curlOf({ url, body, eventId: delivery.event_id, headers, secret, now: new Date() });
+  };
+
+  return (
+    <CopyButton text={write} label="Copy as curl">
+      Copy as curl
+    </CopyButton>
+  );
+}

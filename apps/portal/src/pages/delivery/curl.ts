@@ -1,0 +1,62 @@
+import type { Attempt } from '../../api/delivery-queries';
+
+export interface CurlInput {
+  readonly url: string;
+  readonly body: string;
+  readonly eventId: string;
+  /** Of the last attempt: which headers it had, some of them masked. */
+  readonly headers: Attempt['request_headers'];
+  /** What signs it; undefined: this session can't have it, or this browser can't sign. */
+  readonly secret: string | undefined;
+  readonly now: Date;
+}
+
+const MASK = '***';
+const BODY_SIGNATURE = 'x-service-signature';
+
+/** A command that sends the delivery as the service would, signed as of now. */
+export async function curlOf({ url, body, eventId, headers, secret, now }: CurlInput): Promise<string> {
+  const timestamp = String(Math.floor(now.getTime() / 1_000));
+  const signed =
+    secret === undefined
+      ? { 'webhook-signature': 'v1,SIGNATURE', [BODY_SIGNATURE]: 'sha256=SIGNATURE' }
+      : {
+          'webhook-signature': `v1,${await signMessage(secret, `${eventId}.${timestamp}.${body}`)}`,
+          [BODY_SIGNATURE]: `sha256=${await signBody(secret, body)}`,
+        };
+  const sent = {
+    'content-type': 'application/json',
+    ...headers,
+    'webhook-id': eventId,
+    'webhook-timestamp': timestamp,
+    ...signed,
+  };
+  const lines = Object.entries(sent).map(
+    ([name, value]) => `  -H ${quote(`${name}: ${value === MASK ? 'VALUE' : value}`)}`,
+  );
+  return [`curl -i -X POST ${quote(url)}`, ...lines, `  --data-raw ${quote(body)}`].join(' \\\n');
+}
+
+/** For a POSIX shell. */
+const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Whether this browser signs: only on pages of https and of this machine. */
+export const canSign = (): boolean => window.isSecureContext;
+
+/** The key is the secret as it was issued, in UTF-8; the form is hex. */
+async function signBody(secret: string, body: string): Promise<string> {
+  const signature = await hmac(new TextEncoder().encode(secret), body);
+  return Array.from(signature, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Standard Webhooks: the key is what the base64 after `whsec_` says; the form is base64. */
+async function signMessage(secret: string, message: string): Promise<string> {
+  const key = Uint8Array.from(atob(secret.replace(/^whsec_/, '')), (character) => character.charCodeAt(0));
+  return btoa(String.fromCharCode(...(await hmac(key, message))));
+}
+
+async function hmac(key: Uint8Array<ArrayBuffer>, text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['sign']);
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, new TextEncoder().encode(text)));
+}

@@ -1,0 +1,38 @@
+import type { Attempt } from '../../api/delivery-queries';
+
+export interface Phase {
+  readonly name: string;
+  /** undefined: it did not take place, or did not end. */
+  readonly ms: number | undefined;
+  readonly startMs: number;
+}
+
+/**
+ * The parts of an attempt in their order, one after the other. What no part has measured is the last: sending the
+ * request, reading the answer, or what was under way when the attempt ended.
+ */
+export function phasesOf({ timings }: Pick<Attempt, 'timings'>): readonly Phase[] {
+  const measured = [
+    ['DNS', timings.dns_ms],
+    ['Connect', timings.connect_ms],
+    ['TLS', timings.tls_ms],
+    ['First byte', timings.first_byte_ms],
+  ] as const;
+  let atMs = 0;
+  const phases = measured.map(([name, ms]) => {
+    const startMs = atMs;
+    atMs += ms ?? 0;
+    return { name, ms: ms ?? undefined, startMs };
+  });
+  // Each is rounded on its own.
+  const rest = Math.max(timings.total_ms - atMs, 0);
+  return [...phases, { name: 'Rest', ms: rest, startMs: atMs }];
+}
+
+const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+/** For people: `0.4 ms`, `38 ms`, `12.5 s`. */
+export function formatMs(ms: number): string {
+  if (ms >= 10_000) return `${number.format(ms / 1_000)} s`;
+  return `${number.format(ms >= 10 ? Math.round(ms) : ms)} ms`;
+}

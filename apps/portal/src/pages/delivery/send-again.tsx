@@ -1,0 +1,58 @@
+import { useState } from 'react';
+import { type DeliveryWithAttempts, useSendAgain } from '../../api/delivery-queries';
+import { Button } from '../../components/button';
+import { ConfirmDialog } from '../../components/confirm-dialog';
+import { answerOf } from '../deliveries/answer-of';
+import { statuses } from '../deliveries/words';
+
+/** Sends the delivery once more, and tells what comes of it when it is known. */
+export function SendAgain({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
+  const [isAsking, setIsAsking] = useState(false);
+  const [attemptsBefore, setAttemptsBefore] = useState<number>();
+  const sending = useSendAgain(delivery.id);
+
+  const send = () => {
+    const before = delivery.attempt_count;
+    sending.mutate(undefined, {
+      onSuccess: () => {
+        setAttemptsBefore(before);
+        setIsAsking(false);
+      },
+    });
+  };
+  const close = () => {
+    setIsAsking(false);
+    sending.reset();
+  };
+
+  return (
+    <>
+      <output aria-live="polite">{attemptsBefore !== undefined && resultOf(delivery, attemptsBefore)}</output>
+      <Button kind="primary" onClick={() => setIsAsking(true)}>
+        Send again
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        title="Send this delivery again?"
+        confirmLabel="Send again"
+        isBusy={sending.isPending}
+        error={sending.error}
+        onConfirm={send}
+        onClose={close}
+      >
+        {delivery.status === 'delivered'
+          ? 'The receiver has accepted it before. It gets the same event once more, under the same webhook-id.'
+          : 'The receiver gets the same event, under the same webhook-id. If that fails too, it is retried by schedule.'}
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function resultOf(delivery: DeliveryWithAttempts, attemptsBefore: number): string {
+  const last = delivery.attempts.at(-1);
+  if (delivery.attempt_count <= attemptsBefore || !last) {
+    return delivery.status === 'held' ? 'It is held: see below' : 'Sending…';
+  }
+  const answer = answerOf({ last_outcome: last.outcome, last_response_status: last.response_status });
+  return `Sent again: ${answer}, ${statuses[delivery.status][0].toLowerCase()}`;
+}

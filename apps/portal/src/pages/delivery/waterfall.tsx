@@ -1,0 +1,27 @@
+import type { Attempt } from '../../api/delivery-queries';
+import { formatMs, phasesOf } from './phases';
+import styles from './waterfall.module.css';
+
+/** How long each part of an attempt took: in numbers, and drawn. */
+export function Waterfall({ attempt }: { readonly attempt: Attempt }) {
+  const totalMs = Math.max(attempt.timings.total_ms, 1);
+  const share = (ms: number) => `${Math.min((ms / totalMs) * 100, 100)}%`;
+  return (
+    <table className={styles['table']}>
+      <caption className={styles['caption']}>Time taken: {formatMs(attempt.timings.total_ms)} in all</caption>
+      <tbody>
+        {phasesOf(attempt).map(({ name, ms, startMs }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td className={styles['number']}>{ms === undefined ? '–' : formatMs(ms)}</td>
+            <td aria-hidden="true" className={styles['track']}>
+              {ms !== undefined && (
+                <div className={styles['bar']} style={{ marginLeft: share(startMs), width: share(ms) }} />
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,46 @@
+import { Link } from 'wouter';
+import type { DeliveryWithAttempts } from '../../api/delivery-queries';
+import { Time } from '../../components/time';
+import { holds } from '../deliveries/words';
+
+/** What becomes of the delivery now, and why. */
+export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
+  const { status, attempt_count: count, next_attempt_at: nextAt, webhook_id: webhookId, hold } = delivery;
+  switch (status) {
+    case 'pending':
+      return nextAt === null ? (
+        <>It is being sent, or about to be.</>
+      ) : (
+        <>
+          Attempt {count + 1} is due <Time at={nextAt} />
+          {count > 0 && ', as the retry schedule says or the receiver asked: the one before failed'}.
+        </>
+      );
+    case 'held':
+      return (
+        <>
+          It waits, which uses no attempt, because{' '}
+          {hold ? holds[hold.reason] : 'its webhook can’t take it just now'}.
+          {hold?.until && (
+            <>
+              {' '}
+              That is over <Time at={hold.until} /> at the latest.
+            </>
+          )}{' '}
+          <Link href={`/webhooks/${webhookId}`}>Look at the webhook</Link>
+        </>
+      );
+    case 'delivered':
+      return <>The receiver accepted it. Nothing follows.</>;
+    case 'exhausted':
+      return (
+        <>
+          The retry schedule ran out: no attempt follows by itself. Send it again once the receiver is well.
+        </>
+      );
+    case 'aborted':
+      return <>The receiver asked for no further attempt, so none follows by itself.</>;
+    case 'cancelled':
+      return <>It has nowhere to go or nothing to bring any more: no attempt follows.</>;
+  }
+}

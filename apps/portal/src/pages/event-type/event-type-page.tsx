@@ -1,0 +1,52 @@
+import { type EventType, useEventType } from '../../api/event-type-queries';
+import { ButtonLink } from '../../components/button-link';
+import { CodeBlock } from '../../components/code-block';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { Skeleton } from '../../components/skeleton';
+import { EventOrigin } from '../event-types/event-origin';
+import { VerificationSnippets } from './verification-snippets';
+
+interface EventTypePageProps {
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** What is sent when something of a type happened, and how to receive it. */
+export function EventTypePage({ params: { name = '' } }: EventTypePageProps) {
+  const { data: type, error, refetch } = useEventType(name);
+  return (
+    <>
+      <PageHeader
+        title={name}
+        parent={{ href: '/event-types', label: 'Event types' }}
+        state={type && <EventOrigin type={type} />}
+      >
+        <ButtonLink href={`/events?type=${encodeURIComponent(name)}`}>Events of this type</ButtonLink>
+      </PageHeader>
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!type && !error && <Skeleton lines={12} />}
+      {type && <Details type={type} />}
+      <Section title="Verifying that a request is genuine">
+        <VerificationSnippets />
+      </Section>
+    </>
+  );
+}
+
+function Details({ type: { name, description, example, schema } }: { readonly type: EventType }) {
+  return (
+    <>
+      <p>{description}</p>
+      <Section title="Example of a request’s body">
+        <CodeBlock
+          text={JSON.stringify({ type: name, data: example }, null, 2)}
+          label="Example of a request’s body"
+        />
+      </Section>
+      <Section title="Schema of data">
+        <CodeBlock text={JSON.stringify(schema, null, 2)} label="Schema of data" />
+      </Section>
+    </>
+  );
+}

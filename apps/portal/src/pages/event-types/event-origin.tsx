@@ -1,0 +1,17 @@
+import type { EventType } from '../../api/event-type-queries';
+import { Badge } from '../../components/badge';
+
+const ORIGINS: Readonly<Record<EventType['origin'], string>> = {
+  built_in: 'Built in',
+  operational: 'By the service',
+  custom: 'Added',
+};
+
+/** Where a type comes from, unless it is to be used no more. */
+export function EventOrigin({ type: { origin, deprecated } }: { readonly type: EventType }) {
+  return deprecated ? (
+    <Badge tone="warning">Deprecated</Badge>
+  ) : (
+    <Badge tone="neutral">{ORIGINS[origin]}</Badge>
+  );
+}

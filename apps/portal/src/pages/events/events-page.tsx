@@ -1,0 +1,115 @@
+import { useCallback } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { type ListedEvent, useEvents } from '../../api/event-queries';
+import { useEventTypes } from '../../api/event-type-queries';
+import { Badge } from '../../components/badge';
+import { type Column, DataTable } from '../../components/data-table';
+import { Empty } from '../../components/empty';
+import { SelectField, TextField } from '../../components/field';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { Time } from '../../components/time';
+import { fromLocalInput, toLocalInput } from '../replay/range';
+import styles from './events-page.module.css';
+
+const columns: readonly Column<ListedEvent>[] = [
+  { id: 'type', header: 'Type', cell: ({ id, type }) => <Link href={`/events/${id}`}>{type}</Link> },
+  { id: 'id', header: 'Event', from: 'medium', cell: ({ id }) => <code>{id}</code> },
+  {
+    id: 'erased',
+    header: '',
+    width: '8rem',
+    from: 'wide',
+    cell: ({ payload_erased_at: erasedAt }) => erasedAt && <Badge tone="neutral">Erased</Badge>,
+  },
+  {
+    id: 'time',
+    header: 'Published',
+    width: '11rem',
+    cell: ({ created_at: at }) => <Time at={at} form="short" />,
+  },
+];
+
+/** What was published. The filters are in the address, so that a view can be kept and shown to others. */
+export function EventsPage() {
+  const [, go] = useLocation();
+  const [search] = useSearchParams();
+  const [type, since, until] = ['type', 'since', 'until'].map((name) => search.get(name) ?? '');
+  const { data, error, refetch, hasNextPage, fetchNextPage } = useEvents({
+    ...(type && { type }),
+    ...(since && { since }),
+    ...(until && { until }),
+  });
+  const rows = data?.pages.flatMap((page) => page.data);
+  const loadMore = useCallback(() => {
+    if (hasNextPage) void fetchNextPage();
+  }, [hasNextPage, fetchNextPage]);
+  const isEmpty = rows?.length === 0 && !hasNextPage;
+  return (
+    <>
+      <PageHeader title="Events" />
+      <Filters />
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {isEmpty && (
+        <Empty title="No such events">
+          <p>None was published that is like this, or they are kept no longer.</p>
+        </Empty>
+      )}
+      {!isEmpty && !error && (
+        <DataTable
+          label="Events"
+          columns={columns}
+          rows={rows}
+          rowId={({ id }) => id}
+          onOpen={({ id }) => go(`/events/${id}`)}
+          onEnd={loadMore}
+        />
+      )}
+    </>
+  );
+}
+
+function Filters() {
+  const [search, setSearch] = useSearchParams();
+  const { data: types = [] } = useEventTypes();
+  const set = (name: string, value: string | undefined) =>
+    setSearch(
+      (former) => {
+        const next = new URLSearchParams(former);
+        if (value) next.set(name, value);
+        else next.delete(name);
+        return next;
+      },
+      { replace: true },
+    );
+  const timeOf = (name: string) => {
+    const at = search.get(name);
+    return at === null || Number.isNaN(Date.parse(at)) ? '' : toLocalInput(new Date(at));
+  };
+  return (
+    <div className={styles['filters']}>
+      <SelectField
+        label="Type"
+        value={search.get('type') ?? ''}
+        onChange={(event) => set('type', event.target.value)}
+      >
+        <option value="">all types</option>
+        {types.map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+      </SelectField>
+      <TextField
+        label="From"
+        type="datetime-local"
+        value={timeOf('since')}
+        onChange={(event) => set('since', fromLocalInput(event.target.value))}
+      />
+      <TextField
+        label="Until"
+        type="datetime-local"
+        value={timeOf('until')}
+        onChange={(event) => set('until', fromLocalInput(event.target.value))}
+      />
+    </div>
+  );
+}

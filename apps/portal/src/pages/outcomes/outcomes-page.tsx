@@ -1,0 +1,32 @@
+import { outcomeTexts } from 'virtual:outcome-texts';
+import { Facts } from '../../components/facts';
+import { PageHeader } from '../../components/page-header';
+import { Section } from '../../components/section';
+import { advice } from './advice';
+
+const LIST = { href: '/deliveries', label: 'Deliveries' };
+
+/** What an outcome of an attempt means and what can be done about it, and the others. */
+export function OutcomesPage({
+  params: { outcome = '' },
+}: {
+  readonly params: Readonly<Record<string, string>>;
+}) {
+  const text = outcomeTexts[outcome];
+  return (
+    <>
+      <PageHeader title={text === undefined ? 'Outcomes' : <code>{outcome}</code>} parent={LIST} />
+      {text !== undefined && (
+        <Section title="What happened">
+          <p>{sentence(text)}</p>
+          <p>{advice[outcome]}</p>
+        </Section>
+      )}
+      <Section title="All outcomes of an attempt">
+        <Facts facts={outcomeTexts} />
+      </Section>
+    </>
+  );
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

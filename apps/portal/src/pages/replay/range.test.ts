@@ -1,0 +1,10 @@
+import { fromLocalInput, toLocalInput } from './range';
+
+it('takes a time to the input and back, to the minute', () => {
+  const time = new Date('2030-01-31T12:34:56.000Z');
+  expect(fromLocalInput(toLocalInput(time))).toBe('2030-01-31T12:34:00.000Z');
+});
+
+it('makes no time of what is none', () => {
+  expect(fromLocalInput('')).toBeUndefined();
+});

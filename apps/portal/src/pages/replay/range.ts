@@ -1,0 +1,19 @@
+/** What is asked for in the first place. */
+export const RANGES: readonly (readonly [label: string, ms: number])[] = [
+  ['the last hour', 3_600_000],
+  ['the last 24 hours', 86_400_000],
+  ['the last 7 days', 604_800_000],
+];
+
+/** A time as an `<input type="datetime-local">` has it: in the viewer's zone, to the minute. */
+export function toLocalInput(time: Date): string {
+  const padded = (value: number) => String(value).padStart(2, '0');
+  const day = [time.getFullYear(), padded(time.getMonth() + 1), padded(time.getDate())].join('-');
+  return `${day}T${padded(time.getHours())}:${padded(time.getMinutes())}`;
+}
+
+/** Back to RFC 3339; undefined: it is no time. */
+export function fromLocalInput(text: string): string | undefined {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}

@@ -1,0 +1,81 @@
+import type { Fault } from '../../api/problem';
+import { SelectField, TextField } from '../../components/field';
+import type { Draft } from './draft';
+import { faultAt } from './draft-faults';
+import { PairsField } from './pairs-field';
+import styles from './webhook-form.module.css';
+
+interface AdvancedSettingsProps {
+  readonly draft: Draft;
+  readonly faults: readonly Fault[];
+  readonly onChange: (part: Partial<Draft>) => void;
+}
+
+const MEMBERS = ['/rate_limit', '/timeout_ms', '/retry_schedule', '/uid', '/headers', '/metadata'];
+
+/** What most webhooks need not have. Folded, unless something in it is wrong. */
+export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsProps) {
+  const isWrong = MEMBERS.some((member) => faultAt(faults, member) !== undefined);
+  return (
+    <details className={styles['advanced']} open={isWrong || undefined}>
+      <summary>Advanced settings</summary>
+      <div className={styles['fields']}>
+        <TextField
+          label="Rate limit, per second"
+          hint="At most so many requests reach it within any second. Empty: no limit."
+          inputMode="numeric"
+          value={draft.rateLimit}
+          error={faultAt(faults, '/rate_limit')}
+          onChange={(event) => onChange({ rateLimit: event.target.value })}
+        />
+        <SelectField
+          label="Order"
+          hint="In order, each waits until the one before it is done: a failure holds up all that follow."
+          value={draft.isStrict ? 'strict' : 'none'}
+          onChange={(event) => onChange({ isStrict: event.target.value === 'strict' })}
+        >
+          <option value="none">As they come</option>
+          <option value="strict">One at a time, in order</option>
+        </SelectField>
+        <TextField
+          label="Time-out, milliseconds"
+          hint="For a whole attempt: 1000 to 60000. Empty: as the service has it."
+          inputMode="numeric"
+          value={draft.timeoutMs}
+          error={faultAt(faults, '/timeout_ms')}
+          onChange={(event) => onChange({ timeoutMs: event.target.value })}
+        />
+        <TextField
+          label="Retry schedule"
+          hint="Waits between attempts, such as 5s, 5m, 2h. Empty: as the service has it."
+          value={draft.retrySchedule}
+          error={faultAt(faults, '/retry_schedule')}
+          onChange={(event) => onChange({ retrySchedule: event.target.value })}
+        />
+        <TextField
+          label="Name of your own (uid)"
+          hint="Works wherever its id does."
+          value={draft.uid}
+          error={faultAt(faults, '/uid')}
+          onChange={(event) => onChange({ uid: event.target.value })}
+        />
+        <PairsField
+          legend="Headers"
+          hint="Sent with each request. Their values are never shown again: *** stands for one that stays as it is."
+          one="header"
+          pairs={draft.headers}
+          error={faultAt(faults, '/headers')}
+          onChange={(headers) => onChange({ headers })}
+        />
+        <PairsField
+          legend="Metadata"
+          hint="Notes of your own."
+          one="note"
+          pairs={draft.metadata}
+          error={faultAt(faults, '/metadata')}
+          onChange={(metadata) => onChange({ metadata })}
+        />
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,60 @@
+import { bodyOf, draftOf, emptyDraft } from './draft';
+import { faultAt, faultsOfDraft } from './draft-faults';
+import { patchOf } from './patch-of';
+
+const webhook = {
+  id: 'wh_1',
+  url: 'https://example.com/hook',
+  events: ['keyword.*'],
+  status: 'enabled',
+  ordering: 'none',
+  description: 'Ours',
+  rate_limit: 5,
+  retry_schedule: ['5s', '1m'],
+  filter: { position: { lte: 10 } },
+  headers: { 'x-team': '***', 'x-token': '***' },
+  metadata: { team: 'seo' },
+  created_at: '2030-01-31T12:00:00.000Z',
+  updated_at: '2030-01-31T12:00:00.000Z',
+} as const;
+const draft = draftOf({
+  ...webhook,
+  events: [...webhook.events],
+  retry_schedule: [...webhook.retry_schedule],
+});
+
+it('asks for nothing when nothing was changed', () => {
+  expect(patchOf(bodyOf(draft), bodyOf(draft))).toEqual({});
+});
+
+it('asks for what was changed, and for null where something was taken away', () => {
+  const changed = {
+    ...draft,
+    description: '',
+    rateLimit: '20',
+    isStrict: true,
+    filter: '',
+    headers: draft.headers.filter(({ name }) => name !== 'x-token'),
+    metadata: [...draft.metadata, { key: 7, name: 'owner', value: 'Ann' }],
+  };
+  expect(patchOf(bodyOf(draft), bodyOf(changed))).toEqual({
+    description: null,
+    rate_limit: 20,
+    ordering: 'strict',
+    filter: null,
+    headers: { 'x-token': null },
+    metadata: { owner: 'Ann' },
+  });
+});
+
+it('finds nothing wrong with what the service gave, masked headers included', () => {
+  expect(faultsOfDraft(draft)).toEqual([]);
+});
+
+it('says what is wrong where it is', () => {
+  const faults = faultsOfDraft({ ...emptyDraft, url: 'ftp://a', filter: '{', retrySchedule: '5s, soon' });
+  expect(faultAt(faults, '/url')).toBe('must be an http(s) URL');
+  expect(faultAt(faults, '/filter')).toBe('must be JSON');
+  expect(faultAt(faults, '/retry_schedule')).toMatch(/^1 must be a duration/);
+  expect(faultAt(faults, '/events')).toBeUndefined();
+});

@@ -1,0 +1,30 @@
+import { TextAreaField } from '../../components/field';
+import { TryFilter } from './try-filter';
+
+const EXAMPLE = '{"position": {"lte": 10}}';
+
+interface FilterFieldProps {
+  readonly filter: string;
+  /** Which events it would be asked of. */
+  readonly events: readonly string[];
+  readonly error: string | undefined;
+  readonly onChange: (filter: string) => void;
+}
+
+/** A condition on the data of events, and a place to see what it lets through. */
+export function FilterField({ filter, events, error, onChange }: FilterFieldProps) {
+  return (
+    <>
+      <TextAreaField
+        label="Filter"
+        hint={`Only events whose data is like this are sent, such as ${EXAMPLE}. Empty: all of them.`}
+        value={filter}
+        error={error}
+        rows={4}
+        spellCheck={false}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      {filter.trim() !== '' && error === undefined && <TryFilter filter={filter} events={events} />}
+    </>
+  );
+}

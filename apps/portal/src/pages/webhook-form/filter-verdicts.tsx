@@ -1,0 +1,54 @@
+import type { components } from '@hookferry/client';
+import { Badge } from '../../components/badge';
+import styles from './webhook-form.module.css';
+
+type Tried = components['schemas']['FilterTried'];
+type Result = components['schemas']['FilterResult'];
+type Condition = components['schemas']['FilterCondition'];
+
+/** What came of trying a filter: what it lets through, and why. */
+export function FilterVerdicts({
+  tried: { looked_at: lookedAt, matched, results },
+}: {
+  readonly tried: Tried;
+}) {
+  if (lookedAt === 0) return <p>There was no such event yet.</p>;
+  return (
+    <>
+      <p>{`Lets ${matched} of ${lookedAt} through.`}</p>
+      <ul className={styles['verdicts']}>
+        {results.map((result, index) => (
+          <li key={result.event_id ?? index}>
+            <Verdict result={result} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Verdict({ result: { event_id: id, type, matches, because } }: { readonly result: Result }) {
+  return (
+    <>
+      <p className={styles['verdict']}>
+        {matches === null && <Badge tone="neutral">Erased</Badge>}
+        {matches === true && <Badge tone="good">Sent</Badge>}
+        {matches === false && <Badge tone="neutral">Left out</Badge>}
+        <code>{type}</code> {id && <code>{id}</code>}
+      </p>
+      {matches === false && (
+        <p className={styles['hint']}>
+          {because
+            .filter(({ holds }) => !holds)
+            .map(inWords)
+            .join('; ')}
+        </p>
+      )}
+    </>
+  );
+}
+
+function inWords({ path, operator, expected, found }: Condition): string {
+  const there = found === undefined ? 'is not there' : `is ${JSON.stringify(found)}`;
+  return `${path} ${there}, asked for: ${operator} ${JSON.stringify(expected)}`;
+}

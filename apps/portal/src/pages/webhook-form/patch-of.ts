@@ -1,0 +1,24 @@
+import type { NewWebhook, WebhookPatch } from '../../api/webhook-queries';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Those whose members are changed one by one; every other member is replaced as a whole. */
+const MERGED = new Set(['headers', 'metadata']);
+
+/** What has to be asked for so that a webhook becomes another: a merge patch (RFC 7396). Empty: it is the same. */
+export function patchOf(before: NewWebhook, after: NewWebhook): WebhookPatch {
+  return differenceOf(before, after, MERGED);
+}
+
+function differenceOf(before: Json, after: Json, merged: ReadonlySet<string>): Json {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const changes = [...names].flatMap((name): [string, unknown][] => {
+    const [was, is] = [before[name], after[name]];
+    if (JSON.stringify(was) === JSON.stringify(is)) return [];
+    if (is === undefined) return [[name, null]];
+    if (merged.has(name) && was !== undefined)
+      return [[name, differenceOf(was as Json, is as Json, new Set())]];
+    return [[name, is]];
+  });
+  return Object.fromEntries(changes);
+}

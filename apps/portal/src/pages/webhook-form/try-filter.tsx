@@ -1,0 +1,57 @@
+import type { components } from '@hookferry/client';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import { type EventType, useEventTypes } from '../../api/event-type-queries';
+import { Button } from '../../components/button';
+import { SelectField } from '../../components/field';
+import { Problem } from '../../components/problem';
+import { FilterVerdicts } from './filter-verdicts';
+import styles from './webhook-form.module.css';
+
+type FilterTrial = components['schemas']['FilterTrial'];
+
+/** Among the choices, the one that is no event type. */
+const PAST = '';
+const LAST = 20;
+
+interface TryFilterProps {
+  /** JSON of a filter that is right. */
+  readonly filter: string;
+  readonly events: readonly string[];
+}
+
+/** What a filter would let through: of what was published last, or of the example of a type. */
+export function TryFilter({ filter, events }: TryFilterProps) {
+  const api = useApi();
+  const [on, setOn] = useState(PAST);
+  const { data: types = [] } = useEventTypes();
+  const trial = useMutation({
+    mutationFn: (body: FilterTrial) => ask(api.POST('/v1/filters/try', { body })),
+  });
+  const run = () => {
+    const parsed = JSON.parse(filter) as FilterTrial['filter'];
+    const past = { last: LAST, ...(events.length > 0 && { events: [...events] }) };
+    trial.mutate({ filter: parsed, ...(on === PAST ? past : { event_type: on }) });
+  };
+  return (
+    <div className={styles['trial']}>
+      <div className={styles['trialHead']}>
+        <SelectField label="Try it on" value={on} onChange={(event) => setOn(event.target.value)}>
+          <option value={PAST}>the last {LAST} events</option>
+          {types.map(({ name }: EventType) => (
+            <option key={name} value={name}>
+              the example of {name}
+            </option>
+          ))}
+        </SelectField>
+        <Button isBusy={trial.isPending} onClick={run}>
+          Try
+        </Button>
+      </div>
+      {trial.error && <Problem error={trial.error} />}
+      <div aria-live="polite">{trial.data && <FilterVerdicts tried={trial.data} />}</div>
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+import { type FormEvent, useState } from 'react';
+import { type Fault, ProblemError } from '../../api/problem';
+import { Button } from '../../components/button';
+import { ButtonLink } from '../../components/button-link';
+import { TextField } from '../../components/field';
+import { Problem } from '../../components/problem';
+import { AdvancedSettings } from './advanced-settings';
+import type { Draft } from './draft';
+import { faultAt, faultsOfDraft } from './draft-faults';
+import { EventPicker } from './event-picker';
+import { FilterField } from './filter-field';
+import styles from './webhook-form.module.css';
+
+interface WebhookFormProps {
+  readonly initial: Draft;
+  readonly submitLabel: string;
+  readonly cancelHref: string;
+  readonly isBusy: boolean;
+  /** Why the service did not take it. */
+  readonly error: Error | null;
+  readonly onSubmit: (draft: Draft) => void;
+}
+
+/** What a webhook is like. Each member is checked while it is typed; all of them when it is sent. */
+export function WebhookForm({ initial, submitLabel, cancelHref, isBusy, error, onSubmit }: WebhookFormProps) {
+  const [draft, setDraft] = useState(initial);
+  const [isSent, setIsSent] = useState(false);
+  const [refused, setRefused] = useState<Draft>();
+  const faults = faultsOfDraft(draft);
+  const shown = [
+    ...faults.filter(({ pointer }) => isSent || isTyped(pointer, initial, draft)),
+    // What the service found stays until something is changed.
+    ...(refused === draft ? faultsOfAnswer(error) : []),
+  ];
+  const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setIsSent(true);
+    setRefused(draft);
+    if (faults.length === 0) onSubmit(draft);
+  };
+
+  return (
+    <form className={styles['form']} noValidate onSubmit={submit}>
+      <TextField
+        label="URL"
+        hint="Where events are sent to, by POST."
+        type="url"
+        autoComplete="off"
+        placeholder="https://example.com/webhooks"
+        value={draft.url}
+        error={faultAt(shown, '/url')}
+        onChange={(event) => change({ url: event.target.value })}
+      />
+      <TextField
+        label="Description"
+        hint="For people. Shown in lists in place of the URL."
+        value={draft.description}
+        error={faultAt(shown, '/description')}
+        onChange={(event) => change({ description: event.target.value })}
+      />
+      <EventPicker
+        filters={draft.events}
+        error={faultAt(shown, '/events')}
+        onChange={(events) => change({ events })}
+      />
+      <FilterField
+        filter={draft.filter}
+        events={draft.events}
+        error={faultAt(shown, '/filter')}
+        onChange={(filter) => change({ filter })}
+      />
+      <AdvancedSettings draft={draft} faults={shown} onChange={change} />
+      {error && refused === draft && <Problem error={error} />}
+      <div className={styles['actions']}>
+        <Button type="submit" kind="primary" isBusy={isBusy}>
+          {submitLabel}
+        </Button>
+        <ButtonLink href={cancelHref}>Cancel</ButtonLink>
+      </div>
+    </form>
+  );
+}
+
+const MEMBERS: Readonly<Record<string, keyof Draft>> = {
+  url: 'url',
+  description: 'description',
+  events: 'events',
+  filter: 'filter',
+  uid: 'uid',
+  rate_limit: 'rateLimit',
+  timeout_ms: 'timeoutMs',
+  retry_schedule: 'retrySchedule',
+  headers: 'headers',
+  metadata: 'metadata',
+};
+
+/** Whether somebody has been at what a fault is about: nobody is told off for what is still to be filled in. */
+function isTyped(pointer: string, initial: Draft, draft: Draft): boolean {
+  const member = MEMBERS[pointer.split('/')[1] ?? ''];
+  return member !== undefined && member !== 'events' && draft[member] !== initial[member];
+}
+
+function faultsOfAnswer(error: Error | null): readonly Fault[] {
+  return error instanceof ProblemError ? error.faults : [];
+}

@@ -1,0 +1,58 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { WebhookWithHealth } from '../../api/webhook-queries';
+import { CopyButton } from '../../components/copy-button';
+import { Facts } from '../../components/facts';
+import { Time } from '../../components/time';
+
+/** How a webhook is set up; what it lacks is left out. */
+export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth }) {
+  const { id, url, uid, description, events, filter, rate_limit: rateLimit, timeout_ms: timeoutMs } = webhook;
+  const { retry_schedule: retries, ordering, headers, metadata, tls, created_at: createdAt } = webhook;
+  return (
+    <Facts
+      facts={{
+        URL: <code>{url}</code>,
+        Description: description,
+        Id: (
+          <>
+            <code>{id}</code> <CopyButton text={id} label="Copy the id" />
+          </>
+        ),
+        'Own name': uid && <code>{uid}</code>,
+        Events: <Events filters={events} />,
+        Filter: filter && <code>{JSON.stringify(filter)}</code>,
+        'Rate limit': rateLimit && `${rateLimit} per second`,
+        Order: ordering === 'strict' ? 'One at a time, in order' : undefined,
+        'Time-out': timeoutMs && `${timeoutMs} ms`,
+        Retries: retries?.join(', '),
+        Headers: headers && Object.keys(headers).join(', '),
+        Metadata:
+          metadata &&
+          Object.entries(metadata)
+            .map(([name, value]) => `${name}: ${value}`)
+            .join(', '),
+        'Own authority': tls?.ca && describe(tls.ca),
+        'Client certificate': tls?.client_certificate && describe(tls.client_certificate),
+        Created: <Time at={createdAt} />,
+      }}
+    />
+  );
+}
+
+function Events({ filters }: { readonly filters: readonly string[] }): ReactNode {
+  return filters.map((filter, index) => (
+    <span key={filter}>
+      {index > 0 && ', '}
+      {filter.endsWith('*') ? <code>{filter}</code> : <Link href={`/event-types/${filter}`}>{filter}</Link>}
+    </span>
+  ));
+}
+
+function describe({ subject, expires_at: until }: { readonly subject: string; readonly expires_at: string }) {
+  return (
+    <>
+      {subject}, until <Time at={until} />
+    </>
+  );
+}

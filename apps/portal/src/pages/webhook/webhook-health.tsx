@@ -1,0 +1,42 @@
+import type { Health } from '../../api/webhook-queries';
+import { Facts } from '../../components/facts';
+import { Section } from '../../components/section';
+import { Sparkline } from '../../components/sparkline';
+import { Time } from '../../components/time';
+import { formatCount, formatMs, formatRate, rateOf } from '../webhooks/health-figures';
+import styles from './webhook-page.module.css';
+
+const BREAKERS: Readonly<Record<Health['breaker'], string>> = {
+  closed: 'Deliveries go through',
+  half_open: 'One delivery is tried, to see whether it takes them again',
+  open: 'It failed too often in a row: deliveries are held for a while',
+};
+
+/** How a webhook did in the last 24 hours, and how it stands now. */
+export function WebhookHealth({ health }: { readonly health: Health }) {
+  const { hours, success_rate: rate, p95_ms: p95, attempts_24h: attempts, held, breaker } = health;
+  return (
+    <Section title="Health, 24 h">
+      <Facts
+        facts={{
+          Success: (
+            <span className={styles['figure']}>
+              {formatRate(rate)} of {formatCount(attempts)} attempts
+              <Sparkline values={hours.map(rateOf)} most={1} tone="good" label="Success by the hour" />
+            </span>
+          ),
+          'Duration, p95': (
+            <span className={styles['figure']}>
+              {formatMs(p95)}
+              <Sparkline values={hours.map((hour) => hour.p95_ms)} label="95th percentile by the hour" />
+            </span>
+          ),
+          Held: formatCount(held),
+          Breaker: BREAKERS[breaker],
+          'Last success': health.last_success_at ? <Time at={health.last_success_at} /> : 'never',
+          'Last failure': health.last_failure_at ? <Time at={health.last_failure_at} /> : 'never',
+        }}
+      />
+    </Section>
+  );
+}

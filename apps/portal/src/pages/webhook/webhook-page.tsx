@@ -1,0 +1,60 @@
+import { useWebhook } from '../../api/webhook-queries';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { Skeleton } from '../../components/skeleton';
+import { useCan } from '../../session/session-context';
+import { WebhookState } from '../webhooks/webhook-state';
+import { SecretPanel } from './secret-panel';
+import { TestPanel } from './test-panel';
+import { WebhookActions } from './webhook-actions';
+import { WebhookDeliveries } from './webhook-deliveries';
+import { WebhookFacts } from './webhook-facts';
+import { WebhookHealth } from './webhook-health';
+import styles from './webhook-page.module.css';
+import { WebhookReplays } from './webhook-replays';
+
+interface WebhookPageProps {
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** One webhook: how it is set up, how it does, and what was sent to it. */
+export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
+  const { data: webhook, error, refetch } = useWebhook(id);
+  const mayChange = useCan('endpoints');
+  const maySeeSecret = useCan('secrets');
+  const parent = { href: '/webhooks', label: 'Webhooks' };
+  if (error && !webhook) {
+    return (
+      <>
+        <PageHeader title="Webhook" parent={parent} />
+        <Problem error={error} onRetry={() => void refetch()} />
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader
+        title={webhook ? webhook.description || hostOf(webhook.url) : 'Webhook'}
+        parent={parent}
+        state={webhook && <WebhookState webhook={webhook} />}
+      >
+        {webhook && <WebhookActions webhook={webhook} />}
+      </PageHeader>
+      <div className={styles['columns']}>
+        <Section title="Settings">
+          {webhook ? <WebhookFacts webhook={webhook} /> : <Skeleton lines={8} />}
+        </Section>
+        {webhook && <WebhookHealth health={webhook.health} />}
+      </div>
+      {maySeeSecret && mayChange && <SecretPanel webhookId={id} />}
+      {mayChange && <TestPanel webhookId={id} />}
+      <WebhookReplays webhookId={id} />
+      <WebhookDeliveries webhookId={id} />
+    </>
+  );
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}

@@ -1,0 +1,93 @@
+import { QUICK_WIN } from '../support/samples';
+import { checkAccessibility } from './support/check-accessibility';
+import { checkWidth } from './support/check-width';
+import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
+import { usePortal } from './support/use-portal';
+
+const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s' } });
+
+let endpoint: SwitchedReceiver;
+let webhookId: string;
+beforeEach(async () => {
+  endpoint = await startSwitchedReceiver();
+  webhookId = (await portal().client.register(endpoint.receiver.url, ['keyword.*'])).id;
+});
+afterEach(async () => {
+  await portal().client.expect(204, 'DELETE', `/v1/webhooks/${webhookId}`);
+  await endpoint.receiver.stop();
+});
+
+it('counts what failed, sends it again, and shows how far it is', async () => {
+  endpoint.answerWith(500);
+  const { client } = portal();
+  const events = await Promise.all([1, 2, 3].map(() => client.publish(QUICK_WIN.type, QUICK_WIN.data)));
+  await Promise.all(events.map((event) => client.waitForStatus(webhookId, event, 'exhausted')));
+  endpoint.answerWith(204);
+
+  const page = await portal().signIn({ path: `/webhooks/${webhookId}/replay` });
+  await page.getByRole('button', { name: 'Count first' }).click();
+  await page.getByText('It is about 3 events.').waitFor();
+  await page.getByRole('button', { name: 'Send 3 again' }).click();
+  await page.getByText('3 of 3 events put onto the queue').waitFor();
+  await page.getByText(/Done$/).waitFor();
+  await checkAccessibility(page);
+  await checkWidth(page);
+  await Promise.all(events.map((event) => client.waitForStatus(webhookId, event, 'delivered')));
+
+  await page.getByRole('link', { name: 'its deliveries' }).click();
+  await page.getByRole('heading', { name: 'Last replays' }).waitFor();
+  await page.getByText('3 of 3 sent').waitFor();
+});
+
+it('cancels a replay', async () => {
+  const { client } = portal();
+  for (let i = 0; i < 5; i += 1) {
+    const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+    await client.waitForStatus(webhookId, event, 'delivered');
+  }
+  const page = await portal().signIn({ path: `/webhooks/${webhookId}/replay` });
+  await page.getByLabel('Everything').check();
+  await page.getByLabel('Events per second').fill('1');
+  await page.getByRole('button', { name: 'Start replay' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText(/Cancelled$/).waitFor();
+});
+
+it('shows an event as it was published, and where it went', async () => {
+  const { client } = portal();
+  const published = '{"type":"keyword.quick_win","data":{"keyword": "a",  "position":1,"volume":2e3}}';
+  const { body } = await client.expect<{ id: string }>(202, 'POST', '/v1/events', published);
+  const page = await portal().signIn({ path: '/events?type=keyword.quick_win' });
+  const row = page.getByRole('row').filter({ hasText: body.id });
+  await row.waitFor();
+  await checkAccessibility(page);
+  await checkWidth(page);
+  await row.getByRole('link').click();
+  await page.getByRole('button', { name: 'As published' }).click();
+  await page.getByText('{"keyword": "a",  "position":1,"volume":2e3}').waitFor();
+  await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();
+  await checkAccessibility(page);
+  await checkWidth(page);
+});
+
+it('shows what an event type is about, and how to verify that it is genuine', async () => {
+  const page = await portal().signIn({ path: '/event-types' });
+  await checkAccessibility(page);
+  await checkWidth(page);
+  await page.getByRole('link', { name: 'keyword.quick_win' }).click();
+  await page.getByText('A keyword was found that a small effort would lift').waitFor();
+  for (const language of ['Node.js', 'Python', 'Go', 'Ruby', 'PHP', 'Java']) {
+    await page.getByRole('tab', { name: language, exact: true }).click();
+    await page
+      .getByRole('tabpanel')
+      .getByText(/verify_?Body/i)
+      .first()
+      .waitFor();
+  }
+  await page.getByRole('button', { name: 'Copy: Verifying signatures in Java' }).click();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toContain(
+    'public final class WebhookSignature',
+  );
+  await checkAccessibility(page);
+  await checkWidth(page);
+});

@@ -1,0 +1,193 @@
+import type { Page } from 'playwright-core';
+import { until } from '../support/until';
+import { checkAccessibility } from './support/check-accessibility';
+import { checkWidth } from './support/check-width';
+import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
+import { go, usePortal } from './support/use-portal';
+
+const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s' } });
+
+let endpoint: SwitchedReceiver;
+beforeEach(async () => {
+  endpoint = await startSwitchedReceiver();
+});
+afterEach(() => endpoint.receiver.stop());
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+it('makes a webhook by the keyboard alone, and says what is wrong with its URL while it is typed', async () => {
+  const page = await portal().signIn({ path: '/webhooks' });
+  await heading(page, 'Webhooks').waitFor();
+  await tabTo(page, 'New webhook');
+  await page.keyboard.press('Enter');
+  await heading(page, 'New webhook').waitFor();
+  await tabTo(page, 'URL');
+  await page.keyboard.type('http://127.0.0.1:22');
+  await page.getByText('must not have port 22, which is not one for HTTP').waitFor();
+  await page.keyboard.press('ControlOrMeta+A');
+  await page.keyboard.type(endpoint.receiver.url);
+  await page.getByText('must not have port 22').waitFor({ state: 'detached' });
+  await page.keyboard.press('Enter');
+  await heading(page, 'Webhook created').waitFor();
+  await tabTo(page, 'Go to the webhook');
+  await page.keyboard.press('Enter');
+  await heading(page, new URL(endpoint.receiver.url).host).waitFor();
+  const { body } = await portal().client.expect<{ data: { url: string }[] }>(200, 'GET', '/v1/webhooks');
+  expect(body.data.map(({ url }) => url)).toContain(endpoint.receiver.url);
+});
+
+it('shows a receiver fail and recover while somebody looks at its webhook', async () => {
+  endpoint.answerWith(503);
+  const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);
+  const page = await portal().signIn({ path: `/webhooks/${id}` });
+  await button(page, 'Send test event').click();
+  const result = page.getByRole('status').filter({ hasText: 'See what was sent' });
+  await result.getByText('Pending').waitFor();
+  await endpoint.receiver.waitFor(1);
+  endpoint.answerWith(204);
+  await result.getByText('Delivered').waitFor();
+  // Rows do not move by themselves while they are read.
+  await button(page, '1 new').click();
+  await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();
+});
+
+it('changes what was changed and nothing else, with a filter that was tried before', async () => {
+  const { client } = portal();
+  const { id } = await client.register(endpoint.receiver.url, ['keyword.*']);
+  await client.expect(200, 'PATCH', `/v1/webhooks/${id}`, {
+    headers: { 'x-token': 'secret', 'x-team': 'a' },
+  });
+  await client.publish('keyword.quick_win', { keyword: 'shoes', position: 4, volume: 10 });
+  const page = await portal().signIn({ path: `/webhooks/${id}/edit` });
+  await page.getByLabel('Filter').fill('{"position": {"lte": "3"}}');
+  await page.getByText('must be a number: 3, without quotes').waitFor();
+  await page.getByLabel('Filter').fill('{"position": {"lte": 3}}');
+  await button(page, 'Try').click();
+  await page.getByText(/^Lets 0 of \d+ through/).waitFor();
+  await page.getByText('position is 4, asked for: lte 3').waitFor();
+  await page.getByText('Advanced settings').click();
+  await page.getByLabel('Rate limit, per second').fill('7');
+  await button(page, 'Remove the header x-team').click();
+  await button(page, 'Save').click();
+  await page.getByText('The webhook was changed.').waitFor();
+  const { body } = await client.expect(200, 'GET', `/v1/webhooks/${id}`);
+  expect(body).toMatchObject({
+    events: ['keyword.*'],
+    filter: { position: { lte: 3 } },
+    rate_limit: 7,
+    headers: { 'x-token': '***' },
+  });
+});
+
+it('shows at its field what the service finds wrong', async () => {
+  await portal().client.expect(201, 'POST', '/v1/webhooks', {
+    url: endpoint.receiver.url,
+    events: ['*'],
+    uid: 'taken',
+  });
+  const page = await portal().signIn({ path: '/webhooks/new' });
+  portal()
+    .faultsOf(page)
+    .expect(/answered 422: POST .*\/v1\/webhooks/);
+  await page.getByLabel('URL').fill('http://10.1.2.3/hook');
+  await button(page, 'Create webhook').click();
+  await page.getByText('must not lead to 10.1.2.3, which is not a public address').first().waitFor();
+  expect(await page.getByLabel('URL').getAttribute('aria-invalid')).toBe('true');
+});
+
+it('disables with a way back, enables, and deletes', async () => {
+  const { client } = portal();
+  const { id } = await client.register(endpoint.receiver.url);
+  const statusIs = async (status: string) =>
+    await until(async () => {
+      const { body } = await client.request<{ status: string }>('GET', `/v1/webhooks/${id}`);
+      return body.status === status ? true : undefined;
+    });
+  const page = await portal().signIn({ path: `/webhooks/${id}` });
+  const disable = async () => {
+    await button(page, 'Disable').click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
+    await statusIs('disabled');
+  };
+  await disable();
+  await button(page, 'Undo').click();
+  await statusIs('enabled');
+  await disable();
+  await button(page, 'Enable').click();
+  await statusIs('enabled');
+  await button(page, 'Delete').click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await heading(page, 'Webhooks').waitFor();
+  await client.expect(404, 'GET', `/v1/webhooks/${id}`);
+});
+
+it('shows the secret when it is asked for, and rotates it', async () => {
+  const { id, secret } = await portal().client.register(endpoint.receiver.url);
+  const page = await portal().signIn({
+    capabilities: ['read', 'endpoints', 'secrets'],
+    path: `/webhooks/${id}`,
+  });
+  await button(page, 'Reveal').click();
+  await page.getByText(secret).waitFor();
+  await button(page, 'Rotate…').click();
+  await page.getByLabel('The secret so far goes on').selectOption('for an hour');
+  await button(page, 'Rotate').click();
+  await page
+    .getByRole('timer')
+    .getByText(/^(1:00:00|59:5\d)$/)
+    .waitFor();
+  const { body } = await portal().client.expect<{ secret: string }>(200, 'GET', `/v1/webhooks/${id}/secret`);
+  expect(body.secret).not.toBe(secret);
+  await page.getByText(body.secret).waitFor();
+});
+
+it('offers nothing that the session may not do', async () => {
+  const { id } = await portal().client.register(endpoint.receiver.url);
+  const page = await portal().signIn({ capabilities: ['read'], path: `/webhooks/${id}` });
+  await page.getByRole('heading', { name: 'Health, 24 h' }).waitFor();
+  for (const name of ['Edit', 'Replay…']) expect(await page.getByRole('link', { name }).count()).toBe(0);
+  for (const name of ['Delete', 'Disable', 'Send test event', 'Reveal']) {
+    expect(await button(page, name).count()).toBe(0);
+  }
+});
+
+it('lists webhooks with how they did in the last day', async () => {
+  const { client } = portal();
+  const { id } = await client.register(endpoint.receiver.url, ['brief.created']);
+  const event = await client.publish('brief.created', { brief_id: 'brf_1', title: 'Shoes' });
+  await client.waitForStatus(id, event, 'delivered');
+  const page = await portal().signIn({ path: '/webhooks' });
+  const row = page.getByRole('row').filter({ hasText: endpoint.receiver.url });
+  await row.getByText('Enabled').waitFor();
+  await row.getByText('100%').waitFor();
+  await row.getByRole('img', { name: '95th percentile by the hour' }).waitFor();
+});
+
+it('is accessible in both themes and as wide as a phone, on every page', async () => {
+  const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);
+  const page = await portal().signIn({ capabilities: ['read', 'endpoints', 'resend', 'secrets'] });
+  for (const [path, title] of [
+    ['/webhooks', 'Webhooks'],
+    ['/webhooks/new', 'New webhook'],
+    [`/webhooks/${id}`, new URL(endpoint.receiver.url).host],
+    [`/webhooks/${id}/edit`, 'Edit webhook'],
+    [`/webhooks/${id}/replay`, 'Replay'],
+  ] as const) {
+    await go(page, path);
+    await heading(page, title).waitFor();
+    await page.locator('[aria-busy="true"], [aria-label="Loading"]').first().waitFor({ state: 'detached' });
+    await checkAccessibility(page);
+    await checkWidth(page);
+  }
+});
+
+/** As somebody does who has no mouse. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const focused = `document.activeElement?.labels?.[0]?.textContent ?? document.activeElement?.textContent`;
+  await until(async () => {
+    if ((await page.evaluate(focused)) === name) return true;
+    await page.keyboard.press('Tab');
+    return undefined;
+  });
+}
