@@ -2,7 +2,13 @@ import { z } from 'zod';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript, type ScriptTarget } from '../kernel/redis-script';
-import { BREAKER_KEPT_MS, type BreakerState, decodeBreaker, PROBE_MS } from '../model/breaker';
+import {
+  BREAKER_KEPT_MS,
+  type BreakerState,
+  decodeBreaker,
+  decodeFailingSince,
+  PROBE_MS,
+} from '../model/breaker';
 import type { EndpointId } from '../model/endpoint';
 import type { EventId } from '../model/event';
 import { keys } from '../model/keys';
@@ -210,6 +216,14 @@ export function createRedisAdmissionStore(redis: RedisClient) {
 
     async readBreaker(endpointId: EndpointId): Promise<BreakerState> {
       return decodeBreaker(await redis.get(keys.breaker(endpointId)));
+    },
+
+    /** The same with since when it fails, for those who are told about it. */
+    async readFailing(
+      endpointId: EndpointId,
+    ): Promise<BreakerState & { readonly failingSince: number | undefined }> {
+      const stored = await redis.get(keys.breaker(endpointId));
+      return { ...decodeBreaker(stored), failingSince: decodeFailingSince(stored) };
     },
 
     /** Whatever it was like before, the next attempt is let through. */

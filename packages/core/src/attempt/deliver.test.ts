@@ -341,7 +341,7 @@ describe("an attempt counts for its endpoint's health", () => {
   ])('%s', async (_what, result, delivered) => {
     const { deliver, recorded, endpoint } = await arrange({ results: [result] });
     await deliver();
-    expect(recorded).toEqual([[endpoint.id, { delivered, at: NOW + SEND_MS }]]);
+    expect(recorded).toEqual([[endpoint.id, { delivered, at: NOW + SEND_MS, durationMs: SEND_MS }]]);
   });
 });
 

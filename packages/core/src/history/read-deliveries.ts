@@ -16,7 +16,6 @@ export type DeliveryCounts = Readonly<Record<ShownStatus | 'total', number>>;
 
 export interface ReadDeliveriesDeps extends ListDeliveriesDeps {
   readonly deliveryStore: ListDeliveriesDeps['deliveryStore'] & Pick<DeliveryStore, 'find' | 'readSummary'>;
-  readonly heldDeliveries: ListDeliveriesDeps['heldDeliveries'];
   /** Milliseconds by a clock that never jumps. */
   readonly now?: () => number;
 }

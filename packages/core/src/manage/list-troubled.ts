@@ -34,7 +34,7 @@ export interface ListTroubledDeps {
   readonly disabledEndpoints: Pick<DisabledEndpoints, 'list'>;
   readonly openBreakers: Pick<OpenBreakers, 'list'>;
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
+  readonly admissionStore: Pick<AdmissionStore, 'readFailing'>;
   readonly clock: Clock;
 }
 
@@ -81,7 +81,7 @@ export function createListTroubled(deps: ListTroubledDeps) {
     if (!address) return undefined;
     const [endpoint, breaker] = await Promise.all([
       find(address.accountId, address.endpointId),
-      admissionStore.readBreaker(address.endpointId),
+      admissionStore.readFailing(address.endpointId),
     ]);
     if (!endpoint || phaseOf(breaker, clock()) === 'closed') return undefined;
     const { failures, failingSince: since } = breaker;

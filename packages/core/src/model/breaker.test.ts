@@ -1,4 +1,4 @@
-import { CLOSED, decodeBreaker, phaseOf } from './breaker';
+import { CLOSED, decodeBreaker, decodeFailingSince, phaseOf } from './breaker';
 
 const NOW = 1_700_000_000_000;
 
@@ -18,13 +18,19 @@ describe('decodeBreaker', () => {
   it.each([
     ['closed where there is none', undefined, CLOSED],
     ['closed where Redis has none', null, CLOSED],
-    [
-      'what a record says',
-      '10 1700000000000 1699999999000 1',
-      { failures: 10, openUntil: NOW, failingSince: NOW - 1_000 },
-    ],
+    ['what a record says', '10 1700000000000 1699999999000 1', { failures: 10, openUntil: NOW }],
     ['what an older record says, which has no more than that', '3 0', { failures: 3, openUntil: 0 }],
   ] as const)('gives %s', (_what, stored, state) => {
     expect(decodeBreaker(stored)).toEqual(state);
+  });
+});
+
+describe('decodeFailingSince', () => {
+  it.each([
+    ['when the first failure was', '10 1700000000000 1699999999000 1', NOW - 1_000],
+    ['nothing of an older record', '3 0', undefined],
+    ['nothing where there is none', null, undefined],
+  ] as const)('gives %s', (_what, stored, since) => {
+    expect(decodeFailingSince(stored)).toBe(since);
   });
 });

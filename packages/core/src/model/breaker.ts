@@ -13,8 +13,6 @@ export interface BreakerState {
   readonly failures: number;
   /** Until when nothing is let through. Milliseconds since the Unix epoch; 0: it never opened. */
   readonly openUntil: number;
-  /** When the first of them failed. Milliseconds since the Unix epoch; old records lack it. */
-  readonly failingSince?: number;
 }
 
 export const breakerPhases = ['closed', 'open', 'half_open'] as const;
@@ -52,7 +50,12 @@ export function phaseOf({ openUntil }: BreakerState, now: number): BreakerPhase 
  */
 export function decodeBreaker(stored: string | null | undefined): BreakerState {
   if (stored == null) return CLOSED;
-  const [failures, openUntil, failingSince] = stored.split(' ');
-  const state = { failures: Number(failures), openUntil: Number(openUntil) };
-  return failingSince === undefined ? state : { ...state, failingSince: Number(failingSince) };
+  const [failures, openUntil] = stored.split(' ');
+  return { failures: Number(failures), openUntil: Number(openUntil) };
+}
+
+/** When the first of the failures in a row was. Milliseconds since the Unix epoch; `undefined` where that is not on record. */
+export function decodeFailingSince(stored: string | null): number | undefined {
+  const [, , failingSince] = stored?.split(' ') ?? [];
+  return failingSince === undefined ? undefined : Number(failingSince);
 }
