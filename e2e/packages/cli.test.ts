@@ -349,7 +349,7 @@ if (!canType)
     const tail = cli.open(['deliveries', 'tail', '--endpoint', id]);
     await tail.waitFor('Watching');
     const triggered = await ends(cli.open(['trigger', TYPE, '--to', id]), 0);
-    await tail.waitFor(/delivered.* 204 in/);
+    await tail.waitFor(/delivered.* 204 /);
     const event = /evt_\w+/.exec(triggered)?.[0];
     await ends(cli.open(['deliveries', 'resend', `${event}.${id}`]), 0);
     await tail.waitFor('attempt 2 of');

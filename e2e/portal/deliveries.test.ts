@@ -1,28 +1,213 @@
-import { BRIEF } from '../support/samples';
+import type { Page } from 'playwright-core';
+import { BRIEF, QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
-import { startSwitchedReceiver } from './support/switched-receiver';
-import { usePortal } from './support/use-portal';
+import { checkAccessibility } from './support/check-accessibility';
+import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
+import { go, usePortal } from './support/use-portal';
 
-const portal = usePortal({ workers: 1, environment: { RETRY_SCHEDULE: '1s,1h' } });
+// Two attempts, and then none for so long that a test has to send again by hand.
+const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1h' } });
 
-it('looks', async () => {
-  const { receiver, answerWith } = await startSwitchedReceiver(500);
-  const { client } = portal();
-  await client.register(receiver.url);
-  for (let i = 0; i < 3; i += 1) await client.publish(BRIEF.type, BRIEF.data);
-  await receiver.waitFor(4);
-  answerWith(204);
-  const page = await portal().signIn({});
-  await page.getByRole('row').nth(3).waitFor();
-  await page.screenshot({ path: '/tmp/p1-list.png' });
-  await page.getByText('Live', { exact: true }).waitFor();
-  await client.publish(BRIEF.type, BRIEF.data);
-  await page.getByRole('button', { name: '1 new' }).waitFor();
-  await page.screenshot({ path: '/tmp/p1-list2.png' });
-  await page.getByRole('row').nth(2).click();
-  await page.getByRole('heading', { name: /Attempts/ }).waitFor();
-  await page.waitForTimeout(1000);
-  await page.screenshot({ path: '/tmp/p1-delivery.png', fullPage: true });
-  await receiver.stop();
-  void until;
+let sink: SwitchedReceiver;
+let webhookId: string;
+
+beforeAll(async () => {
+  sink = await startSwitchedReceiver(500);
+  ({ id: webhookId } = await portal().client.register(sink.receiver.url, [BRIEF.type]));
 });
+
+afterAll(async () => {
+  await sink.receiver.stop();
+});
+
+const rowsOf = (page: Page) =>
+  page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr[data-index]');
+const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor();
+
+describe('the list of deliveries', () => {
+  it('changes in place as attempts are made, and shows new ones when asked to', async () => {
+    const { client } = portal();
+    sink.answerWith(500);
+    await client.publish(BRIEF.type, BRIEF.data);
+    const page = await portal().signIn();
+    const first = rowsOf(page).first();
+    await first.getByText('HTTP 500').waitFor();
+    await isLive(page);
+
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    await page.getByRole('button', { name: '1 new' }).waitFor();
+    expect(await rowsOf(page).count()).toBe(1);
+    await page.getByRole('button', { name: '1 new' }).click();
+    await until(async () => ((await rowsOf(page).count()) === 2 ? true : undefined));
+
+    sink.answerWith(204);
+    await client.expect(202, 'POST', `/v1/deliveries/${eventId}.${webhookId}/redeliver`);
+    await first.getByText('Delivered').waitFor();
+    await first.getByText('HTTP 204').waitFor();
+    expect(await page.getByRole('button', { name: /new/ }).count()).toBe(0);
+  });
+
+  it('keeps what is looked for in its address', async () => {
+    const page = await portal().signIn();
+    await page.getByLabel('Status').selectOption('Delivered');
+    await page.getByLabel('HTTP code').fill('204');
+    await page.getByLabel('Webhook').selectOption(webhookId);
+    await until(async () => ((await rowsOf(page).count()) === 1 ? true : undefined));
+    const { searchParams } = new URL(page.url());
+    expect(Object.fromEntries(searchParams)).toEqual({
+      status: 'delivered',
+      http: '204',
+      webhook: webhookId,
+    });
+    await page.getByLabel('HTTP code').fill('418');
+    await page.getByText('No deliveries').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await until(async () => ((await rowsOf(page).count()) === 2 ? true : undefined));
+    expect(new URL(page.url()).search).toBe('');
+  });
+
+  it('leads to what has an id', async () => {
+    const page = await portal().signIn();
+    const search = page.getByLabel('Go to an id');
+    await search.fill('no/id');
+    await search.press('Enter');
+    await page.getByText('That is no id').waitFor();
+    await search.fill(` ${webhookId} `);
+    await search.press('Enter');
+    await page.waitForURL(`**/portal/webhooks/${webhookId}`);
+  });
+
+  it('can be walked through and opened by keys alone', async () => {
+    const { client } = portal();
+    const types = Array.from({ length: 60 }, () => `brief.created`);
+    await Promise.all(types.map((type) => client.publish(type, BRIEF.data)));
+    const page = await portal().signIn();
+    await rowsOf(page).nth(5).waitFor();
+    const indexOfFocus = async () =>
+      await page.evaluate(`document.activeElement.closest('tr')?.dataset.index ?? 'elsewhere'`);
+    await page
+      .getByRole('button', { name: 'Clear filters' })
+      .focus()
+      .catch(() => undefined);
+    await rowsOf(page).first().focus();
+    await page.keyboard.press('ArrowDown');
+    await until(async () => ((await indexOfFocus()) === '1' ? true : undefined));
+    await page.keyboard.press('End');
+    await until(async () => (Number(await indexOfFocus()) >= 49 ? true : undefined));
+    await page.keyboard.press('Home');
+    await until(async () => ((await indexOfFocus()) === '0' ? true : undefined));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: BRIEF.type }).waitFor();
+    // Not all sixty were drawn at once.
+    await page.goBack();
+    await rowsOf(page).first().waitFor();
+    expect(await rowsOf(page).count()).toBeLessThan(45);
+  });
+
+  it('asks for nothing while its tab is hidden, and catches up afterwards', async () => {
+    const { client } = portal();
+    sink.answerWith(204);
+    const page = await portal().signIn();
+    await isLive(page);
+    await hide(page, true);
+    await page.getByText('Not live').waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    await client.waitForStatus(webhookId, eventId, 'delivered');
+    expect(asked).toEqual([]);
+    await hide(page, false);
+    await page.getByRole('button', { name: '1 new' }).waitFor();
+    expect(asked.length).toBeGreaterThan(0);
+  });
+
+  it('is accessible in both themes, and fits a phone', async () => {
+    const page = await portal().signIn({ width: 360 });
+    await rowsOf(page).first().waitFor();
+    await checkAccessibility(page);
+    expect(await widthBeyond(page)).toBe(0);
+  });
+});
+
+describe('one delivery', () => {
+  it('says why it failed and what comes next, is sent again by hand, and shows what comes of it', async () => {
+    const { client } = portal();
+    sink.answerWith({ status: 503, body: '<b>down</b> for now', headers: { 'content-type': 'text/html' } });
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}` });
+    await page.getByText('Attempt 3 is due').waitFor();
+    const attempt = page.locator('details', { hasText: 'Attempt 2' });
+    await attempt.getByText('HTTP 503').first().waitFor();
+    await attempt.getByText('<b>down</b> for now').waitFor();
+    await attempt.getByRole('rowheader', { name: 'First byte' }).waitFor();
+    await isLive(page);
+
+    sink.answerWith(204);
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('Sent again: HTTP 204, delivered').waitFor();
+    await page.getByRole('heading', { name: 'Attempts (3)' }).waitFor();
+    await page.getByText('The receiver accepted it').waitFor();
+  });
+
+  it('leads to what its outcome means', async () => {
+    const page = await portal().signIn();
+    await page.getByLabel('Outcome').selectOption('HTTP 5xx');
+    await page.getByRole('button', { name: 'Clear filters' }).waitFor();
+    await rowsOf(page).first().click();
+    await page.getByRole('link', { name: 'What http_5xx means' }).first().click();
+    await page.getByText('It had a fault of its own.', { exact: true }).waitFor();
+    await checkAccessibility(page);
+  });
+
+  it('says what holds it', async () => {
+    const { client } = portal();
+    const held = await client.register(sink.receiver.url, [QUICK_WIN.type]);
+    await client.expect(200, 'POST', `/v1/webhooks/${held.id}/disable`);
+    const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+    await client.waitForStatus(held.id, eventId, 'held');
+    const page = await portal().signIn({ path: `/deliveries/${eventId}.${held.id}` });
+    await page.getByText('its webhook is disabled').waitFor();
+    await page.getByText('rote Schuhe 👟 — \\"günstig\\"').waitFor();
+    await checkAccessibility(page);
+  });
+
+  it('can’t be sent again by a session that may not', async () => {
+    const page = await portal().signIn({ capabilities: ['read'] });
+    await rowsOf(page).first().click();
+    await page.getByRole('heading', { name: 'Body' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(0);
+  });
+
+  it('says so when it isn’t there', async () => {
+    const page = await portal().signIn();
+    portal()
+      .faultsOf(page)
+      .expect(/answered 404/);
+    await go(page, `/deliveries/evt_none.${webhookId}`);
+    await page.getByText('It may have been deleted').waitFor();
+    await page.getByText(/^req_/).waitFor();
+  });
+
+  it('is accessible in both themes, and fits a phone', async () => {
+    const page = await portal().signIn({ width: 360 });
+    await rowsOf(page).first().click();
+    await page.getByRole('heading', { name: 'Body' }).waitFor();
+    await page.getByText('"data"').first().waitFor();
+    await checkAccessibility(page);
+    expect(await widthBeyond(page)).toBe(0);
+  });
+});
+
+/** How many pixels of the page one would have to scroll to the side for. */
+async function widthBeyond(page: Page): Promise<number> {
+  return await page.evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`);
+}
+
+/** What a browser does when somebody goes to another tab, or comes back. */
+async function hide(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${isHidden ? 'hidden' : 'visible'}' });
+    document.dispatchEvent(new Event('visibilitychange'));
+  `);
+}

@@ -30,7 +30,7 @@ async function fillAccount() {
   const eventType = { description: markup('type'), example: { text: markup('example') } };
   await client.request('PUT', '/v1/event-types/hostile.event', eventType);
   const webhook = {
-    url: `${receiver.url}?${encodeURIComponent(markup('url'))}#${encodeURI(markup('fragment'))}`,
+    url: `${receiver.url}?${encodeURIComponent(markup('url'))}`,
     events: ['*'],
     description: markup('description'),
     metadata: { [markup('name').slice(0, 64)]: markup('metadata') },
@@ -80,8 +80,11 @@ async function expectNothingRan(page: Page): Promise<void> {
 /** Goes there, and waits until the page shows what it was written in one of its fields. */
 async function expectShown(page: Page, path: string, ...fields: readonly string[]): Promise<void> {
   await go(page, path);
-  for (const field of fields)
-    await page.getByText(`${field}"'><img src=x`).first().waitFor({ state: 'attached' });
+  for (const field of fields) {
+    // Within JSON there is a backslash before the quotation mark.
+    const written = new RegExp(`${field}\\\\?"'><img src=x`);
+    await page.getByText(written).first().waitFor({ state: 'attached' });
+  }
   await expectNothingRan(page);
 }
 
@@ -123,7 +126,7 @@ it('takes no link that would run something, nor a picture or a colour that is no
   ];
   for (const wish of refused) {
     const { status } = await client.request('POST', '/v1/portal-sessions', wish);
-    expect([wish, status]).toEqual([wish, 400]);
+    expect([wish, status]).toEqual([wish, 422]);
   }
 });
 

@@ -31,7 +31,7 @@ export async function drawGraphs(page, { prometheusUrl, seconds, file }) {
     query.set(`g${i}.tab`, '0');
     query.set(`g${i}.range_input`, `${seconds}s`);
   }
-  await page.goto(`${prometheusUrl}/classic/graph?${query}`);
+  await page.goto(`${prometheusUrl}/classic/graph?${query.toString()}`);
   await page
     .locator('.rickshaw_graph svg')
     .nth(PANELS.length - 1)

@@ -59,7 +59,11 @@ export async function findSources(programs) {
   const files = ['tsconfig.base.json'];
   for (const folder of await findReferenced(programs)) {
     const inside = await readdir(join(projectFolder, folder, 'src'), { recursive: true });
-    const sources = inside.filter(isSource).map((file) => join(folder, 'src', file));
+    const leftOut = await findLeftOut(folder);
+    const sources = inside
+      .filter(isSource)
+      .map((file) => join(folder, 'src', file))
+      .filter((file) => !leftOut.some((each) => file.startsWith(each + sep)));
     files.push(join(folder, 'package.json'), join(folder, 'tsconfig.json'), ...sources);
   }
   return files.sort();
@@ -72,10 +76,27 @@ export async function findSources(programs) {
 async function findReferenced(folders) {
   const found = new Set(folders);
   for (const folder of found) {
-    const config = JSON.parse(await readFile(join(projectFolder, folder, 'tsconfig.json'), 'utf8'));
-    for (const { path } of config.references ?? []) found.add(join(folder, path));
+    const { references = [] } = await readCompilerConfig(folder);
+    for (const { path } of references) found.add(join(folder, path));
   }
   return found;
+}
+
+/**
+ * The folders inside that the compiler passes over, which have no output.
+ * @param {string} folder
+ */
+async function findLeftOut(folder) {
+  const { exclude = [] } = await readCompilerConfig(folder);
+  return exclude.filter((each) => !each.includes('*')).map((each) => join(folder, each));
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<{ references?: { path: string }[], exclude?: string[] }>}
+ */
+async function readCompilerConfig(folder) {
+  return JSON.parse(await readFile(join(projectFolder, folder, 'tsconfig.json'), 'utf8'));
 }
 
 /** @param {string} file */

@@ -11,16 +11,22 @@ import type { SuiteOptions } from '../suite';
 import { loadFanOut } from './load-fan-out';
 import { type History, loadHistory } from './load-history';
 import { measure } from './measure';
-import { fanOutRoutes, type Route, routesOf } from './routes';
+import { accountRoutes, fanOutRoutes, listRoutes, type Route, type RoutesInput } from './routes';
 
 const API = join(__dirname, '../../../apps/api/dist/main.js');
 const AT_ONCE = 4;
 const COLUMNS = ['', 'p50', 'p99', `p50, ${AT_ONCE} at once`, `p99, ${AT_ONCE} at once`, 'CPU of the API'];
 
 /** How long reading what happened takes when there is much of it, over HTTP. */
-export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOptions): Promise<void> {
+export async function runHistorySuite({
+  redisUrl,
+  short,
+  deliveries,
+  rounds,
+  scene,
+}: SuiteOptions): Promise<void> {
   const count = deliveries ?? (short ? 20_000 : 1_000_000);
-  const requests = short ? 20 : 1_000;
+  const requests = rounds ?? (short ? 20 : 1_000);
   const webhooks = short ? 500 : 10_000;
   const redis = connectRedis({
     url: redisUrl,
@@ -52,16 +58,17 @@ export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOpti
   try {
     const url = `http://127.0.0.1:${port}`;
     await untilReady(url);
-    const rows = await measureRoutes({
-      url,
-      key,
-      api,
-      requests,
-      routes: await historyRoutes(url, key, history),
-    });
-    printTable(`Reading ${count} deliveries on record, ${requests} requests each, ms`, [COLUMNS, ...rows]);
-    const fannedOut = await measureRoutes({ url, key: other.key, api, requests, routes: fanOutRoutes() });
-    printTable(`One event to ${webhooks} webhooks, ${requests} requests each, ms`, [COLUMNS, ...fannedOut]);
+    const input = inputOf(url, key, history);
+    const scenes = {
+      lists: { title: `Reading ${count} deliveries on record`, key, routesOf: () => listRoutes(input) },
+      account: { title: `All ${count} of an account`, key, routesOf: () => accountRoutes(input) },
+      'fan-out': { title: `One event to ${webhooks} webhooks`, key: other.key, routesOf: fanOutRoutes },
+    };
+    for (const [name, { title, key: sceneKey, routesOf }] of Object.entries(scenes)) {
+      if (scene !== undefined && scene !== name) continue;
+      const rows = await measureRoutes({ url, key: sceneKey, api, requests, routes: await routesOf() });
+      printTable(`${title}, ${requests} requests each, ms`, [COLUMNS, ...rows]);
+    }
     printTable('Putting them on record', [
       ['', ''],
       ['bytes in Redis for a delivery and its event', bytes.toFixed(0)],
@@ -81,15 +88,15 @@ interface MeasureRoutesInput {
   readonly requests: number;
 }
 
-async function historyRoutes(url: string, key: string, history: History): Promise<readonly Route[]> {
-  return await routesOf({
+function inputOf(url: string, key: string, history: History): RoutesInput {
+  return {
     ...history,
     cursorAt: async (list, time) => {
       const until = new Date(time + 1).toISOString();
       const page = await getJson(`${url}${list}?limit=1&until=${until}`, key);
       return String(page.next_cursor);
     },
-  });
+  };
 }
 
 async function measureRoutes({ url, key, api, routes, requests }: MeasureRoutesInput): Promise<string[][]> {

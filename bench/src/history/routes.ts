@@ -15,7 +15,7 @@ const CURSORS = 50;
 const MINUTE_MS = 60_000;
 
 /** What is asked for, and how it is called in the report. */
-export async function routesOf(input: RoutesInput): Promise<readonly Route[]> {
+export async function listRoutes(input: RoutesInput): Promise<readonly Route[]> {
   const { endpointIds, samples } = input;
   // A step that is prime to their number goes through all of them, back and forth in time.
   const sample = (i: number) => atIndex(samples, i * 7);
@@ -33,7 +33,6 @@ export async function routesOf(input: RoutesInput): Promise<readonly Route[]> {
     ['… ?status_class=4xx, there is none', (i) => `${list(i)}?status_class=4xx`],
     ['… ?event_type=…, all are', (i) => `${list(i)}?event_type=keyword.quick_win`],
     ['… ?event_type=…, there is none', (i) => `${list(i)}?event_type=x`],
-    ...accountRoutes(sample, await deepPages(input, () => '/v1/deliveries')),
     ['GET /v1/deliveries/{id}', (i) => `/v1/deliveries/${sample(i).eventId}.${sample(i).endpointId}`],
     ['GET /v1/events', () => '/v1/events'],
     ['… ?since=…&until=…', (i) => `/v1/events?${minuteOf(sample(i).createdAt)}`],
@@ -57,9 +56,11 @@ async function deepPages(
   );
 }
 
-// Those of the whole account: there is no list of them.
-function accountRoutes(sample: (i: number) => Sample, deep: readonly string[]): readonly Route[] {
+/** What is asked for of all deliveries of an account: there is no list of them. */
+export async function accountRoutes(input: RoutesInput): Promise<readonly Route[]> {
   const list = '/v1/deliveries';
+  const sample = (i: number) => atIndex(input.samples, i * 7);
+  const deep = await deepPages(input, () => list);
   return [
     [`GET ${list}`, () => list],
     ['… ?limit=200', () => `${list}?limit=200`],

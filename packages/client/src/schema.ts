@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 827092af556bee426cfa56b57e6c940beb749db2f3b60127b9accc6919c688c1
+// docs/openapi.json: sha256 ecdb9cb6de36eb334b1f6ff04aa0e38742773fb4f6d86a8b6b32f3bd176fae80
 
 export interface paths {
   '/v1/webhooks': {
@@ -2383,8 +2383,8 @@ export interface components {
       | 'events:write'
       | 'deliveries:read'
       | 'deliveries:write'
-      | 'portal:write'
-      | 'admin';
+      | 'admin'
+      | 'portal:write';
     IssuedApiKey: {
       /** @description Its id. */
       id: string;

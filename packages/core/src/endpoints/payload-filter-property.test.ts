@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { parsePayloadFilter } from './parse-payload-filter';
 import { compilePayloadFilter } from './payload-filter';
 
@@ -35,7 +35,7 @@ const { filter: filters } = fc.letrec<{ filter: Filter }>((tie) => ({
     fc.record({ $any: fc.array(tie('filter'), { maxLength: 3 }) }),
     fc.record({ $all: fc.array(tie('filter'), { maxLength: 3 }) }),
     fc.record({ $not: tie('filter') }),
-  ) as fc.Arbitrary<Filter>,
+  ),
 }));
 
 const { data: datas } = fc.letrec<{ data: unknown }>((tie) => ({
@@ -124,13 +124,16 @@ it('evaluates whatever it takes as the language says, and explains it without ch
   expect(taken).toBeGreaterThan(500);
 });
 
+/** What comes of a filter, or how many faults it has. */
+function outcomeOf(filter: unknown, data: unknown): boolean | number {
+  const { faults } = parsePayloadFilter(filter);
+  return faults ? faults.length : compilePayloadFilter(filter).matches(data);
+}
+
 it('never throws, whatever is given: it takes it, or says what is wrong', () => {
   fc.assert(
-    fc.property(fc.json(), fc.json(), (filterText, dataText) => {
-      const filter: unknown = JSON.parse(filterText);
-      const { faults } = parsePayloadFilter(filter);
-      if (faults) expect(faults.length).toBeGreaterThan(0);
-      else expect(typeof compilePayloadFilter(filter).matches(JSON.parse(dataText))).toBe('boolean');
+    fc.property(fc.json(), fc.json(), (filter, data) => {
+      expect(outcomeOf(JSON.parse(filter), JSON.parse(data))).not.toBe(0);
     }),
     { numRuns: 1_000 },
   );

@@ -31,11 +31,11 @@ const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 /** An account with so many endpoints that ask for everything, and the queues in an empty database. */
-async function arrange(endpointCount: number, change: Partial<Endpoint> = {}) {
+async function arrange(endpointCount: number, each: Partial<Endpoint> = {}) {
   const { client } = willClose(await openTestRedis());
   const connection = { redis: client, prefix: 'bull' };
   const accountId = uniqueAccountId();
-  const endpoints = Array.from({ length: endpointCount }, () => buildEndpoint({ accountId, ...change }));
+  const endpoints = Array.from({ length: endpointCount }, () => buildEndpoint({ accountId, ...each }));
   const endpointStore = createRedisEndpointStore(client, testSealer);
   await Promise.all(endpoints.map((endpoint) => endpointStore.create(endpoint)));
   const endpointIds = endpoints.map(({ id }) => id);
