@@ -52,6 +52,25 @@ ofWebhook(
 ofWebhook('events', [['*'], ['keyword.*', 'brief.created']], [[], ['keyword.*', 'keyword.*']]);
 ofWebhook('events', [], [['keyword']], ['/events/0']);
 ofWebhook('events', [], [many(101, (index) => `keyword.n${index}`)]);
+const notTimes = (count) => (count === 0 ? { a: 1 } : { $not: notTimes(count - 1) });
+ofWebhook(
+  'filter',
+  [
+    { 'customer.tier': 'gold', position: { gte: 1, lte: 10.5 }, note: null },
+    { $any: [{ tags: { contains: 'new' } }, { $not: { tier: { in: ['gold', 1, true, null] } } }] },
+    members(50, { exists: true }),
+    notTimes(4),
+    { a: { in: listOf(100, 1) } },
+    { a: repeat('a', 4_088) },
+    { a: 9_007_199_254_740_991 },
+  ],
+  [{}, [], 'a', null, members(51), { a: repeat('a', 4_089) }],
+);
+ofWebhook('filter', [], [notTimes(5)], ['/filter/$not/$not/$not/$not/$not']);
+ofWebhook('filter', [], [{ a: { in: listOf(101, 1) } }, { a: { in: [] } }], ['/filter/a/in']);
+ofWebhook('filter', [], [{ a: 9_007_199_254_740_992 }, { a: {} }, { a: ['b'] }], ['/filter/a']);
+ofWebhook('filter', [], [{ a: { lte: '10' } }, { a: { lte: true } }], ['/filter/a/lte']);
+ofWebhook('filter', [], [{ a: { less: 1 } }], ['/filter/a/less']);
 ofWebhook('description', ['', repeat('d', 500), repeat('🥿', 500)], [repeat('d', 501), 1, null]);
 ofWebhook('rate_limit', [1, 10_000], [0, 10_001, 1.5, '5']);
 ofWebhook('ordering', ['none', 'strict'], ['loose']);

@@ -1,3 +1,5 @@
+import { keys } from '@hookferry/core/model/keys';
+import { createQueueLayout } from '@hookferry/core/model/queue-layout';
 import type { ManagedProcess } from './support/managed-process';
 import { publishWithoutEnd } from './support/publish-without-end';
 import { Receiver } from './support/receiver';
@@ -6,7 +8,11 @@ import { until } from './support/until';
 
 const PAUSE_MS = 30;
 const HEALTHY = 8;
+const HELD_AT = 24;
+const HELD_EACH = 40;
 const PATIENCE_MS = 120_000;
+
+const { shardOf } = createQueueLayout(4, 'bull');
 
 /** Everything that BullMQ has of a delivery, and every entry of one that is held. */
 const LEFT_OVERS = ['*:deliveries:reshard-*', 'held:*', 'sending:*'];
@@ -82,6 +88,50 @@ it(
   },
   PATIENCE_MS,
 );
+
+it(
+  'loses and repeats nothing of what is held when the worker that brings it to its shards is killed in the middle',
+  async () => {
+    receivers = [await Receiver.start()];
+    stack = await Stack.start({ workers: 2, environment: { JOB_LOCK_DURATION: '2s' } });
+    const [receiver] = receivers as [Receiver];
+    const ids: string[] = [];
+    for (let i = 0; i < HELD_AT; i += 1) {
+      const { id } = await stack.client.register(`${receiver.url}/${i}`);
+      await stack.client.expect(200, 'POST', `/v1/webhooks/${id}/disable`);
+      ids.push(id);
+    }
+    const load = publishWithoutEnd(stack.client, 'reshard', PAUSE_MS);
+    await load.untilAccepted(HELD_EACH);
+    await load.stop();
+    const splitting = await stack.startWorker({ QUEUE_SHARDS: '4' });
+
+    const owner = await until(async () => {
+      const workerId = await stack.redis.client.get(keys.resharding);
+      const hasBegun = (await keysOf('{bull-*}:deliveries:reshard-*')).length > 0;
+      return hasBegun && workerId !== null ? workerId : undefined;
+    });
+    const doomed = stack.workers.find(({ output }) => output.includes(`worker ${owner}`));
+    expect(await doomed?.end('SIGKILL')).toBeNull();
+    expect(await countMisplaced()).toBeGreaterThan(0);
+
+    await until(async () => ((await countMisplaced()) === 0 ? true : undefined));
+    for (const id of ids) await stack.client.expect(200, 'POST', `/v1/webhooks/${id}/enable`);
+    const received = await receiver.waitFor(HELD_AT * load.accepted.length);
+    const arrivals = received.map(({ path, headers }) => `${path} ${String(headers['webhook-id'])}`);
+    expect(new Set(arrivals).size).toBe(arrivals.length);
+    await until(async () => ((await keysOf(...LEFT_OVERS)).length === 0 ? true : undefined));
+    expect(receiver.requests).toHaveLength(HELD_AT * load.accepted.length);
+    expect(splitting.output).not.toMatch(/"task\.failed"/);
+  },
+  PATIENCE_MS,
+);
+
+/** Deliveries that are in the first shard still, and belong to another one. */
+async function countMisplaced(): Promise<number> {
+  const jobs = await keysOf('bull:deliveries:reshard-*');
+  return jobs.filter((job) => shardOf(job.split('.')[1] ?? '').prefix !== 'bull').length;
+}
 
 async function keysOf(...patterns: readonly string[]): Promise<readonly string[]> {
   return (await Promise.all(patterns.map((pattern) => stack.redis.client.keys(pattern)))).flat();

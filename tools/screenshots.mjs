@@ -14,6 +14,7 @@ import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
 import { photograph } from './screenshots/photograph.mjs';
 import { prepareScene } from './screenshots/prepare-scene.mjs';
+import { buildPortal } from './setup/build-portal.mjs';
 import { buildPrograms } from './setup/build-programs.mjs';
 import { startStack } from './start/start-stack.mjs';
 
@@ -27,6 +28,7 @@ const signal = AbortSignal.any([stop.requested, group.failure]);
 
 try {
   await buildPrograms({ signal });
+  await buildPortal({ signal });
   const { environment, dataFolder } = await demoSurroundings(group);
   const stack = await startStack({ environment, dataFolder, group, signal });
   const scene = await prepareScene(stack, signal);

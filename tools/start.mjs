@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * `npm start` runs the whole service on this machine: Redis, the worker and the API.
- * `npm start -- --demo` also shows it at work: a receiver, one event of each type, a retry; then it ends.
+ * `npm start -- --demo` also shows it at work: a receiver, one event of each type, a retry; then it ends. With `--keep` it
+ * stays, with what it has delivered, to be looked at in the portal.
  * `--watch` compiles what is changed, and starts the worker and the API anew with it: that is `npm run dev`.
  * `--skip-setup` takes it as given that everything is installed and compiled.
  *
@@ -18,20 +19,24 @@ import { ProcessGroup } from './processes/process-group.mjs';
 import { listenForStopSignals } from './processes/stop-signals.mjs';
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
+import { buildPortal } from './setup/build-portal.mjs';
 import { buildPrograms, watchSources } from './setup/build-programs.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
+import { createPortalLink } from './start/create-portal-link.mjs';
 import { printWelcome } from './start/print-welcome.mjs';
 import { startStack } from './start/start-stack.mjs';
 
 const OPTIONS = /** @type {const} */ ({
   demo: { type: 'boolean' },
+  keep: { type: 'boolean' },
   watch: { type: 'boolean' },
   help: { type: 'boolean' },
   'skip-setup': { type: 'boolean' },
 });
-const USAGE = `Usage: npm start [-- --demo] [--watch] [--skip-setup]
+const USAGE = `Usage: npm start [-- --demo [--keep]] [--watch] [--skip-setup]
 
   --demo        also shows the service at work: a receiver, one event of each type, a retry; then it ends
+  --keep        with --demo: goes on after that, with its data, and prints a link to the portal
   --watch       compiles what is changed, and starts the worker and the API anew with it (npm run dev)
   --skip-setup  takes it as given that everything is installed and compiled
 
@@ -63,8 +68,9 @@ async function run(options) {
   if (!options['skip-setup']) {
     await installDependencies({ signal });
     await buildPrograms({ signal });
+    await buildPortal({ signal });
   }
-  if (options.demo) await demonstrate();
+  if (options.demo) await demonstrate(options.keep === true);
   else await serve(options.watch === true);
 }
 
@@ -80,14 +86,25 @@ function readOptions() {
 async function serve(isWatching) {
   const environment = process.env;
   const dataFolder = resolve(projectFolder, environment['DATA_DIR'] || '.data');
-  printWelcome(await startStack({ environment, dataFolder, group, signal, isWatching }));
+  const stack = await startStack({ environment, dataFolder, group, signal, isWatching });
+  printWelcome(stack, await createPortalLink({ ...stack, signal }));
   if (isWatching) watchSources(group);
-  if (!signal.aborted) await once(signal, 'abort');
-  signal.throwIfAborted();
+  await untilStopped();
 }
 
-async function demonstrate() {
+/** @param {boolean} isKept whether it goes on, with its data, once it was shown */
+async function demonstrate(isKept) {
   const { environment, dataFolder } = await demoSurroundings(group);
   const stack = await startStack({ environment, dataFolder, group, signal });
-  await runDemo({ stack, signal });
+  await runDemo({ stack, signal, group, isKept });
+  if (!isKept) return;
+  const link = await createPortalLink({ ...stack, signal });
+  say('demo', `look at it (once, within ten minutes): ${link ?? stack.apiUrl}`);
+  say('demo', 'Ctrl-C stops everything, and forgets it');
+  await untilStopped();
+}
+
+async function untilStopped() {
+  if (!signal.aborted) await once(signal, 'abort');
+  signal.throwIfAborted();
 }

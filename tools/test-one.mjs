@@ -8,6 +8,7 @@ import { ProcessGroup } from './processes/process-group.mjs';
 import { listenForStopSignals } from './processes/stop-signals.mjs';
 import { installedProgram } from './project-folders.mjs';
 import { say } from './say.mjs';
+import { buildPortal } from './setup/build-portal.mjs';
 import { runInForeground } from './setup/run-command.mjs';
 import { runJest } from './test/run-jest.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
@@ -21,7 +22,10 @@ try {
   if (wished.length === 0)
     throw new Error('Say which: npm run test:one -- packages/core/src/attempt/deliver.test.ts');
   const ofWholeFlows = wished.some((argument) => argument.includes('e2e'));
-  if (ofWholeFlows) await runInForeground([installedProgram('tsc'), '-b'], { signal: stop.requested });
+  if (ofWholeFlows) {
+    await runInForeground([installedProgram('tsc'), '-b'], { signal: stop.requested });
+    await buildPortal({ signal: stop.requested });
+  }
   const redis = await provideTestRedis(group, stop.requested);
   const { failed } = await runJest(wished, redis);
   process.exitCode = failed === 0 ? 0 : 1;

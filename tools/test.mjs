@@ -9,6 +9,7 @@ import { describeError } from './problem.mjs';
 import { ProcessGroup } from './processes/process-group.mjs';
 import { listenForStopSignals } from './processes/stop-signals.mjs';
 import { say } from './say.mjs';
+import { buildPortal } from './setup/build-portal.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { checkSources } from './test/check-sources.mjs';
 import { addCounts, formatCounts } from './test/counts.mjs';
@@ -27,6 +28,7 @@ let counts = { passed: 0, failed: 0, skipped: 0 };
 try {
   await installDependencies({ signal });
   counts = addCounts(counts, { failed: await checkSources(signal) });
+  await buildPortal({ signal });
   const redis = await provideTestRedis(group, signal);
   const wished = process.argv.slice(2);
   say('test', 'running the tests (jest)');

@@ -1,9 +1,10 @@
 /**
  * The benchmarks: `npm run bench` for all of them, `npm run bench -- drain` for one, `--short` for a quick look.
  * `--deliveries 200000` is for how many are loaded, `--rounds 1` for how often it is measured, `--scene hanging` for one
- * scene alone, where that can be chosen, `--seconds 10` for how long an attack of `tenants` lasts. `--json FILE` writes
- * the figures of the one benchmark that is named, and `--build DIR` measures the build of another checkout, where the
- * benchmark says so; `path --profile DIR` profiles. BENCH_REDIS_URL names a Redis of their own, which they empty.
+ * scene alone, where that can be chosen, `--seconds 10` for how long an attack of `tenants` lasts, `--shards 3` for how
+ * many `burst` splits the queues over. `--json FILE` writes the figures of the one benchmark that is named, and
+ * `--build DIR` measures the build of another checkout, where the benchmark says so; `path --profile DIR` profiles.
+ * BENCH_REDIS_URL names a Redis of their own, which they empty.
  */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -42,6 +43,7 @@ async function main(): Promise<void> {
       deliveries: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
+      shards: { type: 'string' },
       scene: { type: 'string' },
       build: { type: 'string' },
       json: { type: 'string' },
@@ -59,6 +61,7 @@ async function main(): Promise<void> {
   const deliveries = Number(values.deliveries ?? 0);
   const rounds = Number(values.rounds ?? 0);
   const seconds = Number(values.seconds ?? 0);
+  const shards = Number(values.shards ?? 0);
   for (const name of wished) {
     const run = Object.entries(suites).find(([suite]) => suite === name)?.[1];
     if (!run)
@@ -71,6 +74,7 @@ async function main(): Promise<void> {
       ...(deliveries > 0 ? { deliveries } : {}),
       ...(rounds > 0 ? { rounds } : {}),
       ...(seconds > 0 ? { seconds } : {}),
+      ...(shards > 0 ? { shards } : {}),
       ...(values.scene === undefined ? {} : { scene: values.scene }),
       ...(values.json === undefined ? {} : { json: resolve(values.json) }),
       ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),

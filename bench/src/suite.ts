@@ -13,6 +13,8 @@ export interface SuiteOptions {
   readonly rounds?: number;
   /** How long each measurement lasts, instead of the benchmark's own time. */
   readonly seconds?: number;
+  /** How many shards the queues are split over, where that can be chosen. */
+  readonly shards?: number;
   /** The one scene to measure, instead of all. */
   readonly scene?: string;
   /** The folder for CPU profiles, which are then made instead of measuring. */

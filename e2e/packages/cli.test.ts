@@ -106,6 +106,22 @@ describe('as a script runs it', () => {
     expect(await cli.run(['endpoints', 'show', id], environment)).toMatchObject({ exitCode: 1, stdout: '' });
   });
 
+  it('tries a filter, and gives it to an endpoint', async () => {
+    const filter = { keyword: { starts_with: 'red' } };
+    const given = ['--filter', JSON.stringify(filter)];
+    const { id } = await json<Endpoint>(['endpoints', 'create', receiver.url, '--events', TYPE, ...given]);
+    expect(await json(['endpoints', 'show', id])).toMatchObject({ filter });
+    const file = join(cli.folder, 'filter.json');
+    await writeFile(file, JSON.stringify(filter));
+    const tried = ['filters', 'try', '--filter', `@${file}`];
+    expect(await json([...tried, '--data', EXACT])).toMatchObject({ looked_at: 1, matched: 1 });
+    const { stdout } = await succeed([...tried, '--data', '-'], '{"keyword":"blue"}');
+    expect(stdout).toBe(
+      'the data: does not pass\n  fails: keyword starts_with "red", there is "blue"\n0 of 1 pass.\n',
+    );
+    expect(await json(['endpoints', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
+  });
+
   it('publishes the bytes that were written, and shows what became of them', async () => {
     const { id } = await createEndpoint();
     const before = receiver.requests.length;
@@ -333,7 +349,7 @@ if (!canType)
     const tail = cli.open(['deliveries', 'tail', '--endpoint', id]);
     await tail.waitFor('Watching');
     const triggered = await ends(cli.open(['trigger', TYPE, '--to', id]), 0);
-    await tail.waitFor(/delivered.* 204 in/);
+    await tail.waitFor(/delivered.* 204 /);
     const event = /evt_\w+/.exec(triggered)?.[0];
     await ends(cli.open(['deliveries', 'resend', `${event}.${id}`]), 0);
     await tail.waitFor('attempt 2 of');

@@ -188,7 +188,7 @@ describe('one delivery', () => {
     const page = await portal().signIn({ width: 360 });
     await rowsOf(page).first().click();
     await page.getByRole('heading', { name: 'Body' }).waitFor();
-    await page.getByRole('region', { name: 'Body', exact: true }).locator('pre').first().waitFor();
+    await page.getByText('"data"').first().waitFor();
     await checkAccessibility(page);
     expect(await widthBeyond(page)).toBe(0);
   });

@@ -3,7 +3,7 @@ import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
-import { usePortal } from './support/use-portal';
+import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s' } });
 
@@ -47,6 +47,8 @@ it('shows a receiver fail and recover while somebody looks at its webhook', asyn
   await endpoint.receiver.waitFor(1);
   endpoint.answerWith(204);
   await result.getByText('Delivered').waitFor();
+  // Rows do not move by themselves while they are read.
+  await button(page, '1 new').click();
   await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();
 });
 
@@ -62,7 +64,7 @@ it('changes what was changed and nothing else, with a filter that was tried befo
   await page.getByText('must be a number: 3, without quotes').waitFor();
   await page.getByLabel('Filter').fill('{"position": {"lte": 3}}');
   await button(page, 'Try').click();
-  await page.getByText('Lets 0 of 1 through.').waitFor();
+  await page.getByText(/^Lets 0 of \d+ through/).waitFor();
   await page.getByText('position is 4, asked for: lte 3').waitFor();
   await page.getByText('Advanced settings').click();
   await page.getByLabel('Rate limit, per second').fill('7');
@@ -162,20 +164,23 @@ it('lists webhooks with how they did in the last day', async () => {
   await row.getByRole('img', { name: '95th percentile by the hour' }).waitFor();
 });
 
-it.each([['/webhooks'], ['/webhooks/new'], ['/webhooks/ID'], ['/webhooks/ID/edit'], ['/webhooks/ID/replay']])(
-  'is accessible in both themes, and as wide as a phone: %s',
-  async (path) => {
-    const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);
-    const page = await portal().signIn({
-      capabilities: ['read', 'endpoints', 'resend', 'secrets'],
-      path: path.replace('ID', id),
-    });
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.getByLabel('Loading').waitFor({ state: 'detached' });
+it('is accessible in both themes and as wide as a phone, on every page', async () => {
+  const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);
+  const page = await portal().signIn({ capabilities: ['read', 'endpoints', 'resend', 'secrets'] });
+  for (const [path, title] of [
+    ['/webhooks', 'Webhooks'],
+    ['/webhooks/new', 'New webhook'],
+    [`/webhooks/${id}`, new URL(endpoint.receiver.url).host],
+    [`/webhooks/${id}/edit`, 'Edit webhook'],
+    [`/webhooks/${id}/replay`, 'Replay'],
+  ] as const) {
+    await go(page, path);
+    await heading(page, title).waitFor();
+    await page.locator('[aria-busy="true"], [aria-label="Loading"]').first().waitFor({ state: 'detached' });
     await checkAccessibility(page);
     await checkWidth(page);
-  },
-);
+  }
+});
 
 /** As somebody does who has no mouse. */
 async function tabTo(page: Page, name: string): Promise<void> {

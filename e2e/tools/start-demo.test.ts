@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 
 const projectFolder = resolve(__dirname, '../..');
+
+type Opened = Readonly<{ token: string; capabilities: readonly string[] }>;
 
 describe('npm start -- --demo', () => {
   it('delivers one signed event of each type, one of them at the second attempt, and ends with 0', async () => {
@@ -17,13 +21,47 @@ describe('npm start -- --demo', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('stays when it is told to, with what it has delivered, and prints a link that opens the portal once', async () => {
+    const demo = spawn(process.execPath, ['tools/start.mjs', '--demo', '--keep', '--skip-setup'], {
+      cwd: projectFolder,
+      env: { ...process.env, API_PORT: '0', WORKER_PORT: '0' },
+    });
+    try {
+      const [, origin, code] = await readUntil(demo.stdout, /(http:\S+)\/portal\/#code=(\w+)/);
+      const exchange = await fetch(`${origin}/v1/portal-sessions/exchange`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ code }),
+      });
+      const { token, capabilities } = (await exchange.json()) as Opened;
+      expect(capabilities).toContain('operate');
+      const events = await fetch(`${origin}/v1/events`, { headers: { authorization: `Bearer ${token}` } });
+      expect(await events.json()).toMatchObject({ data: { length: 3 } });
+    } finally {
+      demo.stdout.resume();
+      demo.kill('SIGINT');
+      await once(demo, 'close');
+    }
+  });
+
   it('refuses an option that it does not know, and says which there are', async () => {
     const { exitCode, output } = await run(['tools/start.mjs', '--dmeo'], {});
 
-    expect(output).toContain('Usage: npm start [-- --demo]');
+    expect(output).toContain('Usage: npm start [-- --demo');
     expect(exitCode).toBe(1);
   });
 });
+
+async function readUntil(stream: Readable, pattern: RegExp): Promise<RegExpExecArray> {
+  let output = '';
+  // It goes on to write: its pipe must not be closed.
+  for await (const text of stream.iterator({ destroyOnReturn: false })) {
+    output += String(text);
+    const found = pattern.exec(output);
+    if (found) return found;
+  }
+  throw new Error(`It ended without ${pattern}:\n${output}`);
+}
 
 function run(
   args: readonly string[],

@@ -13,8 +13,10 @@ const GIVE_UP_AFTER_MS = 60_000;
  * @param {object} options
  * @param {import('../start/start-stack.mjs').Stack} options.stack
  * @param {AbortSignal} options.signal
+ * @param {import('../processes/process-group.mjs').ProcessGroup} options.group
+ * @param {boolean} options.isKept whether the endpoint stays; its receiver does until the group is stopped
  */
-export async function runDemo({ stack, signal }) {
+export async function runDemo({ stack, signal, group, isKept }) {
   const api = createApiClient({ ...stack, signal });
   const delivered = new ExpectedDeliveries(demoEvents.map(({ type }) => type));
   let secret = '';
@@ -22,20 +24,19 @@ export async function runDemo({ stack, signal }) {
     port: 0,
     answer: await createAnswer(() => secret, delivered),
   });
-  try {
-    const endpoint = await api.registerEndpoint(receiver.url);
-    secret = endpoint.secret;
-    say('demo', `registered ${receiver.url} as endpoint ${endpoint.id}`);
-    for (const event of demoEvents) {
-      await api.publishEvent(event);
-      say('demo', `published ${event.type}`);
-    }
-    await delivered.waitForAll(signal);
-    await api.deleteEndpoint(endpoint.id);
-    say('demo', `all ${demoEvents.length} events were delivered; endpoint deleted`);
-  } finally {
-    receiver.close();
+  group.onStopped(async () => receiver.close());
+  const endpoint = await api.registerEndpoint(receiver.url);
+  secret = endpoint.secret;
+  say('demo', `registered ${receiver.url} as endpoint ${endpoint.id}`);
+  for (const event of demoEvents) {
+    await api.publishEvent(event);
+    say('demo', `published ${event.type}`);
   }
+  await delivered.waitForAll(signal);
+  say('demo', `all ${demoEvents.length} events were delivered`);
+  if (isKept) return;
+  await api.deleteEndpoint(endpoint.id);
+  say('demo', 'endpoint deleted');
 }
 
 /**

@@ -32,9 +32,11 @@ export async function* photograph(browser, scene) {
     const page = await context.newPage();
     await page.goto(await scene.link());
     await page.getByRole('navigation').first().waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
     for (const [name, path] of Object.entries(pagesOf(scene))) {
       await page.evaluate(`history.pushState(null, '', '/portal${path}')`);
       await page.getByRole('heading', { level: 1 }).waitFor();
+      if (name === 'new-webhook') await page.getByLabel('Chosen events').check();
       await page.locator(LOADING).first().waitFor({ state: 'detached' });
       yield { name: `${name}-${theme}`, png: await page.screenshot() };
     }

@@ -77,8 +77,8 @@ function createCall(apiUrl, apiKey, signal) {
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    if (!response.ok)
-      throw new Problem(`${method} ${path} gave ${response.status}: ${await response.text()}`);
-    return await response.json();
+    const text = await response.text();
+    if (!response.ok) throw new Problem(`${method} ${path} gave ${response.status}: ${text}`);
+    return JSON.parse(text);
   };
 }

@@ -1,11 +1,11 @@
 // @ts-check
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { Problem } from '../problem.mjs';
 import { installedProgram, projectFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
+import { fingerprintFiles } from './fingerprint-files.mjs';
 import { runInForeground } from './run-command.mjs';
 import { StepStamp } from './step-stamp.mjs';
 
@@ -19,7 +19,7 @@ const WATCH_GRACE_MS = 2_000;
  */
 export async function buildPrograms({ signal } = {}) {
   const stamp = new StepStamp('build');
-  const sources = await findSources();
+  const sources = await findSources(PROGRAMS);
   const fingerprint = await fingerprintFiles(sources);
   const outputIsThere = sources.every(hasOutput);
   if (outputIsThere && (await stamp.matches(fingerprint))) return;
@@ -51,12 +51,19 @@ export function watchSources(group) {
   });
 }
 
-/** Every file that the output depends on, relative to the project, in a stable order. */
-async function findSources() {
+/**
+ * Every file that the output depends on, relative to the project, in a stable order.
+ * @param {readonly string[]} programs their folders
+ */
+export async function findSources(programs) {
   const files = ['tsconfig.base.json'];
-  for (const folder of await findReferenced(PROGRAMS)) {
+  for (const folder of await findReferenced(programs)) {
     const inside = await readdir(join(projectFolder, folder, 'src'), { recursive: true });
-    const sources = inside.filter(isSource).map((file) => join(folder, 'src', file));
+    const leftOut = await findLeftOut(folder);
+    const sources = inside
+      .filter(isSource)
+      .map((file) => join(folder, 'src', file))
+      .filter((file) => !leftOut.some((each) => file.startsWith(each + sep)));
     files.push(join(folder, 'package.json'), join(folder, 'tsconfig.json'), ...sources);
   }
   return files.sort();
@@ -69,10 +76,27 @@ async function findSources() {
 async function findReferenced(folders) {
   const found = new Set(folders);
   for (const folder of found) {
-    const config = JSON.parse(await readFile(join(projectFolder, folder, 'tsconfig.json'), 'utf8'));
-    for (const { path } of config.references ?? []) found.add(join(folder, path));
+    const { references = [] } = await readCompilerConfig(folder);
+    for (const { path } of references) found.add(join(folder, path));
   }
   return found;
+}
+
+/**
+ * The folders inside that the compiler passes over, which have no output.
+ * @param {string} folder
+ */
+async function findLeftOut(folder) {
+  const { exclude = [] } = await readCompilerConfig(folder);
+  return exclude.filter((each) => !each.includes('*')).map((each) => join(folder, each));
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<{ references?: { path: string }[], exclude?: string[] }>}
+ */
+async function readCompilerConfig(folder) {
+  return JSON.parse(await readFile(join(projectFolder, folder, 'tsconfig.json'), 'utf8'));
 }
 
 /** @param {string} file */
@@ -85,17 +109,4 @@ function hasOutput(file) {
   if (!isSource(file) || file.endsWith('.d.ts')) return true;
   const output = file.replace(`${sep}src${sep}`, `${sep}dist${sep}`).replace(/\.ts$/, '.js');
   return existsSync(join(projectFolder, output));
-}
-
-/** @param {readonly string[]} files */
-async function fingerprintFiles(files) {
-  const hash = createHash('sha256');
-  const contents = await Promise.all(files.map((file) => readFile(join(projectFolder, file))));
-  files.forEach((file, index) =>
-    hash
-      .update(`${file}\0`)
-      .update(contents[index] ?? '')
-      .update('\0'),
-  );
-  return `${hash.digest('hex')}\n`;
 }

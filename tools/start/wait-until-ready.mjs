@@ -7,18 +7,19 @@ const ANSWER_TIMEOUT_MS = 2000;
 const GIVE_UP_AFTER_MS = 60_000;
 
 /**
- * Returns when `GET <url>/readyz` answers 200.
+ * Returns when it answers 200 that it is ready.
  * @param {object} options
  * @param {string} options.name
  * @param {string} options.url
+ * @param {string} [options.path] where to ask
  * @param {AbortSignal} options.signal
  */
-export async function waitUntilReady({ name, url, signal }) {
+export async function waitUntilReady({ name, url, path = '/readyz', signal }) {
   const deadline = Date.now() + GIVE_UP_AFTER_MS;
   for (;;) {
-    const answer = await askReadiness(`${url}/readyz`, signal);
+    const answer = await askReadiness(url + path, signal);
     if (answer === 'ready') return;
-    if (Date.now() > deadline) throw new Problem(`The ${name} did not become ready: ${url}/readyz ${answer}`);
+    if (Date.now() > deadline) throw new Problem(`The ${name} did not become ready: ${url}${path} ${answer}`);
     await sleep(ASK_EVERY_MS, undefined, { signal });
   }
 }

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ActFor } from '@hookferry/core/accounts/act-for';
 import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import { createManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
 import { createManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
@@ -20,6 +19,7 @@ import { createAcceptEvents } from '@hookferry/core/intake/accept-events';
 import { createDispatchEvents } from '@hookferry/core/intake/dispatch-events';
 import { createFanOutEvent } from '@hookferry/core/intake/fan-out-event';
 import { createRedisEventClaimStore } from '@hookferry/core/intake/redis-event-claim-store';
+import { createRouteEvent } from '@hookferry/core/intake/route-event';
 import { createValidateEvent } from '@hookferry/core/intake/validate-event';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
@@ -51,7 +51,6 @@ import type { Stores, StoresContext } from './open-stores';
 import { createRoutes } from './routes/index';
 
 interface RoutesContext extends StoresContext, MayGoOnDeps {
-  readonly actFor: ActFor;
   readonly exchangeCode: ExchangeOfClient;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
@@ -143,6 +142,7 @@ function composeIntake(deps: Deps) {
     ...deps,
     dispatchEvents: createDispatchEvents({
       ...deps,
+      routeEvent: createRouteEvent(),
       fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(redis) }),
       requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'http'),
     }),

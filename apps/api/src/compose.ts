@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/bootstrap';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { ChangeFeed } from '@hookferry/core/changes/change-feed';
+import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/changes/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
@@ -55,7 +55,12 @@ export async function composeApi(
   const newId = createNewId(clock);
 
   const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
-  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), emit });
+  const changeFeed = new ChangeFeed({
+    changeStore: createRedisChangeStore(redis),
+    gatherMs: API_GATHER_MS,
+    clock,
+    emit,
+  });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);
@@ -88,7 +93,7 @@ export async function composeApi(
     clock,
     emit,
   });
-  await Promise.all([shards.start(), changeFeed.start(), bootstrap.tried]);
+  await Promise.all([shards.start(), bootstrap.tried]);
   registerPromProcessGauges(registry, {
     standings: app.quota.standings,
     ping: () => redis.ping(),

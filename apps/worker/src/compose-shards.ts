@@ -2,6 +2,7 @@ import { createTakesEvents } from '@hookferry/core/accounts/takes-events';
 import { createDeliver } from '@hookferry/core/attempt/deliver';
 import { createLookUpEndpoints } from '@hookferry/core/endpoints/resolve-endpoints';
 import { createFanOutEvent } from '@hookferry/core/intake/fan-out-event';
+import { createRouteEvent } from '@hookferry/core/intake/route-event';
 import { createValidateEvent } from '@hookferry/core/intake/validate-event';
 import { steadyClock } from '@hookferry/core/kernel/clock';
 import type { ConnectOptions } from '@hookferry/core/kernel/redis-connect';
@@ -95,6 +96,7 @@ function composeFanOut(deps: ConsumerDeps) {
       clock,
     }),
     takesEvents: createTakesEvents(accountStore, steadyClock),
+    routeEvent: createRouteEvent(),
     fanOutEvent: createFanOutEvent({ ...deps, inOrder: createInOrder(redis) }),
   };
   return (consumer: ShardConsumer) =>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { ChangeFeed } from '@hookferry/core/changes/change-feed';
+import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/changes/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
@@ -62,7 +62,12 @@ export async function composeWorker(
 
   const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
-  const changeFeed = new ChangeFeed({ changeStore: createRedisChangeStore(redis), emit });
+  const changeFeed = new ChangeFeed({
+    changeStore: createRedisChangeStore(redis),
+    gatherMs: WORKER_GATHER_MS,
+    clock,
+    emit,
+  });
   watchRedisSafety(redis, emit);
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = createRedisLayoutStore(redis, firstPrefix);
@@ -100,7 +105,6 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  void changeFeed.start();
   for (const one of [...consumers, ...releasers, resharding, stallWatch, reporter]) one.start();
   // Without Redis it looks until there is one.
   void shards.start(served.serve);

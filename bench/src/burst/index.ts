@@ -11,12 +11,12 @@ interface Row {
 }
 
 /** What an endpoint with light traffic notices when others get a great deal at once, or fail in their ways. */
-export async function runBurstSuite({ short, build, json, scene }: SuiteOptions): Promise<void> {
+export async function runBurstSuite({ short, build, json, scene, shards }: SuiteOptions): Promise<void> {
   const times = short ? { quietSeconds: 3, afterSeconds: 2 } : { quietSeconds: 10, afterSeconds: 5 };
   const rows: Row[] = [];
   for (const each of wishedScenes(scenesOf(short), scene)) {
     process.stderr.write(`  ${each.name}\n`);
-    rows.push({ name: each.name, result: await measureScene(each, { build, ...times }) });
+    rows.push({ name: each.name, result: await measureScene(each, { build, shards, ...times }) });
   }
   printLatencies(rows);
   printFacts(rows);

@@ -3,10 +3,9 @@ import { watchOthers } from '../processes/watch-others';
 import { firstArrivals, type Latency, summarise } from '../traffic/latencies';
 import { micros } from '../traffic/micros';
 import type { Facts, Scene } from './scene';
-import { addAccount, inWorld, type World } from './world';
+import { addAccount, inWorld, type World, type WorldOptions } from './world';
 
-export interface SceneOptions {
-  readonly build: string;
+export interface SceneOptions extends WorldOptions {
   readonly quietSeconds: number;
   readonly afterSeconds: number;
 }
@@ -34,7 +33,7 @@ const LIMIT_MS = 30_000;
 
 /** What an endpoint with light traffic, of an account of its own, notices of a scene. */
 export async function measureScene(scene: Scene, options: SceneOptions): Promise<SceneResult> {
-  return await inWorld(options.build, async (world) => {
+  return await inWorld(options, async (world) => {
     const { sender, receiver } = world;
     const { target } = await addAccount(world, STREAM, receiver.urlOf('ok', STREAM));
     const makeTrouble = await scene.prepare(world);

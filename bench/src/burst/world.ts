@@ -16,12 +16,23 @@ export interface World {
   readonly troubleSender: SenderProcess;
 }
 
-export async function inWorld<T>(build: string, work: (world: World) => Promise<T>): Promise<T> {
+export interface WorldOptions {
+  /** The checkout whose API and worker are run. */
+  readonly build: string;
+  /** How many the queues are split over; one unless given. */
+  readonly shards?: number | undefined;
+}
+
+export async function inWorld<T>(
+  { build, shards = 1 }: WorldOptions,
+  work: (world: World) => Promise<T>,
+): Promise<T> {
   const redis = await RedisProcess.start();
   const receiver = await ReceiverProcess.start();
   const [sender, troubleSender] = [await SenderProcess.start(), await SenderProcess.start()];
   try {
-    const service = await BuiltService.start({ build, redisUrl: redis.url });
+    const environment = { QUEUE_SHARDS: String(shards) };
+    const service = await BuiltService.start({ build, redisUrl: redis.url, environment });
     try {
       return await work({ redis, service, receiver, sender, troubleSender });
     } finally {

@@ -8,17 +8,26 @@ import { untilReady } from '../processes/until-ready';
 import { percentile } from '../report/percentile';
 import { printTable } from '../report/print-table';
 import type { SuiteOptions } from '../suite';
+import { loadFanOut } from './load-fan-out';
 import { type History, loadHistory } from './load-history';
 import { measure } from './measure';
-import { routesOf } from './routes';
+import { accountRoutes, fanOutRoutes, listRoutes, type Route, type RoutesInput } from './routes';
 
 const API = join(__dirname, '../../../apps/api/dist/main.js');
 const AT_ONCE = 4;
+const COLUMNS = ['', 'p50', 'p99', `p50, ${AT_ONCE} at once`, `p99, ${AT_ONCE} at once`, 'CPU of the API'];
 
 /** How long reading what happened takes when there is much of it, over HTTP. */
-export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOptions): Promise<void> {
+export async function runHistorySuite({
+  redisUrl,
+  short,
+  deliveries,
+  rounds,
+  scene,
+}: SuiteOptions): Promise<void> {
   const count = deliveries ?? (short ? 20_000 : 1_000_000);
-  const requests = short ? 20 : 1_000;
+  const requests = rounds ?? (short ? 20 : 1_000);
+  const webhooks = short ? 500 : 10_000;
   const redis = connectRedis({
     url: redisUrl,
     role: 'working',
@@ -27,13 +36,16 @@ export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOpti
   });
   await redis.flushdb();
   const { key, record } = buildApiKey();
-  await createRedisApiKeyStore(redis).save(record);
+  const other = buildApiKey();
+  const apiKeyStore = createRedisApiKeyStore(redis);
+  for (const issued of [record, other.record]) await apiKeyStore.save(issued);
 
   const before = await usedBytes(redis);
   const startedAt = performance.now();
   const history = await loadHistory({ redis, accountId: record.accountId, deliveries: count });
   const loadedInS = (performance.now() - startedAt) / 1_000;
   const bytes = ((await usedBytes(redis)) - before) / count;
+  await loadFanOut({ redis, accountId: other.record.accountId, endpoints: webhooks });
 
   const port = await findClosedPort();
   const api = new MeasuredProcess(API, {
@@ -46,11 +58,17 @@ export async function runHistorySuite({ redisUrl, short, deliveries }: SuiteOpti
   try {
     const url = `http://127.0.0.1:${port}`;
     await untilReady(url);
-    const rows = await measureRoutes({ url, key, api, history, requests });
-    printTable(`Reading ${count} deliveries on record, ${requests} requests each, ms`, [
-      ['', 'p50', 'p99', `p50, ${AT_ONCE} at once`, `p99, ${AT_ONCE} at once`, 'CPU of the API'],
-      ...rows,
-    ]);
+    const input = inputOf(url, key, history);
+    const scenes = {
+      lists: { title: `Reading ${count} deliveries on record`, key, routesOf: () => listRoutes(input) },
+      account: { title: `All ${count} of an account`, key, routesOf: () => accountRoutes(input) },
+      'fan-out': { title: `One event to ${webhooks} webhooks`, key: other.key, routesOf: fanOutRoutes },
+    };
+    for (const [name, { title, key: sceneKey, routesOf }] of Object.entries(scenes)) {
+      if (scene !== undefined && scene !== name) continue;
+      const rows = await measureRoutes({ url, key: sceneKey, api, requests, routes: await routesOf() });
+      printTable(`${title}, ${requests} requests each, ms`, [COLUMNS, ...rows]);
+    }
     printTable('Putting them on record', [
       ['', ''],
       ['bytes in Redis for a delivery and its event', bytes.toFixed(0)],
@@ -66,20 +84,23 @@ interface MeasureRoutesInput {
   readonly url: string;
   readonly key: string;
   readonly api: MeasuredProcess;
-  readonly history: History;
+  readonly routes: readonly Route[];
   readonly requests: number;
 }
 
-async function measureRoutes({ url, key, api, history, requests }: MeasureRoutesInput): Promise<string[][]> {
-  const get = (path: string) => getJson(url + path, key);
-  const routes = await routesOf({
+function inputOf(url: string, key: string, history: History): RoutesInput {
+  return {
     ...history,
-    cursorAt: async (endpointId, time) => {
+    cursorAt: async (list, time) => {
       const until = new Date(time + 1).toISOString();
-      const page = await get(`/v1/webhooks/${endpointId}/deliveries?limit=1&until=${until}`);
+      const page = await getJson(`${url}${list}?limit=1&until=${until}`, key);
       return String(page.next_cursor);
     },
-  });
+  };
+}
+
+async function measureRoutes({ url, key, api, routes, requests }: MeasureRoutesInput): Promise<string[][]> {
+  const get = (path: string) => getJson(url + path, key);
   const rows: string[][] = [];
   for (const [label, pathOf] of routes) {
     await measure({ get, pathOf, requests: Math.ceil(requests / 10), atOnce: 1 });

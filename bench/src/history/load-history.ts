@@ -66,6 +66,7 @@ export async function loadHistory({ redis, accountId, deliveries }: LoadOptions)
     await Promise.all([
       events.save(event),
       events.addReceivers(accountId, id, [endpoint.id]),
+      events.enlist(event, 1),
       log.enlist(id, [endpoint.id], acceptedAt),
       first && log.append(parts, first),
     ]);

@@ -8,10 +8,12 @@ import { addDoctor } from './commands/doctor/doctor';
 import { addEndpoints } from './commands/endpoints/endpoints';
 import { addEvents } from './commands/events';
 import { addExport } from './commands/export';
+import { addFilters } from './commands/filters';
 import { addKeys } from './commands/keys';
 import { addListen } from './commands/listen/listen';
 import { addLogin } from './commands/login';
 import { addLogout } from './commands/logout';
+import { addPortal } from './commands/portal';
 import { addProfiles } from './commands/profiles';
 import { addReplay } from './commands/replay';
 import { addReplays } from './commands/replays';
@@ -30,9 +32,9 @@ const ENVIRONMENT_HELP = `Environment:
 
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
-  ...[addEndpoints, addTypes, addEvents, addTrigger],
+  ...[addEndpoints, addFilters, addTypes, addEvents, addTrigger],
   ...[addListen, addDeliveries, addReplay, addReplays, addExport, addVerify],
-  ...[addKeys, addAccounts, addDeadLetters, addUsage, addCompletion],
+  ...[addKeys, addPortal, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];
 
 /** The command line as it is declared; an action runs once it is parsed. */

@@ -5,12 +5,16 @@ type Schemas = components['schemas'];
 
 export type Account = Schemas['Account'];
 export type ApiKey = Schemas['ApiKey'];
+export type Capability = Schemas['Capability'];
 export type Attempt = Schemas['Attempt'];
 export type DeadLetter = Schemas['ListedDeadLetter'];
 export type Delivery = Schemas['Delivery'];
 export type DeliveryWithAttempts = Schemas['DeliveryWithAttempts'];
 export type EventType = Schemas['EventType'];
 export type ExportedAttempt = Schemas['ExportedAttempt'];
+export type FilterResult = Schemas['FilterResult'];
+export type FilterTried = Schemas['FilterTried'];
+export type PayloadFilter = Schemas['PayloadFilter'];
 export type Replay = Schemas['Replay'];
 export type Webhook = Schemas['Webhook'];
 export type WebhookWithHealth = Schemas['WebhookWithHealth'];

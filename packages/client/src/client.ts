@@ -9,6 +9,7 @@ import {
 } from './export-deliveries';
 import { type ClientOptions, checkOptions } from './options';
 import { paginate } from './paginate';
+import { CHANGES_PATH, type Change, type ChangesQuery, streamChanges } from './stream-changes';
 import { type ListenerLine, type ListenerQuery, STREAM_PATH, streamListener } from './stream-listener';
 
 /**
@@ -34,6 +35,14 @@ export interface Client {
     query?: ExportQuery,
     options?: Pick<CallOptions, 'signal'>,
   ): AsyncGenerator<ExportedAttempt, void, undefined>;
+  /**
+   * What changes, as it happens: `ready` says from where on nothing is missing, `reset` that something is. It connects again
+   * by itself, and goes on where it was, until the signal ends it or the service refuses.
+   */
+  streamChanges(
+    query?: ChangesQuery,
+    options?: Pick<CallOptions, 'signal'>,
+  ): AsyncGenerator<Change, void, undefined>;
   /** Connects a listener: what it is told, line by line, until either side ends it. It does not connect again by itself. */
   streamListener(
     id: string,
@@ -66,6 +75,12 @@ export function createClient(options: ClientOptions): Client {
       readExport((init) => sendCall('get', EXPORT_PATH, true, init), query, signal, {
         ...checked,
         silenceMs: silenceMsFor(checked),
+      }),
+    streamChanges: (query: ChangesQuery = {}, { signal }: Pick<CallOptions, 'signal'> = {}) =>
+      streamChanges((init) => sendCall('get', CHANGES_PATH, true, init), query, {
+        ...checked,
+        silenceMs: silenceMsFor(checked),
+        signal,
       }),
     streamListener: (id: string, query: ListenerQuery = {}, { signal }: Pick<CallOptions, 'signal'> = {}) =>
       streamListener((init) => sendCall('get', STREAM_PATH, true, init), id, query, {

@@ -15,4 +15,5 @@ export { type ConnectionErrorCode, WebhooksConnectionError } from './connection-
 export type { ExportedAttempt, ExportQuery } from './export-deliveries';
 export { CLIENT_VERSION, type ClientOptions, type Retry } from './options';
 export type { components, operations, paths } from './schema';
+export type { Change, ChangesQuery, StreamedChange } from './stream-changes';
 export type { ListenerLine, ListenerQuery } from './stream-listener';

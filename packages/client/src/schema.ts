@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 a826d1f4ec3a73b76d9a315cc2db5eb6fadfcd43b0b307c8aaf47cf3ee4d3b10
+// docs/openapi.json: sha256 ecdb9cb6de36eb334b1f6ff04aa0e38742773fb4f6d86a8b6b32f3bd176fae80
 
 export interface paths {
   '/v1/webhooks': {
@@ -1054,6 +1054,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description What deliveries are signed with: `whsec_` and base64.
@@ -1158,6 +1159,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1257,6 +1259,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1364,6 +1367,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1430,6 +1434,7 @@ export interface components {
        *     ]
        */
       events?: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'] | null;
       /** @description For people. */
       description?: string | null;
@@ -1480,6 +1485,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -1572,6 +1578,7 @@ export interface components {
       delivery_id: string;
     };
     FilterTrial: {
+      /** @description Which of these events it gets, by their `data`. */
       filter: components['schemas']['PayloadFilter'];
       /** @description Data to try it on. */
       data?: unknown;
@@ -1677,6 +1684,7 @@ export interface components {
        *     ]
        */
       events: string[];
+      /** @description Which of these events it gets, by their `data`. */
       filter?: components['schemas']['PayloadFilter'];
       /**
        * @description Where it stands.
@@ -2375,8 +2383,8 @@ export interface components {
       | 'events:write'
       | 'deliveries:read'
       | 'deliveries:write'
-      | 'portal:write'
-      | 'admin';
+      | 'admin'
+      | 'portal:write';
     IssuedApiKey: {
       /** @description Its id. */
       id: string;

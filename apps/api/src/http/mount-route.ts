@@ -54,6 +54,10 @@ function mountRoute(app: Express, route: Route, turns: HeavyTurns, options: Moun
   );
 }
 
+function guardsOf({ scope, ...route }: Route, options: MountOptions): readonly RequestHandler[] {
+  return scope === 'none' ? [] : [requireKeyFor({ ...route, scope }, options)];
+}
+
 // Only once the body has arrived: nobody waits for one that is slow to send it.
 function readParts(
   route: Route,
@@ -63,10 +67,6 @@ function readParts(
   const isHeavy = route.isHeavy === true;
   if (route.request.body === undefined) return isHeavy ? [takeTurn(turns)] : [];
   return readJsonBody(boundsOf(route, maxBodyBytes), isHeavy ? takeTurn(turns) : takeTurnIfLarge(turns));
-}
-
-function guardsOf({ scope, ...route }: Route, options: MountOptions): readonly RequestHandler[] {
-  return scope === 'none' ? [] : [requireKeyFor({ ...route, scope }, options)];
 }
 
 function nameRoute(path: string): RequestHandler {

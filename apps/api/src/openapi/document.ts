@@ -9,6 +9,7 @@ import { anyProblem } from './problem-responses';
 const TAGS: Readonly<Record<string, string>> = {
   webhooks: 'Where events are delivered to.',
   stream: 'What changes, as it happens.',
+  filters: 'Which events a webhook gets, by their data.',
   listeners: 'Webhooks whose deliveries are taken by whoever connects, such as `hookferry listen`.',
   deliveries: 'What became of them, attempt by attempt.',
   replays: 'Sending the events of a time range once more.',

@@ -56,6 +56,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   expires_in: 'After how many seconds it ends.',
   failed_at: 'When it was given up.',
   fingerprint_sha256: 'SHA-256 of the certificate.',
+  filter: 'Which of these events it gets, by their `data`.',
   finished_at: 'When it came to its end; null: not yet.',
   first_byte_ms: 'From the end of the request to the first byte of the answer.',
   found: 'How many events it has chosen so far.',

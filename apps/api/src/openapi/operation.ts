@@ -50,14 +50,8 @@ function permissionOf({ scope, operatorOnly, handlesSecret }: Route): string {
 }
 
 function needsOf(scope: Route['scope']): string {
-  switch (scope) {
-    case 'none':
-      return 'Needs no API key.';
-    case 'any':
-      return 'Any API key will do.';
-    default:
-      return `Needs the scope \`${scope}\`.`;
-  }
+  if (scope === 'none') return 'Needs no API key.';
+  return scope === 'any' ? 'Any API key will do.' : `Needs the scope \`${scope}\`.`;
 }
 
 function parametersOf(

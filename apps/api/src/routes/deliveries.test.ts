@@ -83,6 +83,7 @@ describe('GET /v1/deliveries/:id', () => {
       status: 'exhausted',
       attempt_count: 2,
       last_outcome: 'connect_refused',
+      last_response_status: null,
       next_attempt_at: null,
       created_at: '2026-11-21T12:00:00.000Z',
       hold: null,
@@ -167,9 +168,9 @@ describe('GET /v1/deliveries/:id', () => {
 describe('GET /v1/webhooks/:id/deliveries', () => {
   const path = () => `/v1/webhooks/${endpoint.id}/deliveries`;
 
-  it('gives deliveries as they are read alone, but for their attempts and why they are held', async () => {
+  it('gives deliveries as they are read alone, but for their attempts', async () => {
     const { id } = await saved([failed]);
-    const { attempts: _attempts, hold: _hold, ...listed } = (await get(`/v1/deliveries/${id}`)).body;
+    const { attempts: _attempts, ...listed } = (await get(`/v1/deliveries/${id}`)).body;
     expect((await get(path())).body).toEqual({ data: [listed], next_cursor: null, has_more: false });
   });
 

@@ -65,7 +65,7 @@ describe('the health of a webhook', () => {
       ...NOTHING_YET,
       attempts_24h: 3,
       success_rate: 0.6667,
-      p95_ms: expect.closeTo(45, -1),
+      p95_ms: expect.closeTo(40, -1),
       last_success_at: new Date(now - 2_000).toISOString(),
       last_failure_at: new Date(now - 1_000).toISOString(),
     });

@@ -1,5 +1,5 @@
 import type { components } from '@hookferry/client';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import { queryKeys } from './query-keys';
@@ -26,15 +26,5 @@ export function useEvents(filters: EventFilters) {
       return ask(api.GET('/v1/events', { params: { query }, signal }));
     },
     getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
-  });
-}
-
-/** One event as the text that the service gave: by parsing it, large numbers of its data would be lost. */
-export function useEvent(id: string) {
-  const api = useApi();
-  return useQuery({
-    queryKey: queryKeys.event(id),
-    queryFn: ({ signal }) =>
-      ask(api.GET('/v1/events/{id}', { params: { path: { id } }, parseAs: 'text', signal })),
   });
 }

@@ -16,6 +16,10 @@ export const queryKeys = {
   operationsWebhooks: (state: string) => ['operations-webhooks', state] as const,
   accounts: () => ['accounts'] as const,
   account: (id: string) => ['account', id] as const,
-  deadLetters: () => ['dead-letters'] as const,
+  accountUsage: (id: string) => ['account-usage', id] as const,
+  apiKeys: (accountId: string) => ['api-keys', accountId] as const,
+  /** Those that the pages can be seen for. */
+  offeredAccounts: () => ['accounts', 'offered'] as const,
+  deadLetters: (filters: object) => ['dead-letters', filters] as const,
   deadLetter: (id: string) => ['dead-letter', id] as const,
 };

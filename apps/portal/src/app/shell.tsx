@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { LiveIndicator } from '../live/live-indicator';
+import { AccountSwitcher } from '../session/account-switcher';
 import { SessionBanner } from '../session/session-banner';
 import { useCan, useSession } from '../session/session-context';
 import { ErrorBoundary } from './error-boundary';
@@ -33,6 +34,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {isOperator && <Entries entries={operatorEntries} location={location} />}
         </nav>
         <div className={styles['tools']}>
+          {isOperator && <AccountSwitcher />}
           <LiveIndicator />
           <ThemeSwitch mode={mode} onChange={setMode} />
         </div>

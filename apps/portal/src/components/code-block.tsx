@@ -11,7 +11,7 @@ export interface CodeBlockProps {
 export function CodeBlock({ text, label }: CodeBlockProps) {
   return (
     <div className={styles['block']}>
-      {/* What scrolls has to be reachable by the tab key. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls has to be reachable by the tab key */}
       <section tabIndex={0} aria-label={label} className={styles['scroll']}>
         <pre>{text}</pre>
       </section>

@@ -36,7 +36,7 @@ export function CopyButton({ text, label, children }: CopyButtonProps) {
     <Button
       size="small"
       kind={children ? 'plain' : 'quiet'}
-      aria-label={label}
+      aria-label={isCopied ? 'Copied' : label}
       title={label}
       onClick={() => void copy()}
     >

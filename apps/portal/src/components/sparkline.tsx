@@ -1,9 +1,5 @@
 import styles from './sparkline.module.css';
-
-const WIDTH = 96;
-const HEIGHT = 24;
-// A line of this width stays inside at the top and at the bottom.
-const MARGIN = 2;
+import { HEIGHT, pathOf, WIDTH } from './sparkline-path';
 
 export interface SparklineProps {
   /** Oldest first; null: nothing was measured, and the line has a gap there. */
@@ -19,8 +15,8 @@ export interface SparklineProps {
 export function Sparkline({ values, label, most, tone = 'accent' }: SparklineProps) {
   const top = most ?? Math.max(...values.map((value) => value ?? 0), 1);
   return (
-    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <img> could not take the page's colours
     <svg
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <img> could not take the page's colours
       role="img"
       aria-label={label}
       className={`${styles['sparkline']} ${styles[tone]}`}
@@ -31,20 +27,3 @@ export function Sparkline({ values, label, most, tone = 'accent' }: SparklinePro
     </svg>
   );
 }
-
-/** A line through each run of values; a value between two gaps is a dot, which is a line of no length. */
-export function pathOf(values: readonly (number | null)[], top: number): string {
-  const step = values.length > 1 ? (WIDTH - 2 * MARGIN) / (values.length - 1) : 0;
-  return values
-    .map((value, index) => {
-      if (value === null) return '';
-      const x = round(MARGIN + index * step);
-      const y = round(HEIGHT - MARGIN - (Math.min(value, top) / top) * (HEIGHT - 2 * MARGIN));
-      const isFirst = (values[index - 1] ?? null) === null;
-      const isAlone = isFirst && (values[index + 1] ?? null) === null;
-      return `${isFirst ? 'M' : 'L'}${x} ${y}${isAlone ? 'h0' : ''}`;
-    })
-    .join('');
-}
-
-const round = (value: number) => Math.round(value * 10) / 10;

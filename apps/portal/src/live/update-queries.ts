@@ -11,8 +11,8 @@ const LISTS = ['deliveries', 'event-deliveries'];
 /** Brings what the cache has up to what a message says. */
 export function updateQueries(queries: QueryClient, message: LiveMessage): void {
   switch (message.kind) {
+    // What was read before it may have changed before the stream told of changes.
     case 'ready':
-      return;
     case 'poll':
     case 'reset':
       void queries.invalidateQueries({ predicate: ({ meta }) => meta?.keepsItsRows !== true });

@@ -1,4 +1,6 @@
 import { EventEmitter, once } from 'node:events';
+import { compilePayloadFilter } from '@hookferry/core/endpoints/payload-filter';
+import { createRouteEvent } from '@hookferry/core/intake/route-event';
 import { AppError } from '@hookferry/core/kernel/app-error';
 import { deadLetterIdOf } from '@hookferry/core/model/dead-letter';
 import { queueKeysOf } from '@hookferry/core/model/keys';
@@ -17,7 +19,14 @@ import { createFanOutConsumer } from './bullmq-fan-out';
 const queueKeys = queueKeysOf('bull');
 
 /** Nobody has asked for anything. */
-const subscriptions = { current: async () => ({ subscribersOf: () => [], presentOf: () => [] }) };
+const subscriptions = {
+  current: async () => ({
+    askersOf: () => ({ subscribers: [], filterLength: 0 }),
+    presentOf: () => [],
+    compiled: compilePayloadFilter,
+  }),
+};
+const routeEvent = createRouteEvent();
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -34,6 +43,7 @@ it('drops what comes for an account that is erased, be it an event or not, and s
     pushedEvents: new PushedEvents(options, 32),
     ...options,
     subscriptions,
+    routeEvent,
     eventHorizon: new BullmqEventHorizon(options),
     deadLetters: { keep: unexpected },
     takesEvents: async (accountId) => accountId !== event.accountId,
@@ -73,6 +83,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     pushedEvents: new PushedEvents(options, 32),
     ...options,
     subscriptions,
+    routeEvent,
     eventHorizon,
     deadLetters: { keep: async () => [] },
     takesEvents: async () => true,
@@ -101,6 +112,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
     pushedEvents: new PushedEvents(options, 32),
     ...options,
     subscriptions,
+    routeEvent,
     takesEvents: async () => true,
     eventHorizon: new BullmqEventHorizon(options),
     deadLetters: willClose(new BullmqDeadLetters(options, Date.now)),

@@ -1,6 +1,7 @@
 import type { TakesEvents } from '@hookferry/core/accounts/takes-events';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
-import { type FanOutEvent, routeEvent } from '@hookferry/core/intake/fan-out-event';
+import type { FanOutEvent } from '@hookferry/core/intake/fan-out-event';
+import type { RouteEvent } from '@hookferry/core/intake/route-event';
 import { AppError } from '@hookferry/core/kernel/app-error';
 import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
 import { accountOfJob } from '@hookferry/core/queue/account-of-job';
@@ -17,6 +18,7 @@ import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 
 export interface FanOutConsumerOptions extends ConsumerOptions, LeaveToNewerOptions {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
+  readonly routeEvent: RouteEvent;
   readonly fanOutEvent: FanOutEvent;
   readonly pushedEvents: Pick<PushedEvents, 'sort'>;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
@@ -32,6 +34,7 @@ export interface FanOutConsumerOptions extends ConsumerOptions, LeaveToNewerOpti
 export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
   const {
     subscriptions,
+    routeEvent,
     fanOutEvent,
     pushedEvents,
     deadLetters,
@@ -87,7 +90,8 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
   }
 
   async function fanOut(read: ReadEvent): Promise<void> {
-    await fanOutEvent([routeEvent(read.event, await subscriptions.current(read.event.accountId))]);
+    const { event } = read;
+    await fanOutEvent([await routeEvent(event, await subscriptions.current(event.accountId))]);
     announce(read);
   }
 

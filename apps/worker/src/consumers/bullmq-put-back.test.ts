@@ -13,7 +13,7 @@ const TOKEN = 'mine';
 async function arrange() {
   const { client } = willClose(await openTestRedis());
   const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
-  const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client.duplicate() }));
+  const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
   await queue.add('d', {}, { jobId: 'one', attempts: 3 });
   const job: Job | undefined = await worker.getNextJob(TOKEN);
   if (!job) throw new Error('arranged otherwise');
@@ -48,7 +48,7 @@ it('gives a job back that is ours, to be taken next', async () => {
 it('gives a job back that has a place in the fair order, to be taken next, whichever place that was', async () => {
   const { client, queue } = await arrange();
   await queue.add('d', {}, { jobId: 'far', priority: 5_000 });
-  const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client.duplicate() }));
+  const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
   const job: Job | undefined = await worker.getNextJob(TOKEN);
   if (!job) throw new Error('arranged otherwise');
   await queue.add('d', {}, { jobId: 'two', priority: 1 });

@@ -16,23 +16,36 @@ class Deliveries:
 
     def list(
         self,
-        webhook_id: str,
+        webhook_id: Optional[str] = None,
         *,
+        event_id: Optional[str] = None,
         status: Optional[str] = None,
         status_class: Optional[str] = None,
+        response_status: Optional[int] = None,
+        outcome: Optional[str] = None,
         event_type: Optional[str] = None,
         since: Optional[str] = None,
         until: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Iterator[JsonObject]:
-        """A webhook's deliveries, without the attempts, page by page of `limit` (1 to 200).
+        """The account's deliveries, or those to a webhook, without the attempts, page by page of `limit` (1 to 200).
 
         status: `pending`, `held`, `delivered`, `exhausted`, `aborted`, `cancelled`. status_class: `2xx`, …, `none`.
+        outcome: of the last attempt, such as `delivered` or `http_5xx`.
         """
         query = without_absent(
-            status=status, status_class=status_class, event_type=event_type, since=since, until=until, limit=limit
+            webhook_id=webhook_id,
+            event_id=event_id,
+            status=status,
+            status_class=status_class,
+            response_status=response_status,
+            outcome=outcome,
+            event_type=event_type,
+            since=since,
+            until=until,
+            limit=limit,
         )
-        return iterate(self._requests, f"/v1/webhooks/{segment(webhook_id)}/deliveries", query)
+        return iterate(self._requests, "/v1/deliveries", query)
 
     def list_of_event(
         self,

@@ -29,10 +29,15 @@ class Webhooks:
         return self._post("/v1/webhooks", body, idempotency_key)
 
     def list(
-        self, *, status: Optional[str] = None, event_type: Optional[str] = None, limit: Optional[int] = None
+        self,
+        *,
+        status: Optional[str] = None,
+        event_type: Optional[str] = None,
+        include: Optional[str] = None,
+        limit: Optional[int] = None,
     ) -> Iterator[JsonObject]:
-        """All webhooks, page by page of `limit` (1 to 200). status: `enabled` or `disabled`."""
-        query = without_absent(status=status, event_type=event_type, limit=limit)
+        """All webhooks, page by page of `limit` (1 to 200). status: `enabled` or `disabled`. include: `health`."""
+        query = without_absent(status=status, event_type=event_type, include=include, limit=limit)
         return iterate(self._requests, "/v1/webhooks", query)
 
     def get(self, webhook_id: str) -> JsonObject:

@@ -7,7 +7,8 @@ import { addYes, type ConfirmFlags, requireYes } from './confirm';
 import { addExample } from './example';
 import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
 
-const SCOPES = 'webhooks:read, webhooks:write, events:write, deliveries:read, deliveries:write, admin';
+const SCOPES =
+  'webhooks:read, webhooks:write, events:write, deliveries:read, deliveries:write, admin, portal:write';
 
 interface CreateFlags {
   readonly name: string;

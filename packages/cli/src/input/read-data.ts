@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { UsageError } from '../failures/usage-error';
 import type { Prompt } from './prompt';
 
-const WAYS = "Give JSON: --data '{…}', --data @FILE, or --data - for stdin.";
+const waysOf = (flag: string) => `Give JSON: ${flag} '{…}', ${flag} @FILE, or ${flag} - for stdin.`;
 
 /** A JSON text as it was written, and what it says. */
 export interface Data {
@@ -10,24 +10,24 @@ export interface Data {
   readonly value: unknown;
 }
 
-/** What `--data` names: the text itself, `@FILE`, or `-` for stdin. @throws UsageError if it is no JSON. */
-export async function readData(given: string, prompt: Prompt): Promise<Data> {
-  const text = await readText(given, prompt);
+/** What a flag such as `--data` names: the text itself, `@FILE`, or `-` for stdin. @throws UsageError if it is no JSON. */
+export async function readData(given: string, prompt: Prompt, flag = '--data'): Promise<Data> {
+  const text = await readText(given, prompt, flag);
   try {
     return { text, value: JSON.parse(text) };
   } catch (error) {
-    throw new UsageError(`The data are no JSON: ${(error as Error).message}`, WAYS);
+    throw new UsageError(`What ${flag} gives is no JSON: ${(error as Error).message}`, waysOf(flag));
   }
 }
 
-async function readText(given: string, prompt: Prompt): Promise<string> {
-  if (given === '-') return withoutMark(await prompt.readInput('--data -'));
+async function readText(given: string, prompt: Prompt, flag: string): Promise<string> {
+  if (given === '-') return withoutMark(await prompt.readInput(`${flag} -`));
   if (!given.startsWith('@')) return given;
   const path = given.slice(1);
   try {
     return withoutMark(await readFile(path, 'utf8'));
   } catch (error) {
-    throw new UsageError(`${path} can't be read: ${(error as Error).message}`, WAYS);
+    throw new UsageError(`${path} can't be read: ${(error as Error).message}`, waysOf(flag));
   }
 }
 

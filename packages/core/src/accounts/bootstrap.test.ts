@@ -52,6 +52,13 @@ describe('ensureBootstrapKey', () => {
     expect(await store.find(record.id)).toEqual(record);
   });
 
+  it('gives the key the scopes that have come since an earlier version made it', async () => {
+    const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT, scopes: ['admin'] });
+    await store.save({ ...record, name: 'bootstrap' });
+    await ensureBootstrapKey(key, store, () => NOW);
+    expect(await store.find(record.id)).toEqual({ ...record, name: 'bootstrap', scopes: [...scopes] });
+  });
+
   it('replaces a key of the same id that has another secret part', async () => {
     const { key, record } = await issued();
     const newKey = key.slice(0, 21) + buildApiKey().key.slice(21);

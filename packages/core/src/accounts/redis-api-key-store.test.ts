@@ -66,6 +66,16 @@ describe('createRedisApiKeyStore', () => {
     expect((await store.list(record.accountId, 10)).apiKeys).toEqual([]);
   });
 
+  it('writes what a version without the scope portal:write can read, and reads what one with more scopes wrote', async () => {
+    const scopes = ['admin', 'portal:write'] as const;
+    const { record } = await issued({ scopes });
+    const stored = JSON.parse((await redis.client.get(`api-key:{${record.id}}`)) ?? '');
+    expect(stored).toEqual({ ...record, scopes: ['admin'], addedScopes: ['portal:write'] });
+    const later = { ...stored, addedScopes: ['portal:write', 'moon:write'] };
+    await redis.client.set(`api-key:{${record.id}}`, JSON.stringify(later));
+    expect(await store.find(record.id)).toEqual({ ...record, scopes: [...scopes] });
+  });
+
   it('never holds the key itself', async () => {
     const { key } = await issued();
     const records = await redis.client.keys('api-key:*');

@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { ParsedCache } from '../kernel/parsed-cache';
 import type { RedisClient } from '../kernel/redis-connect';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { idOfMember, readNewestFirst, timedMember } from '../kernel/redis-newest-first';
 import { defineScript } from '../kernel/redis-script';
-import { type ApiKey, apiKeySchema } from '../model/api-key';
+import { type ApiKey, apiKeySchema, type Scope, scopeSchema } from '../model/api-key';
 import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
 
@@ -38,7 +39,6 @@ const LEAVE = defineScript(`
  * are apart. The list is written first and left last: what it names without a record is passed over.
  */
 export function createRedisApiKeyStore(redis: RedisClient) {
-  const parse = (raw: string): ApiKey => apiKeySchema.parse(JSON.parse(raw));
   const cache = new ParsedCache(parse, { entries: CACHED_KEYS });
 
   async function readListed(member: string): Promise<ListedApiKey[]> {
@@ -61,7 +61,7 @@ export function createRedisApiKeyStore(redis: RedisClient) {
     async save(apiKey: ApiKey): Promise<void> {
       const { id, accountId, createdAt } = apiKey;
       await redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
-      await redis.set(keys.apiKey(id), JSON.stringify(apiKey));
+      await redis.set(keys.apiKey(id), encode(apiKey));
     },
 
     /** Whether it was there. */
@@ -94,3 +94,22 @@ export function createRedisApiKeyStore(redis: RedisClient) {
 }
 
 export type ApiKeyStore = ReturnType<typeof createRedisApiKeyStore>;
+
+// Versions before there was this scope can't read a record that has it among the others, and may run beside this one or
+// after it. New ones come here too: from now on one that is not known is passed over.
+const ADDED: readonly Scope[] = ['portal:write'];
+
+const storedSchema = apiKeySchema.extend({ addedScopes: z.array(z.string()).default([]) });
+
+function encode(apiKey: ApiKey): string {
+  const [addedScopes, others] = [true, false].map((isAdded) =>
+    apiKey.scopes.filter((scope) => ADDED.includes(scope) === isAdded),
+  );
+  return JSON.stringify({ ...apiKey, scopes: others, addedScopes });
+}
+
+function parse(raw: string): ApiKey {
+  const { addedScopes, ...apiKey } = storedSchema.parse(JSON.parse(raw));
+  const added = addedScopes.flatMap((scope) => scopeSchema.safeParse(scope).data ?? []);
+  return { ...apiKey, scopes: [...apiKey.scopes, ...added] };
+}

@@ -1,123 +1,138 @@
-import { steadyClock, systemClock } from '../kernel/clock';
+import { type Clock, steadyClock } from '../kernel/clock';
+import { settledWithin } from '../kernel/within';
 import type { AccountId } from '../model/event';
 import type { Emit, Signal } from '../model/signal';
 import { Backlog } from './backlog';
-import { changesOf, isTold } from './changes-of-signal';
+import { changesOf, isTold, type ToldSignal } from './changes-of-signal';
 import type { ChangeStore } from './redis-change-store';
 
 export interface ChangeFeedOptions {
   readonly changeStore: Pick<ChangeStore, 'readWatched' | 'append'>;
+  /** For how long it gathers what happens together, for one trip to Redis. Milliseconds. */
+  readonly gatherMs: number;
+  readonly clock: Clock;
   readonly emit: Emit;
 }
 
-const LOOK_EVERY_MS = 2_000;
-/** So long after an account began to be watched, every process knows, or says later that it did not. */
-export const KNOWN_WITHIN_MS = 3_000;
-// One trip to Redis for what happens together.
-const GATHERED_MS = 50;
+/** So long it goes by what it knows of who is watched: so long after an account began to be watched every change is told. */
+export const KNOWN_FOR_MS = 2_000;
+/** An API process tells sooner than a worker does: that there is a delivery comes before what becomes of it. */
+export const API_GATHER_MS = 10;
+export const WORKER_GATHER_MS = 50;
+
 const AFTER_FAULT_MS = 500;
+// Signals that wait until it is known who is watched: as a rule for milliseconds.
+const MOST_UNDECIDED = 1_000;
+// Nothing depends on it.
+const STOP_PATIENCE_MS = 1_000;
 
 /**
- * Writes what this process changes, for those who watch: a listener to its signals. While nobody watches an account,
- * its signals cost a look into a map, and nothing is written. What was not written for whatever reason is told by
- * a `reset`, as far as this process lives: lists and records are the truth.
+ * Writes what this process changes, for those who watch: a listener to its signals. It asks who is watched when something
+ * has happened, once in two seconds at most; then a signal of an account that nobody watches costs a look into a map. What
+ * was not written for whatever reason is told by a `reset`, as far as this process lives: lists and records are the truth.
  */
 export class ChangeFeed {
-  /** Of the accounts that are watched; `undefined` before it is known which. */
-  #backlogs: ReadonlyMap<AccountId, Backlog> | undefined;
-  /** Those of them that have something to write. */
+  /** Of the accounts that are watched. */
+  #backlogs: ReadonlyMap<AccountId, Backlog> = new Map();
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #undecided: ToldSignal[] = [];
+  #hasLeftOut = false;
+  /** Accounts that have something to write. */
   readonly #due = new Set<AccountId>();
-  #lookedAt = steadyClock();
-  #isUnheard = false;
-  #lookTimer: NodeJS.Timeout | undefined;
-  #writeTimer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #writing: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> = Promise.resolve();
   #isStopped = false;
 
   constructor(private readonly options: ChangeFeedOptions) {}
 
   readonly listen = (signal: Signal): void => {
-    if (!isTold(signal) || signal.accountId === undefined) return;
-    if (this.#backlogs === undefined) this.#isUnheard = true;
-    const backlog = this.#backlogs?.get(signal.accountId);
-    if (backlog === undefined) return;
-    const changes = changesOf(signal, systemClock());
-    if (changes === 'too_many') backlog.overflow();
-    else backlog.add(changes, steadyClock());
-    this.#isDue(signal.accountId);
+    if (!isTold(signal)) return;
+    // In their order: none overtakes those that wait.
+    if (this.#undecided.length === 0 && this.#isKnown()) this.#tell(signal);
+    else if (this.#undecided.length < MOST_UNDECIDED) this.#undecided.push(signal);
+    else this.#hasLeftOut = true;
+    if (this.#undecided.length > 0) this.#workIn(this.options.gatherMs);
   };
 
-  /** From now on it looks who is watched. Resolves when it has looked once, be it that it could or not. */
-  async start(): Promise<void> {
-    await this.#lookAndGoOn();
-  }
-
-  /** Writes what is left. */
+  /** Writes what is left, unless Redis is away. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    clearTimeout(this.#lookTimer);
-    clearTimeout(this.#writeTimer);
-    await Promise.all([this.#looking, this.#writing]);
-    await this.#write();
+    clearTimeout(this.#timer);
+    await settledWithin(
+      STOP_PATIENCE_MS,
+      this.#working.then(() => this.#work()),
+    );
   }
 
-  /** Looks which accounts are watched. */
-  async runOnce(): Promise<void> {
-    const startedAt = steadyClock();
-    const watched = await this.options.changeStore.readWatched();
-    const isLate = this.#isUnheard || steadyClock() - this.#lookedAt > KNOWN_WITHIN_MS;
-    this.#isUnheard = false;
-    this.#lookedAt = startedAt;
-    this.#take(watched, isLate);
+  #isKnown(): boolean {
+    return steadyClock() - this.#askedAt < KNOWN_FOR_MS;
   }
 
-  // Who has looked too late may not have heard of an account in time: what it did not write, nobody knows.
-  #take(watched: readonly AccountId[], isLate: boolean): void {
-    const known = this.#backlogs;
-    this.#backlogs = new Map(watched.map((account) => [account, known?.get(account) ?? new Backlog()]));
-    if (!isLate) return;
-    for (const [account, backlog] of this.#backlogs) {
-      backlog.miss();
-      this.#isDue(account);
-    }
+  #tell(signal: ToldSignal): void {
+    const backlog = this.#backlogs.get(signal.accountId);
+    if (backlog === undefined) return;
+    const changes = changesOf(signal, this.options.clock());
+    if (changes === 'too_many') backlog.overflow();
+    else backlog.add(changes, steadyClock());
+    this.#due.add(signal.accountId);
+    this.#workIn(this.options.gatherMs);
   }
 
-  #lookAndGoOn(): Promise<void> {
-    this.#looking = this.runOnce()
-      .catch((error: unknown) => {
-        this.options.emit({ name: 'task.failed', task: 'look at watched accounts', error });
-      })
-      .finally(() => {
-        if (!this.#isStopped) this.#lookTimer = setTimeout(() => void this.#lookAndGoOn(), LOOK_EVERY_MS);
-      });
-    return this.#looking;
-  }
-
-  #isDue(account: AccountId): void {
-    this.#due.add(account);
-    this.#writeIn(GATHERED_MS);
-  }
-
-  // One at a time: what comes while it writes is gathered, in backlogs that have a bound.
-  #writeIn(delayMs: number): void {
+  // One at a time: what comes while it works is gathered, within bounds.
+  #workIn(delayMs: number): void {
     if (this.#isStopped) return;
-    this.#writeTimer ??= setTimeout(() => {
-      this.#writing = this.#write();
+    this.#timer ??= setTimeout(() => {
+      this.#working = this.#workAndGoOn();
     }, delayMs);
   }
 
-  async #write(): Promise<void> {
+  async #workAndGoOn(): Promise<void> {
+    const isDone = await this.#work();
+    this.#timer = undefined;
+    if (this.#undecided.length + this.#due.size === 0) return;
+    this.#workIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
+  }
+
+  /** Gives whether Redis did what it was asked for. */
+  async #work(): Promise<boolean> {
+    const isDecided = this.#undecided.length === 0 || (await this.#decide());
     const due = [...this.#due];
     this.#due.clear();
     const written = await Promise.all(due.map((account) => this.#writeFor(account)));
-    this.#writeTimer = undefined;
-    if (this.#due.size > 0) this.#writeIn(written.includes(false) ? AFTER_FAULT_MS : GATHERED_MS);
+    return isDecided && !written.includes(false);
+  }
+
+  async #decide(): Promise<boolean> {
+    const { changeStore, emit } = this.options;
+    const askedAt = steadyClock();
+    try {
+      const watched = await changeStore.readWatched();
+      const known = this.#backlogs;
+      this.#backlogs = new Map(watched.map((account) => [account, known.get(account) ?? new Backlog()]));
+      this.#askedAt = askedAt;
+    } catch (error) {
+      emit({ name: 'task.failed', task: 'look at watched accounts', error });
+    }
+    // An answer that took so long says nothing of what came last.
+    if (!this.#isKnown()) return false;
+    const decided = this.#undecided;
+    this.#undecided = [];
+    for (const signal of decided) this.#tell(signal);
+    if (this.#hasLeftOut) this.#missForAll();
+    return true;
+  }
+
+  #missForAll(): void {
+    this.#hasLeftOut = false;
+    for (const [account, backlog] of this.#backlogs) {
+      backlog.miss();
+      this.#due.add(account);
+    }
   }
 
   async #writeFor(account: AccountId): Promise<boolean> {
     const { changeStore, emit } = this.options;
-    const backlog = this.#backlogs?.get(account);
+    const backlog = this.#backlogs.get(account);
     if (backlog === undefined) return true;
     const changes = backlog.take(steadyClock());
     try {

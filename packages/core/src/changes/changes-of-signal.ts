@@ -1,3 +1,4 @@
+import type { AccountId } from '../model/event';
 import type { Signal } from '../model/signal';
 import type { Change, ChangedDelivery } from './change';
 
@@ -22,10 +23,10 @@ const toldNames = [
 const told: ReadonlySet<Signal['name']> = new Set(toldNames);
 
 /** A signal that tells whoever watches its account of a change. */
-export type ToldSignal = Named<(typeof toldNames)[number]>;
+export type ToldSignal = Named<(typeof toldNames)[number]> & { readonly accountId: AccountId };
 
 export function isTold(signal: Signal): signal is ToldSignal {
-  return told.has(signal.name);
+  return told.has(signal.name) && 'accountId' in signal && signal.accountId !== undefined;
 }
 
 /** What goes to more than so many at once is not told one by one. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock';
 import type { AccountId } from '../model/event';
-import { KNOWN_WITHIN_MS } from './change-feed';
+import { KNOWN_FOR_MS } from './change-feed';
 import type { ChangeReader } from './change-reader';
 import type { ChangeStore } from './redis-change-store';
 
@@ -60,7 +60,7 @@ export class WatchedAccount {
     const place = this.#isToBegin ? await changeStore.begin(accountId) : await changeStore.join(accountId);
     this.#isToBegin = false;
     this.#place = place;
-    this.#knownAt = clock() + KNOWN_WITHIN_MS;
+    this.#knownAt = clock() + KNOWN_FOR_MS;
   }
 
   async #readOn(place: string): Promise<void> {

@@ -85,16 +85,16 @@ export function recentAttempts({ hours }: AttemptTally, now: number): RecentAtte
   const recent = Array.from({ length: HOURS_KEPT }, (_, i) => byHour.get(first + i) ?? emptyHour(first + i));
   const successes = recent.reduce((sum, each) => sum + each.successes, 0);
   const attempts = recent.reduce((sum, each) => sum + each.failures, successes);
-  const durations = recent.map((each) => each.durations).reduce(addDurations);
+  const durations = recent.map((each) => each.durations).filter(isKnown);
   return {
     attempts,
     successRate: attempts === 0 ? undefined : successes / attempts,
-    p95Ms: percentileOf(durations, SHOWN_SHARE),
+    p95Ms: percentileOf(durations.reduce(addDurations, NO_DURATIONS), SHOWN_SHARE),
     hours: recent.map((each) => ({
       at: each.hour * HOUR_MS,
       successes: each.successes,
       failures: each.failures,
-      p95Ms: percentileOf(each.durations, SHOWN_SHARE),
+      p95Ms: isKnown(each.durations) ? percentileOf(each.durations, SHOWN_SHARE) : undefined,
     })),
   };
 }
@@ -111,6 +111,11 @@ function addHours(a: readonly HourOfAttempts[], b: readonly HourOfAttempts[]): H
     });
   }
   return [...byHour.values()];
+}
+
+// Most hours of most endpoints have none, and a page has thousands of them.
+function isKnown(durations: DurationCounts): boolean {
+  return durations !== NO_DURATIONS;
 }
 
 function emptyHour(hour: number): HourOfAttempts {

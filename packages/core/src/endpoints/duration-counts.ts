@@ -28,10 +28,7 @@ export function percentileOf(counts: DurationCounts, share: number): number | un
   const total = counts.reduce((sum, count) => sum + count, 0);
   let left = share * total;
   for (const [bucket, count] of counts.entries()) {
-    if (count > 0 && left <= count) {
-      const [from, to] = [startOf(bucket), startOf(bucket + 1)];
-      return from + (to - from) * (left / count);
-    }
+    if (count > 0 && left <= count) return middleOf(bucket);
     left -= count;
   }
   return undefined;
@@ -43,6 +40,7 @@ export function encodeDurations(counts: DurationCounts): string {
 }
 
 export function decodeDurations(text: string): DurationCounts {
+  if (text === '') return NO_DURATIONS;
   const counts = [...NO_DURATIONS];
   for (const [, letter = '', count] of text.matchAll(/([a-zA-Z])(\d+)/g)) {
     counts[LETTERS.indexOf(letter)] = Number(count);
@@ -56,6 +54,6 @@ function bucketOf(durationMs: number): number {
   return Math.min(bucket, NO_DURATIONS.length - 1);
 }
 
-function startOf(bucket: number): number {
-  return bucket === 0 ? 0 : 2 ** ((bucket - 1) / BUCKETS_TO_A_DOUBLING);
+function middleOf(bucket: number): number {
+  return 2 ** ((bucket - 0.5) / BUCKETS_TO_A_DOUBLING);
 }

@@ -3,6 +3,7 @@ const MOST_NAMES = 20;
 
 /** The names that a path such as `customer.tier` leads along; a dot that is part of a name is written `\.`. */
 export function namesOf(path: string): readonly string[] {
+  if (!path.includes('\\')) return path.split('.');
   const names = [''];
   for (let at = 0; at < path.length; at += 1) {
     if (path[at] === '.') names.push('');

@@ -21,7 +21,10 @@ export interface PayloadFilter {
 export function compilePayloadFilter(value: unknown): PayloadFilter {
   const parsed = parsePayloadFilter(value);
   if (parsed.faults) throw new TypeError('This is no filter.');
-  const { node } = parsed;
+  return filterOf(parsed.node);
+}
+
+function filterOf(node: FilterNode): PayloadFilter {
   return {
     matches: (data) => matches(node, data),
     explain: (data) => conditionsOf(node).map((condition) => explain(condition, data)),
@@ -35,8 +38,8 @@ const everything: PayloadFilter = { matches: () => true, explain: () => [] };
  * webhook gets everything, as from a version that knows no filters.
  */
 export function readStoredFilter(text: string): PayloadFilter {
-  const value: unknown = JSON.parse(text);
-  return parsePayloadFilter(value).faults ? everything : compilePayloadFilter(value);
+  const parsed = parsePayloadFilter(JSON.parse(text));
+  return parsed.faults ? everything : filterOf(parsed.node);
 }
 
 // As deep as a filter may be.

@@ -105,6 +105,32 @@ describe('the subscriptions of an account', () => {
   });
 });
 
+describe('what the version before filters has made of the records', () => {
+  /** It noted elsewhere that the subscriptions are current, and knew of no filter in them. */
+  async function makeAsFormer({ accountId, id }: Endpoint): Promise<void> {
+    const version = await store.version(accountId);
+    const subscription = JSON.stringify({ events: ['*'], status: 'enabled', ordering: 'none' });
+    await redis.client.del(keys.subscriptions(accountId));
+    await redis.client.hset(keys.subscriptions(accountId), id, subscription, 'version', version);
+  }
+  const filtersOf = async (accountId: AccountId) =>
+    (await store.listSubscribers(accountId)).map(({ filter }) => filter);
+
+  it('is made anew, with the filters', async () => {
+    const endpoint = await saved({ filter: '{"a":1}' });
+    await makeAsFormer(endpoint);
+    expect(await filtersOf(endpoint.accountId)).toEqual(['{"a":1}']);
+    await spoilRecords(endpoint.accountId);
+    expect(await filtersOf(endpoint.accountId)).toEqual(['{"a":1}']);
+  });
+
+  it('has no filter where a record has none', async () => {
+    const endpoint = await saved();
+    await makeAsFormer(endpoint);
+    expect(await filtersOf(endpoint.accountId)).toEqual([undefined]);
+  });
+});
+
 describe('the subscriptions of records that the version before has written', () => {
   it('are made of the records once, and written', async () => {
     const one = buildEndpoint({ events: ['brief.created'] });

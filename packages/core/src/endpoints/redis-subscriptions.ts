@@ -14,7 +14,7 @@ export interface SubscriberPage {
   readonly nextCursor: EndpointId | undefined;
 }
 
-// Some 25 KB, where endpoints ask for a few types each.
+// Some 25 KB, where endpoints ask for a few types each; 1 MB, where each has the longest filter.
 const SUBSCRIPTIONS_AT_ONCE = 250;
 // A record has 64 KiB and more, if it is an old one.
 const RECORDS_AT_ONCE = 20;

@@ -28,7 +28,7 @@ const idsOf = (subscribers: readonly Subscriber[]) => subscribers.map(({ id }) =
 function asked(subscriptions: Subscriptions) {
   return {
     subscribersOf: async (accountId: AccountId, type: string) =>
-      (await subscriptions.current(accountId)).subscribersOf(type),
+      (await subscriptions.current(accountId)).askersOf(type).subscribers,
     presentOf: async (accountId: AccountId, ids: readonly EndpointId[]) =>
       (await subscriptions.current(accountId)).presentOf(ids),
   };
@@ -170,7 +170,7 @@ describe('a version that was read already', () => {
       },
     });
     const known = await subscriptions.current(accountId, subscriptions.readVersion(accountId));
-    expect(idsOf(known.subscribersOf('brief.created'))).toEqual([first]);
+    expect(idsOf(known.askersOf('brief.created').subscribers)).toEqual([first]);
     expect(reads).toBe(1);
 
     const before = subscriptions.readVersion(accountId);

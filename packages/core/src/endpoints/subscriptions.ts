@@ -3,6 +3,7 @@ import { createLoadOnce } from '../kernel/load-once';
 import type { EndpointId } from '../model/endpoint';
 import type { AccountId } from '../model/event';
 import { matchesType } from './event-filter';
+import { type PayloadFilter, readStoredFilter } from './payload-filter';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';
 
@@ -13,16 +14,25 @@ interface Snapshot {
   readonly byId: ReadonlyMap<EndpointId, Subscriber>;
 }
 
-/** Who asked for a type, worked out on first demand. */
-interface Askers {
-  readonly snapshot: Snapshot;
+/** Who asked for a type, whatever their filters on data. */
+export interface Askers {
   readonly subscribers: readonly Subscriber[];
+  /** How many characters their filters have together; 0: there are none. */
+  readonly filterLength: number;
+}
+
+/** The same at one version, worked out on first demand. */
+interface KnownAskers extends Askers {
+  readonly snapshot: Snapshot;
 }
 
 // Some 100,000 endpoints that ask for a few types each.
 const SNAPSHOT_BYTES = 64 * 1024 * 1024;
 // All of those for a few types.
 const ASKERS_BYTES = 16 * 1024 * 1024;
+// Of filters on data those used last: 2,000 of the largest, 100,000 of one condition each.
+const COMPILED_BYTES = 64 * 1024 * 1024;
+const COMPILED_BYTES_PER_CHARACTER = 8;
 // An endpoint without its filters, in its list and by its id.
 const SUBSCRIBER_BYTES = 400;
 // A filter, at two bytes a character, and a string's own size.
@@ -32,7 +42,9 @@ const ENTRY_BYTES = 300;
 
 /** Who gets events of an account, at one moment. */
 export interface AccountSubscriptions {
-  subscribersOf(type: string): readonly Subscriber[];
+  askersOf(type: string): Askers;
+  /** The filter of a subscriber, read when it is asked for first. */
+  compiled(filter: string): PayloadFilter;
   /** Those of the given endpoints that the account has. */
   presentOf(ids: readonly EndpointId[]): readonly Subscriber[];
 }
@@ -47,10 +59,14 @@ export type EndpointsVersion = string;
  */
 export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version' | 'listSubscribers'>) {
   const snapshots = new LRUCache<AccountId, Snapshot>({ maxSize: SNAPSHOT_BYTES, sizeCalculation: sizeOf });
-  const askers = new LRUCache<string, Askers>({
+  const askers = new LRUCache<string, KnownAskers>({
     maxSize: ASKERS_BYTES,
     sizeCalculation: ({ subscribers }) =>
       Math.min(ASKERS_BYTES, ENTRY_BYTES + subscribers.length * REFERENCE_BYTES),
+  });
+  const filters = new LRUCache<string, PayloadFilter>({
+    maxSize: COMPILED_BYTES,
+    sizeCalculation: (_filter, text) => ENTRY_BYTES + text.length * COMPILED_BYTES_PER_CHARACTER,
   });
   const loadOnce = createLoadOnce(load);
 
@@ -61,7 +77,8 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
   ): Promise<AccountSubscriptions> {
     const snapshot = await snapshotAt(accountId, await version);
     return {
-      subscribersOf: (type) => askersOf(accountId, snapshot, type),
+      askersOf: (type) => askersOf(accountId, snapshot, type),
+      compiled,
       presentOf: (ids) => [...new Set(ids)].flatMap((id) => snapshot.byId.get(id) ?? []),
     };
   }
@@ -70,13 +87,24 @@ export function createSubscriptions(endpointStore: Pick<EndpointStore, 'version'
     return await endpointStore.version(accountId);
   }
 
-  function askersOf(accountId: AccountId, snapshot: Snapshot, type: string): readonly Subscriber[] {
+  function askersOf(accountId: AccountId, snapshot: Snapshot, type: string): Askers {
     const key = `${accountId}/${type}`;
     const known = askers.get(key);
-    if (known?.snapshot === snapshot) return known.subscribers;
+    if (known?.snapshot === snapshot) return known;
     const subscribers = snapshot.subscribers.filter(({ events }) => asksFor(events, type));
-    askers.set(key, { snapshot, subscribers });
-    return subscribers;
+    const filterLength = subscribers.reduce((sum, { filter = '' }) => sum + filter.length, 0);
+    const found = { snapshot, subscribers, filterLength };
+    askers.set(key, found);
+    return found;
+  }
+
+  // Kept by its text: many endpoints may have the same, and most have the same as before when an account changes.
+  function compiled(text: string): PayloadFilter {
+    const known = filters.get(text);
+    if (known) return known;
+    const filter = readStoredFilter(text);
+    filters.set(text, filter);
+    return filter;
   }
 
   async function snapshotAt(accountId: AccountId, version: EndpointsVersion): Promise<Snapshot> {
@@ -103,10 +131,11 @@ function asksFor(filters: readonly string[], type: string): boolean {
 
 // What is larger than the whole cache is kept all the same, alone: or each event would read it anew.
 function sizeOf({ subscribers }: Snapshot): number {
-  const size = subscribers.reduce((sum, { events }) => sum + sizeOfSubscriber(events), ENTRY_BYTES);
+  const size = subscribers.reduce((sum, subscriber) => sum + sizeOfSubscriber(subscriber), ENTRY_BYTES);
   return Math.min(SNAPSHOT_BYTES, size);
 }
 
-function sizeOfSubscriber(events: readonly string[]): number {
-  return events.reduce((size, filter) => size + FILTER_BYTES + 2 * filter.length, SUBSCRIBER_BYTES);
+function sizeOfSubscriber({ events, filter = '' }: Subscriber): number {
+  const texts = [...events, filter];
+  return texts.reduce((size, text) => size + FILTER_BYTES + 2 * text.length, SUBSCRIBER_BYTES);
 }

@@ -35,16 +35,16 @@ export interface AccountPlacesFilter extends TimeRange {
 }
 
 export interface ReadAccountPlacesDeps {
-  readonly eventStore: Pick<EventStore, 'findHead' | 'list' | 'listReceivers'>;
+  readonly eventStore: Pick<EventStore, 'list' | 'open'>;
 }
 
-interface OpenedEvent {
+interface OpenedPlaces {
   readonly places: readonly LookedAt[];
   /** Whether there are more of it. */
   readonly hasMore: boolean;
 }
 
-// Each takes two commands. Of one that went to thousands, those behind it are opened for nothing.
+// Each takes a command. Of one that went to thousands, those behind it are opened for nothing.
 const OPENED_TOGETHER = 25;
 
 /**
@@ -59,11 +59,8 @@ export function createReadAccountPlaces({ eventStore }: ReadAccountPlacesDeps) {
     after?: PlaceMark,
   ): Promise<PlacesBatch> {
     if (after?.endpointId !== undefined) {
-      const rest = await open(accountId, after, filter, limit, after.endpointId);
-      if (rest.hasMore) return batchOf(rest.places, true);
-      const { eventId, createdAt } = after;
-      // Where nothing is left of it, this says that the event is done with.
-      return batchOf(rest.places.length > 0 ? rest.places : [{ eventId, createdAt }], true);
+      const { places } = await open(accountId, after, filter, limit, after.endpointId);
+      return batchOf(places, true);
     }
     const size = Math.min(limit, OPENED_TOGETHER);
     const { marks, nextCursor } = await eventStore.list(accountId, size, after, filter);
@@ -71,27 +68,28 @@ export function createReadAccountPlaces({ eventStore }: ReadAccountPlacesDeps) {
     const broken = events.findIndex(({ hasMore }) => hasMore);
     const whole = broken < 0 ? events : events.slice(0, broken + 1);
     const places = whole.flatMap((event) => event.places);
-    return batchOf(places, broken >= 0 || nextCursor !== undefined);
+    const hasMore = places.length > limit || broken >= 0 || nextCursor !== undefined;
+    return batchOf(places.slice(0, limit), hasMore);
   };
 
   async function open(
     accountId: AccountId,
     { eventId, createdAt }: EventMark,
-    { eventType }: AccountPlacesFilter,
+    { eventType: type }: AccountPlacesFilter,
     limit: number,
     before?: EndpointId,
-  ): Promise<OpenedEvent> {
-    const reading = eventStore.findHead(accountId, eventId);
-    // One that is of another type has no receivers that matter.
-    const isOther = eventType !== undefined && (await reading)?.type !== eventType;
-    const [head, receivers] = isOther
-      ? [undefined, undefined]
-      : await Promise.all([reading, eventStore.listReceivers(accountId, eventId, limit, before)]);
-    if (!head || receivers.members.length === 0) {
+  ): Promise<OpenedPlaces> {
+    const opened = await eventStore.open(accountId, eventId, limit, { type, before });
+    if (!opened || opened.receivers.members.length === 0) {
       return { places: [{ eventId, createdAt }], hasMore: false };
     }
-    const { type } = head;
-    const places = receivers.members.map((endpointId) => ({ eventId, createdAt, endpointId, type }));
+    const { head, receivers } = opened;
+    const places = receivers.members.map((endpointId) => ({
+      eventId,
+      createdAt,
+      endpointId,
+      type: head.type,
+    }));
     return { places, hasMore: receivers.nextCursor !== undefined };
   }
 }

@@ -25,15 +25,15 @@ export interface HeldIndexes {
 /** Gives a part of an account's held deliveries. */
 export type ReadHeldPlaces = (limit: number, after?: PlaceMark) => Promise<PlacesBatch>;
 
-// Tens of milliseconds to look through.
-const MOST_ENDPOINTS = 10_000;
+// Some milliseconds to look through; as many again cost as much again.
+const MOST_ENDPOINTS = 2_000;
 // A command each. Where more of them hold deliveries, those are so many that looking at each delivery finds them as well.
 const MOST_HOLDING = 100;
 const LEAST_OF_EACH = 5;
 
 /** Finds an account's held deliveries by the indexes that the queues have of them: they may be few among millions. */
 export function createOpenHeldPlaces({ endpointStore, heldDeliveries }: OpenHeldPlacesDeps) {
-  /** @returns `undefined`: too many endpoints hold some. */
+  /** @returns `undefined`: there are too many endpoints, or too many of them hold some. */
   return async function openHeldPlaces(
     accountId: AccountId,
     range: TimeRange,

@@ -33,7 +33,7 @@ export interface ListScope {
 
 export interface ListDeliveriesDeps {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'listIds'>;
-  readonly eventStore: Pick<EventStore, 'findHead' | 'list' | 'listReceivers'>;
+  readonly eventStore: Pick<EventStore, 'findHead' | 'list' | 'listReceivers' | 'open'>;
   readonly deliveryStore: Pick<DeliveryStore, 'list' | 'readListed'>;
   readonly heldDeliveries: HeldStatus & HeldIndexes;
   readonly explainHold: ExplainHold;

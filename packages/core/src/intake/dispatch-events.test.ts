@@ -5,6 +5,7 @@ import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createSubscriptions } from '../endpoints/subscriptions';
 import { asOne } from '../kernel/redis-in-order';
 import { deliveryIdOf } from '../model/delivery';
+import type { Endpoint } from '../model/endpoint';
 import type { AcceptedEvent } from '../model/event';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
@@ -22,6 +23,7 @@ import { uniqueAccountId } from '../testing/unique-ids';
 import { readWaitingIds } from '../testing/waiting-jobs';
 import { createDispatchEvents } from './dispatch-events';
 import { createFanOutEvent, type FanOutEventDeps } from './fan-out-event';
+import { createRouteEvent } from './route-event';
 
 const FEW = 32;
 
@@ -29,11 +31,11 @@ const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 /** An account with so many endpoints that ask for everything, and the queues in an empty database. */
-async function arrange(endpointCount: number) {
+async function arrange(endpointCount: number, each: Partial<Endpoint> = {}) {
   const { client } = willClose(await openTestRedis());
   const connection = { redis: client, prefix: 'bull' };
   const accountId = uniqueAccountId();
-  const endpoints = Array.from({ length: endpointCount }, () => buildEndpoint({ accountId }));
+  const endpoints = Array.from({ length: endpointCount }, () => buildEndpoint({ accountId, ...each }));
   const endpointStore = createRedisEndpointStore(client, testSealer);
   await Promise.all(endpoints.map((endpoint) => endpointStore.create(endpoint)));
   const endpointIds = endpoints.map(({ id }) => id);
@@ -56,6 +58,7 @@ async function arrange(endpointCount: number) {
   const dispatchWith = (change: Partial<FanOutEventDeps>) =>
     createDispatchEvents({
       subscriptions,
+      routeEvent: createRouteEvent(),
       fanOutEvent: createFanOutEvent({ ...deps, ...change }),
       eventQueue,
       requireRoom: async () => {},
@@ -142,6 +145,34 @@ describe('an event with more than 32 receivers', () => {
     await dispatch([event]);
     await dispatch([event]);
     expect(await eventJobs()).toHaveLength(1);
+  });
+});
+
+describe('an event that filters are asked for', () => {
+  const nobody = '{"no":"such"}';
+  const longest = JSON.stringify({ no: 'x'.repeat(4_080) });
+
+  it('makes no delivery where it does not pass, and is stored all the same', async () => {
+    const { dispatch, publish, accountId, ...all } = await arrange(FEW + 1, { filter: nobody });
+    const event = publish();
+    await dispatch([event]);
+    expect([...(await all.deliveryJobs()), ...(await all.eventJobs())]).toEqual([]);
+    expect(await all.eventStore.find(accountId, event.id)).toEqual(event);
+    expect((await all.eventStore.listReceivers(accountId, event.id, 100)).members).toEqual([]);
+    for (const endpointId of all.endpointIds) {
+      expect(await all.deliveryStore.isListed({ endpointId, eventId: event.id })).toBe(false);
+    }
+  });
+
+  it('goes onto the queue of events if that takes long, be it for the filters or for the data', async () => {
+    const many = await arrange(FEW, { filter: longest });
+    const event = many.publish();
+    await many.dispatch([event]);
+    expect(await many.eventJobs()).toEqual([eventJobId(many.accountId, event.id)]);
+    const one = await arrange(1, { filter: nobody });
+    const long = one.publish({ body: JSON.stringify({ type: event.type, data: 'x'.repeat(20_000) }) });
+    await one.dispatch([long]);
+    expect(await one.eventJobs()).toEqual([eventJobId(one.accountId, long.id)]);
   });
 });
 

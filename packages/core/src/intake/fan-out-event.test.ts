@@ -18,7 +18,8 @@ import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { WAITING } from '../testing/waiting-jobs';
-import { createFanOutEvent, type FanOutEventDeps, routeEvent } from './fan-out-event';
+import { createFanOutEvent, type FanOutEventDeps } from './fan-out-event';
+import { createRouteEvent } from './route-event';
 
 const NOW = 1_700_000_000_500;
 
@@ -53,6 +54,7 @@ function build(change: (deps: FanOutEventDeps) => Partial<FanOutEventDeps> = () 
     emit: signals.listen,
   };
   const subscriptions = createSubscriptions(endpointStore);
+  const routeEvent = createRouteEvent();
   const fanOut = createFanOutEvent({ ...deps, ...change(deps) });
   return {
     fanOutEvent: async (...events: AcceptedEvent[]) =>

@@ -1,5 +1,3 @@
-import type { Subscriber } from '../endpoints/stored-endpoint';
-import type { AccountSubscriptions } from '../endpoints/subscriptions';
 import { chunksOf } from '../kernel/batches';
 import type { Clock } from '../kernel/clock';
 import type { InOrder } from '../kernel/redis-in-order';
@@ -7,11 +5,12 @@ import type { ScriptTarget } from '../kernel/redis-script';
 import { createTurns } from '../kernel/turns';
 import type { DeliveryParts } from '../model/delivery';
 import type { EndpointId } from '../model/endpoint';
-import type { AcceptedEvent, AccountId, EventId } from '../model/event';
+import type { AccountId, EventId } from '../model/event';
 import type { Emit } from '../model/signal';
 import type { BeginSpan, Span } from '../model/trace';
 import type { DeliveryStore } from '../record/redis-delivery-store';
 import type { EventStore } from '../record/redis-event-store';
+import type { RoutedEvent } from './route-event';
 import { traceEvent } from './trace-event';
 
 export interface NewDelivery extends DeliveryParts {
@@ -32,12 +31,6 @@ export interface DeliveryOrder {
     deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[],
     target?: ScriptTarget,
   ): Promise<void>;
-}
-
-/** An event, with those that it goes to. */
-export interface RoutedEvent {
-  readonly event: AcceptedEvent;
-  readonly receivers: readonly Subscriber[];
 }
 
 interface TracedRoute extends RoutedEvent {
@@ -68,14 +61,6 @@ export interface FanOutEventDeps {
 
 // Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few milliseconds.
 const CHUNK = 50;
-
-/** Who an event goes to: those of its account that asked for its type, or that it is aimed at. */
-export function routeEvent(event: AcceptedEvent, subscriptions: AccountSubscriptions): RoutedEvent {
-  const { type, endpointIds } = event;
-  const receivers =
-    endpointIds === undefined ? subscriptions.subscribersOf(type) : subscriptions.presentOf(endpointIds);
-  return { event, receivers };
-}
 
 /**
  * Makes a delivery of each event for each of its receivers. It may be run again, in whole or after it broke off anywhere:

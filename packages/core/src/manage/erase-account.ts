@@ -15,7 +15,7 @@ export interface ErasureQueue {
 export interface EraseAccountDeps {
   readonly accountStore: Pick<AccountStore, 'markErasing'>;
   readonly removeEndpoints: RemoveEndpoints;
-  readonly remainsStore: Pick<RemainsStore, 'removeApiKeys'>;
+  readonly remainsStore: Pick<RemainsStore, 'removeApiKeys' | 'removePortalSessions'>;
   readonly erasureQueue: ErasureQueue;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -25,8 +25,8 @@ export interface EraseAccountDeps {
 const KEYS_AT_ONCE = 100;
 
 /**
- * Begins to erase an account with all that it owns. Once the promise has resolved, its API keys are good for nothing and
- * its endpoints get nothing any more; what else there is of it, a worker removes step by step. Asking again goes on
+ * Begins to erase an account with all that it owns. Once the promise has resolved, its API keys and portal sessions are good for
+ * nothing and its endpoints get nothing any more; what else there is of it, a worker removes step by step. Asking again goes on
  * where it broke off.
  *
  * @throws AppError `not_found`; `conflict` for the operator's own account.
@@ -47,6 +47,7 @@ export function createEraseAccount(deps: EraseAccountDeps) {
     await erasureQueue.add(id);
     await removeEndpoints(id);
     while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
+    while ((await remainsStore.removePortalSessions(id, KEYS_AT_ONCE)) > 0);
     emit({ name: 'account.erasing', accountId: id });
     return account;
   };

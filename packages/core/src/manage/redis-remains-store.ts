@@ -37,8 +37,8 @@ export interface Found {
 const LOOKED_AT = 1_000;
 
 /**
- * What is left of an account that is being erased. One list leads to the next: the account's to its endpoints, events and
- * API keys, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from its end,
+ * What is left of an account that is being erased. One list leads to the next: the account's to its endpoints, events, API
+ * keys and portal sessions, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from its end,
  * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
  */
 export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards) {
@@ -69,6 +69,15 @@ export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards)
       );
       if (members.length > 0) await redis.zrem(listKey, ...members);
       return members.length;
+    },
+
+    /** How many of its portal sessions there were to be removed, at most `limit`. */
+    async removePortalSessions(accountId: AccountId, limit: number): Promise<number> {
+      const listKey = keys.portalSessionIds(accountId);
+      const ids = await firstOf(listKey, limit);
+      await Promise.all(ids.map((id) => redis.unlink(keys.portalSession(id))));
+      if (ids.length > 0) await redis.zrem(listKey, ...ids);
+      return ids.length;
     },
 
     /** An endpoint that there is something left of. */

@@ -1,5 +1,6 @@
 import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createRedisApiKeyStore } from '../accounts/redis-api-key-store';
+import { createRedisPortalSessionStore } from '../accounts/redis-portal-session-store';
 import { createRedisAdmissionStore } from '../admission/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisHealthStore } from '../endpoints/redis-health-store';
@@ -18,6 +19,7 @@ import { buildApiKey } from '../testing/build-api-key';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildPortalSession } from '../testing/build-portal-session';
 import { buildReplayOrder } from '../testing/build-replay';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -53,6 +55,8 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const apiKeyStore = createRedisApiKeyStore(client);
   await apiKeyStore.save(record);
   await apiKeyStore.noteUse(record.id, NOW);
+  const { record: session } = buildPortalSession({ accountId, apiKeyId: record.id });
+  await createRedisPortalSessionStore(client).save(session, {}, 1, NOW);
   const endpoints = Array.from({ length: count }, (_, i) =>
     buildEndpoint({ accountId, uid: `uid-${i}` as never }),
   );
@@ -105,7 +109,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
       'busy',
     );
   }
-  return { accountId, ids, events, apiKeyId: record.id };
+  return { accountId, ids, events, apiKeyId: record.id, sessionId: session.id };
 }
 
 /** The worker's part, with a clock that stands still until it is told that time passes. */
@@ -253,11 +257,12 @@ it('has commands for few events under way at the same time, however many events 
   expect(mostAtOnce()).toBeLessThanOrEqual(50);
 });
 
-it('takes keys, endpoints and payloads at once, before the rest', async () => {
-  const { accountId, apiKeyId, ids } = await saveAccount(uniqueAccountId());
+it('takes keys, sessions, endpoints and payloads at once, before the rest', async () => {
+  const { accountId, apiKeyId, sessionId, ids } = await saveAccount(uniqueAccountId());
   const { erase, step } = createErasure();
   await erase(accountId);
-  expect(await redis.client.exists(`api-key:{${apiKeyId}}`, `endpoints:{${accountId}}`)).toBe(0);
+  const gone = [`api-key:{${apiKeyId}}`, `portal-session:{${sessionId}}`, `endpoints:{${accountId}}`];
+  expect(await redis.client.exists(...gone)).toBe(0);
   await step(accountId);
   expect(await redis.client.keys(`event:{${accountId}/*`)).toHaveLength(3);
   expect(await redis.client.zcard(`endpoint-ids:{${accountId}}`)).toBe(ids.length);

@@ -88,6 +88,7 @@ export function createStepErasure(deps: StepErasureDeps) {
     // What somebody was just making when the account was marked.
     await removeEndpoints(accountId);
     if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
+    if ((await remainsStore.removePortalSessions(accountId, PAGE)) > 0) return AT_ONCE;
     const events = await removeSomeEvents(accountId);
     if (events) return events;
     const unsettledMs = account.erasingSince + SETTLED_AFTER_MS - clock();

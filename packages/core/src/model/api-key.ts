@@ -8,8 +8,8 @@ export const scopes = [
   'events:write',
   'deliveries:read',
   'deliveries:write',
-  'portal:write',
   'admin',
+  'portal:write',
 ] as const;
 export const scopeSchema = z.enum(scopes, `must be one of ${scopes.join(', ')}`).meta({ id: 'Scope' });
 export type Scope = z.infer<typeof scopeSchema>;

@@ -21,8 +21,8 @@ export class ShardedAccountJobs implements AccountJobs {
 
   async removeSome(accountId: AccountId, place: QueuePlace): Promise<QueuePlace | undefined> {
     const searched = this.#jobs.inEach(this.shards.all().toReversed());
-    const { shard = 0, of = searched.length, ...within } = place;
-    if (of !== searched.length) return { queue: 0 };
+    const { shard = 0, of = 1, ...within } = place;
+    if (of !== searched.length) return inShard({ queue: 0 }, 0, searched.length);
     const next = await searched[shard]?.removeSome(accountId, within);
     if (next) return inShard(next, shard, of);
     return shard + 1 < of ? inShard({ queue: 0 }, shard + 1, of) : undefined;

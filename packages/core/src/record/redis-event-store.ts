@@ -25,6 +25,12 @@ export interface ReceiverPage {
   readonly nextCursor: EndpointId | undefined;
 }
 
+/** An event with those that it went to, as far as they were asked for. */
+export interface OpenedEvent {
+  readonly head: EventHead;
+  readonly receivers: ReceiverPage;
+}
+
 export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   /** Whether it was aimed at certain endpoints: it is none of the others' business. */
   readonly isAimed: boolean;
@@ -74,6 +80,13 @@ const SAVE = defineScript(`
     redis.call('PEXPIRE', KEYS[1], ARGV[1])
   end
   return KEYS[2] and redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') and 1 or 0`);
+
+// By one command, for lists that look at many events. KEYS: event, receivers. ARGV: the only type that matters ('' for any),
+// where to begin among the receivers, how many. Gives the head, and of an event of that type its receivers.
+const OPEN = defineScript(`
+  local start = redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1})
+  if ARGV[1] ~= '' and string.match(start, '^%d+ ([^ \\n]+)') ~= ARGV[1] then return {start} end
+  return {start, unpack(redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[2], '-', 'LIMIT', 0, ARGV[3]))}`);
 
 export interface EventStoreListeners {
   /** Is told what an account's list has let go of. */
@@ -162,6 +175,32 @@ export function createRedisEventStore(
     async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
       const start = await redis.getrange(keys.event(accountId, id), 0, HEAD_BYTES - 1);
       return start === '' ? undefined : decodeHead(start);
+    },
+
+    /**
+     * An event and a page of the endpoints that it went to.
+     *
+     * @param type of another one the receivers are not looked up.
+     * @param before as for `listReceivers`.
+     * @returns `undefined` when it is not there any more.
+     */
+    async open(
+      accountId: AccountId,
+      id: EventId,
+      limit: number,
+      {
+        type = '',
+        before,
+      }: { readonly type?: string | undefined; readonly before?: string | undefined } = {},
+    ): Promise<OpenedEvent | undefined> {
+      const eventKeys = [keys.event(accountId, id), keys.receivers(accountId, id)];
+      const from = before === undefined ? '+' : `(${before}`;
+      const reply = await OPEN(redis, eventKeys, [type, from, limit + 1]);
+      const [start = '', ...found] = reply as readonly string[];
+      if (start === '') return undefined;
+      const members = found.slice(0, limit) as unknown as readonly EndpointId[];
+      const nextCursor = found.length > limit ? members.at(-1) : undefined;
+      return { head: decodeHead(start), receivers: { members, nextCursor } };
     },
 
     /** How many endpoints it went to. */

@@ -1,4 +1,5 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import type { Endpoint } from '../model/endpoint';
 import type { ReplayOrder } from '../model/replay';
 import { createRedisDeliveryStore } from '../record/redis-delivery-store';
 import { createRedisEventStore } from '../record/redis-event-store';
@@ -23,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 /** An account with an endpoint and events that it has missed, and a replay of them. */
-async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
+async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0, change: Partial<Endpoint> = {}) {
   const clock = () => 0;
   const signals = recordSignals();
   const emit = signals.listen;
@@ -32,11 +33,11 @@ async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0) {
   const endpointStore = createRedisEndpointStore(redis.client, testSealer);
   const replayStore = createRedisReplayStore(redis.client, 60_000);
 
-  const endpoint = buildEndpoint();
+  const endpoint = buildEndpoint(change);
   const { accountId, id: endpointId } = endpoint;
   await endpointStore.create(endpoint);
   const events = Array.from({ length: eventCount }, (_, i) =>
-    buildEvent({ accountId, acceptedAt: 1_000 + i }),
+    buildEvent({ accountId, acceptedAt: 1_000 + i, body: JSON.stringify({ data: { number: i } }) }),
   );
   await Promise.all(events.flatMap((event) => [eventStore.save(event), eventStore.enlist(event)]));
   const replay = buildReplayOrder({ accountId, endpointId, mode: 'missing', ...order });
@@ -123,6 +124,31 @@ it('counts first, then sends everything that it has found, oldest first', async 
   expect(sent).toEqual(eventIds);
   expect(batches).toEqual([100, 20]);
   expect(signals.named('replay.ended')).toMatchObject([{ status: 'done', found: 120, enqueued: 120 }]);
+});
+
+it.each(['missing', 'all'] as const)(
+  'brings nothing by %s that the filter refuses as it is now',
+  async (mode) => {
+    const filter = '{"number":{"in":[3,90,119]}}';
+    const { finish, read, sent, eventIds, eraseEvent } = await arrange({ mode, rate: 2 }, 120, { filter });
+    await eraseEvent(90);
+    await finish();
+    expect(sent).toEqual([eventIds[3], eventIds[119]]);
+    expect(await read()).toMatchObject({ status: 'done', found: 2, enqueued: 2, erased: 1 });
+  },
+);
+
+it('sends what it has requested already in a step that broke off, whatever the filter is by now', async () => {
+  const { finish, step, endpoint, endpointStore, sent, eventIds } = await arrange({ rate: 2 }, 3);
+  await step();
+  await step();
+  expect(sent).toEqual([eventIds[0]]);
+  await endpointStore.update(endpoint.accountId, endpoint.id, (each) => ({
+    ...each,
+    filter: '{"number":2}',
+  }));
+  await finish();
+  expect(sent).toEqual([eventIds[0], eventIds[2]]);
 });
 
 it('sends no more a second than its rate says', async () => {

@@ -82,8 +82,9 @@ export function createStepReplay(deps: StepReplayDeps) {
 
   async function send(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
     const startedAt = clock();
-    const judged = await chooseEvents(replay, endpoint, LOOKED_AT);
-    const dose = chosenOf(judged).slice(0, Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT));
+    const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
+    const judged = await chooseEvents(replay, endpoint, LOOKED_AT, most);
+    const dose = chosenOf(judged).slice(0, most);
     const resent = await resendAll(dose.map((member) => toResend(replay, member)));
     const ending = resent.indexOf('ending');
     const results = ending < 0 ? resent : resent.slice(0, ending);

@@ -5,6 +5,7 @@ type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name 
 
 export interface SignalRecord {
   readonly listen: SignalListener;
+  all(): readonly Signal[];
   named<Name extends Signal['name']>(name: Name): Named<Name>[];
   /** Resolves to the first one of this name, be it announced already or still to come. */
   first<Name extends Signal['name']>(name: Name): Promise<Named<Name>>;
@@ -20,6 +21,7 @@ export function recordSignals(): SignalRecord {
   }
 
   return {
+    all: () => signals,
     named,
     listen(signal) {
       signals.push(signal);

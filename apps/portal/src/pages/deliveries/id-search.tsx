@@ -18,20 +18,22 @@ export function IdSearch() {
     else navigate(place);
   };
   return (
-    <form role="search" className={styles['search']} onSubmit={search}>
-      <TextField
-        label="Go to an id"
-        placeholder="Event, delivery, webhook or replay"
-        autoComplete="off"
-        spellCheck={false}
-        error={error}
-        value={id}
-        onChange={(event) => {
-          setId(event.target.value);
-          setError(undefined);
-        }}
-      />
-      <Button type="submit">Go</Button>
-    </form>
+    <search>
+      <form className={styles['search']} onSubmit={search}>
+        <TextField
+          label="Go to an id"
+          placeholder="Event, delivery, webhook or replay"
+          autoComplete="off"
+          spellCheck={false}
+          error={error}
+          value={id}
+          onChange={(event) => {
+            setId(event.target.value);
+            setError(undefined);
+          }}
+        />
+        <Button type="submit">Go</Button>
+      </form>
+    </search>
   );
 }

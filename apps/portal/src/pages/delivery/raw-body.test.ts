@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { assert, jsonValue, property } from 'fast-check';
 import { bodyOf, memberText, prettyJson } from './raw-body';
 
 const DATA = '{ "n": 12345678901234567890, "e": 1.0e2, "data": "a \\"b\\" \\u00e9", "x": [ ] }';
@@ -20,8 +20,8 @@ describe('bodyOf', () => {
 
 describe('memberText', () => {
   it('finds a member of the outermost object alone, whatever else is in it', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), fc.jsonValue(), (before, data) => {
+    assert(
+      property(jsonValue(), jsonValue(), (before, data) => {
         const text = JSON.stringify({ before: { data: before }, list: ['data', before], data, after: 1 });
         expect(memberText(text, 'data')).toBe(JSON.stringify(data));
       }),
@@ -31,8 +31,8 @@ describe('memberText', () => {
 
 describe('prettyJson', () => {
   it('is what JSON.stringify gives with two spaces', () => {
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
+    assert(
+      property(jsonValue(), (value) => {
         // Of -0 it makes 0.
         const text = JSON.stringify(value);
         expect(prettyJson(text)).toBe(JSON.stringify(JSON.parse(text), undefined, 2));

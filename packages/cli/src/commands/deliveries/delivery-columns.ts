@@ -8,7 +8,9 @@ export const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
   ['status', ({ status }) => status, paintStatus],
   ['attempts', ({ attempt_count }) => attempt_count],
   ['last outcome', ({ last_outcome }) => last_outcome],
+  ['answer', ({ last_response_status }) => last_response_status],
   ['next attempt', ({ next_attempt_at }) => next_attempt_at],
+  ['held because', ({ hold }) => hold?.reason],
   ['created', ({ created_at }) => created_at],
 ];
 

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Cli, connect } from '../../cli';
-import { UsageError } from '../../failures/usage-error';
-import { parseId } from '../../input/parse-flags';
+import { parseId, parsePositive } from '../../input/parse-flags';
 import { parseTime } from '../../input/parse-time';
 import type { Delivery } from '../../resources';
 import { addExample } from '../example';
@@ -16,6 +15,8 @@ interface ListFlags extends PagingFlags {
   readonly endpoint?: string;
   readonly event?: string;
   readonly status?: Delivery['status'];
+  readonly answer?: number;
+  readonly outcome?: NonNullable<Delivery['last_outcome']>;
   readonly type?: string;
   readonly since?: string;
   readonly until?: string;
@@ -24,40 +25,40 @@ interface ListFlags extends PagingFlags {
 export function addListDeliveries(deliveries: Command, cli: Cli): void {
   const list = deliveries
     .command('list')
-    .description('List the deliveries of an endpoint or of an event, the newest first.')
-    .option('--endpoint <id>', 'those to this endpoint: its id or uid', parseId)
-    .option('--event <id>', 'those of this event', parseId)
+    .description('List deliveries, those of the newest event first: all of the account unless you choose.')
+    .option('--endpoint <id>', 'only those to this endpoint: its id or uid', parseId)
+    .option('--event <id>', 'only those of this event', parseId)
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
-    .option('--type <type>', 'only those of this type; of an endpoint')
-    .option('--since <time>', 'from then on: a time, or how long ago (2h); of an endpoint', (text) =>
-      parseTime(text),
-    )
-    .option('--until <time>', 'before then; of an endpoint', (text) => parseTime(text))
+    .option('--answer <status>', 'only those answered with this HTTP status last', parsePositive)
+    .option('--outcome <outcome>', 'only those whose last attempt ended so: http_5xx, dns_error, …')
+    .option('--type <type>', 'only those of this type')
+    .option('--since <time>', 'from then on: a time, or how long ago (2h)', (text) => parseTime(text))
+    .option('--until <time>', 'before then', (text) => parseTime(text))
     .action((flags: ListFlags) => listDeliveries(flags, cli));
-  addExample(addPaging(list), 'hookferry deliveries list --endpoint crm --status exhausted --since 1d');
+  addExample(
+    addPaging(list),
+    'hookferry deliveries list --status exhausted --since 1d',
+    'hookferry deliveries list --endpoint crm --answer 503',
+  );
 }
 
 async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
-  const page = { limit: pageSize(flags), ...(flags.status && { status: flags.status }) };
+  const { endpoint, event, status, answer, outcome, type, since, until } = flags;
+  const query = {
+    limit: pageSize(flags),
+    ...(endpoint && { webhook_id: endpoint }),
+    ...(event && { event_id: event }),
+    ...(status && { status }),
+    ...(answer && { response_status: answer }),
+    ...(outcome && { outcome }),
+    ...(type && { event_type: type }),
+    ...(since && { since }),
+    ...(until && { until }),
+  };
   await printPages(cli, flags, {
-    items: ofEndpointOrEvent(flags),
+    items: client.paginate('/v1/deliveries', { params: { query } }),
     columns: DELIVERY_COLUMNS,
     ifNone: 'There are none.',
   });
-
-  function ofEndpointOrEvent({ endpoint, event, type, since, until }: ListFlags): AsyncIterable<Delivery> {
-    const times = { ...(type && { event_type: type }), ...(since && { since }), ...(until && { until }) };
-    if (endpoint !== undefined && event === undefined) {
-      const params = { path: { id: endpoint }, query: { ...page, ...times } };
-      return client.paginate('/v1/webhooks/{id}/deliveries', { params });
-    }
-    if (event === undefined || endpoint !== undefined) {
-      throw new UsageError('It is not said whose deliveries.', 'Pass either --endpoint ID or --event ID.');
-    }
-    if (Object.keys(times).length > 0) {
-      throw new UsageError('--type, --since and --until go with --endpoint only.', 'Leave them out.');
-    }
-    return client.paginate('/v1/events/{id}/deliveries', { params: { path: { id: event }, query: page } });
-  }
 }

@@ -17,7 +17,7 @@ async function showDelivery(id: string, cli: Cli): Promise<void> {
   const { output } = cli;
   const client = await connect(cli);
   const delivery = await client.GET('/v1/deliveries/{id}', { params: { path: { id } } });
-  output.document(delivery, [...DELIVERY_COLUMNS, ['held because', ({ hold }) => hold?.reason]]);
+  output.document(delivery, DELIVERY_COLUMNS);
   if (output.isJson) return;
   output.write('\n');
   output.list(delivery.attempts, ATTEMPT_COLUMNS, 'Nothing was sent yet.');

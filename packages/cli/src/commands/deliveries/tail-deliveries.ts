@@ -1,19 +1,16 @@
-import type { Client } from '@hookferry/client';
+import type { Change, Client } from '@hookferry/client';
 import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
 import { Interrupted } from '../../failures/interrupted';
-import { UsageError } from '../../failures/usage-error';
 import { parseId, parsePositive } from '../../input/parse-flags';
 import { paintStatus } from '../../output/colours';
 import type { Output } from '../../output/output';
 import { visible } from '../../output/visible';
-import { pause } from '../../pause';
 import { addExample } from '../example';
-import { type NewAttempt, WATCHED_DELIVERIES, WatchAttempts } from './watch-attempts';
+import { type MissedAttempt, MissedAttempts } from './missed-attempts';
 
-const LOOK_EVERY_MS = 2_000;
-// One request each and look: with more of them it would be no polite guest.
-const MAX_ENDPOINTS = 20;
+// One request each, and one for each delivery that has changed: with more of them it would be no polite guest.
+const MAX_CAUGHT_UP = 20;
 
 interface TailFlags {
   readonly endpoint?: string;
@@ -23,9 +20,7 @@ interface TailFlags {
 export function addTailDeliveries(deliveries: Command, cli: Cli): void {
   const tail = deliveries
     .command('tail')
-    .description(
-      `Show attempts as they are made, of the newest ${WATCHED_DELIVERIES} deliveries to each endpoint.`,
-    )
+    .description('Show attempts as they are made.')
     .option('--endpoint <id>', 'only those to this endpoint: its id or uid', parseId)
     .option('--max <n>', 'end after so many attempts (default: until Ctrl-C)', parsePositive)
     .action((flags: TailFlags) => cli.interrupts.during((signal) => tailDeliveries(flags, signal, cli)));
@@ -37,40 +32,84 @@ export function addTailDeliveries(deliveries: Command, cli: Cli): void {
 }
 
 async function tailDeliveries({ endpoint, max }: TailFlags, signal: AbortSignal, cli: Cli): Promise<void> {
-  const { output } = cli;
   const client = await connect(cli);
-  const watch = new WatchAttempts(client);
   let left = max ?? Number.POSITIVE_INFINITY;
-  let isFirst = true;
-  while (!signal.aborted && left > 0) {
-    for (const id of endpoint === undefined ? await readEndpoints(client) : [endpoint]) {
-      const found = await watch.look(id);
-      for (const attempt of found.slice(0, left)) printAttempt(attempt, output);
-      left -= Math.min(found.length, left);
-      if (watch.isOverrun(id, found))
-        output.note(`More came to ${id} than a look can see: some are not shown.`);
+  try {
+    for await (const shown of attemptsAsMade(client, endpoint, signal, cli.output)) {
+      printAttempt(shown, cli.output);
+      left -= 1;
+      if (left === 0) return;
     }
-    if (isFirst) output.note('Watching for attempts; Ctrl-C ends it.');
-    isFirst = false;
-    if (left > 0) await pause(LOOK_EVERY_MS, signal);
+  } catch (error) {
+    throw signal.aborted ? new Interrupted() : error;
   }
-  if (signal.aborted) throw new Interrupted();
 }
 
-async function readEndpoints(client: Client): Promise<readonly string[]> {
-  const query = { limit: MAX_ENDPOINTS };
+async function* attemptsAsMade(
+  client: Client,
+  endpoint: string | undefined,
+  signal: AbortSignal,
+  output: Output,
+): AsyncGenerator<MissedAttempt, void> {
+  let missed: MissedAttempts | undefined;
+  const query = endpoint === undefined ? {} : { webhook_id: endpoint };
+  for await (const change of client.streamChanges(query, { signal })) {
+    if (change.event === 'ready' && missed === undefined) {
+      missed = new MissedAttempts(client, timeOf(change));
+      output.note('Watching for attempts; Ctrl-C ends it.');
+    }
+    const found = change.event === 'reset' ? catchUp(client, endpoint, missed, output) : attemptsIn(change);
+    for await (const attempt of found) {
+      missed?.note(attempt.delivery.id, attempt.attempt.number);
+      yield attempt;
+    }
+  }
+}
+
+/** Something came between that the stream did not tell: the lists have it. */
+async function* catchUp(
+  client: Client,
+  endpoint: string | undefined,
+  missed: MissedAttempts | undefined,
+  output: Output,
+): AsyncGenerator<MissedAttempt, void> {
+  for (const id of endpoint === undefined ? await newestEndpoints(client, output) : [endpoint]) {
+    yield* (await missed?.find(id)) ?? [];
+  }
+}
+
+async function newestEndpoints(client: Client, output: Output): Promise<readonly string[]> {
+  const query = { limit: MAX_CAUGHT_UP };
   const { data, has_more } = await client.GET('/v1/webhooks', { params: { query } });
-  if (!has_more) return data.map(({ id }) => id);
-  throw new UsageError(`There are more than ${MAX_ENDPOINTS} endpoints.`, 'Choose one: --endpoint ID');
+  if (has_more)
+    output.note(`Some attempts to endpoints other than the newest ${MAX_CAUGHT_UP} are not shown.`);
+  return data.map(({ id }) => id);
 }
 
-function printAttempt({ delivery, attempt }: NewAttempt, output: Output): void {
+function attemptsIn(change: Change): readonly MissedAttempt[] {
+  if (change.event !== 'delivery' || change.data.change !== 'attempted') return [];
+  const { delivery } = change.data;
+  const { id, event_id, webhook_id, type = '', attempt_count: number = 1 } = delivery;
+  const { last_outcome: outcome, last_response_status: response_status = null } = delivery;
+  if (outcome === undefined || outcome === null) return [];
+  const attempt = { number, outcome, response_status };
+  return [{ delivery: { id, event_id, webhook_id, type }, attempt, at: timeOf(change) }];
+}
+
+/** The service's own: the first part of an event's id are milliseconds. */
+function timeOf({ id }: Change): string {
+  return new Date(Number.parseInt(id, 10)).toISOString();
+}
+
+function printAttempt({ delivery, attempt, at }: MissedAttempt, output: Output): void {
   const { id, event_id, webhook_id, type } = delivery;
+  const { number, outcome, response_status } = attempt;
   if (output.isJson) {
-    return output.write(`${JSON.stringify({ delivery_id: id, event_id, webhook_id, type, attempt })}\n`);
+    const shown = { number, outcome, response_status };
+    const line = { at, delivery_id: id, event_id, webhook_id, type, attempt: shown };
+    return output.write(`${JSON.stringify(line)}\n`);
   }
-  const { started_at, outcome, response_status, duration_ms, number } = attempt;
   const answer = response_status === null ? '' : ` ${response_status}`;
-  const what = `${paintStatus(output.paint, outcome)}${answer} in ${Math.round(duration_ms)} ms`;
-  output.write(`${started_at}  ${what}  ${visible(type)}  attempt ${number} of ${visible(id)}\n`);
+  const what = `${paintStatus(output.paint, outcome)}${answer}`;
+  output.write(`${at}  ${what}  ${visible(type)}  attempt ${number} of ${visible(id)}\n`);
 }

@@ -21,6 +21,7 @@ export function addCreateEndpoint(endpoints: Command, cli: Cli): void {
   addExample(
     addEndpointFlags(create),
     'hookferry endpoints create https://example.com/hook --events "keyword.*"',
+    `hookferry endpoints create https://example.com/hook --events "keyword.*" --filter '{"position":{"lte":10}}'`,
   );
 }
 

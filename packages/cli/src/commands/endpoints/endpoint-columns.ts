@@ -12,6 +12,7 @@ export const LIST_COLUMNS: readonly Column<Webhook>[] = [
 
 export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
   ...LIST_COLUMNS,
+  ['filter', ({ filter }) => filter],
   ['disabled because', ({ disabled_reason }) => disabled_reason],
   ['description', ({ description }) => description],
   ['ordering', ({ ordering }) => ordering],

@@ -7,6 +7,7 @@ import { readData } from '../../input/read-data';
 /** What can be said of an endpoint, whether it is new or not. */
 export interface EndpointFlags {
   readonly events?: readonly string[];
+  readonly filter?: string;
   readonly description?: string;
   readonly uid?: string;
   readonly header?: Pairs;
@@ -25,6 +26,7 @@ export function addEndpointFlags(command: Command): Command {
       'which it gets: types, prefixes such as "order.*", or "*"; comma between',
       parseList,
     )
+    .option('--filter <json>', "which of these it gets, by their data: JSON, @FILE or '-'; null removes")
     .option('--description <text>', 'for people')
     .option('--uid <name>', 'a name of your own, good in place of the id')
     .option('--header <"name: value">', 'sent with each delivery; may be repeated', parseHeader)
@@ -43,6 +45,7 @@ export async function membersOf(
 ): Promise<Readonly<Record<string, unknown>>> {
   const members = {
     events: flags.events,
+    filter: flags.filter === undefined ? undefined : (await readData(flags.filter, prompt, '--filter')).value,
     description: flags.description,
     uid: flags.uid,
     headers: flags.header,

@@ -1,0 +1,122 @@
+import { tallyOf } from '@hookferry/core/endpoints/attempt-tally';
+import { createRedisHealthStore } from '@hookferry/core/endpoints/redis-health-store';
+import { createRedisWorkerReports } from '@hookferry/core/manage/redis-worker-reports';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import type { EndpointId } from '@hookferry/core/model/endpoint';
+import request, { type Test } from 'supertest';
+import { startTestApi, type TestApi } from '../testing/start-test-api';
+
+let api: TestApi;
+let operatorKey: string;
+let customerKey: string;
+let accountId: string;
+beforeAll(async () => {
+  api = await startTestApi();
+  ({ key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT }));
+  ({ key: customerKey, accountId } = await api.issueKey());
+});
+afterAll(() => api.close());
+
+function get(path: string, key = operatorKey): Test {
+  return request(api.url).get(path).set('authorization', `Bearer ${key}`);
+}
+
+async function createWebhook(status?: 'disabled'): Promise<EndpointId> {
+  const { body } = await request(api.url)
+    .post('/v1/webhooks')
+    .set('authorization', `Bearer ${customerKey}`)
+    .send({ url: 'https://receiver.example.com/hooks', events: ['*'], ...(status && { status }) })
+    .expect(201);
+  return body.id;
+}
+
+describe('GET /v1/operations', () => {
+  it('tells how the service stands, with the workers that there are', async () => {
+    const budget = { inUse: 2, allowed: 16 };
+    await createRedisWorkerReports(api.redis.client).save({
+      id: 'f00d42',
+      host: 'node-1',
+      pid: 42,
+      version: '0.1.0',
+      startedAt: Date.parse('2026-11-21T12:00:00.000Z'),
+      slots: { quick: budget, slow: budget },
+      attemptsPerSecond: 12.34,
+    });
+    await createWebhook('disabled');
+    const { body } = await get('/v1/operations').expect(200);
+    expect(body).toMatchObject({
+      held: 0,
+      held_by_reason: { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0 },
+      dead_letters: 0,
+      attempts_per_second: 12.3,
+      workers: [
+        {
+          id: 'f00d42',
+          host: 'node-1',
+          pid: 42,
+          started_at: '2026-11-21T12:00:00.000Z',
+          slots: { quick: { in_use: 2, allowed: 16 }, slow: { in_use: 2, allowed: 16 } },
+        },
+      ],
+      breakers_open: 0,
+      webhooks_disabled: 1,
+      busiest_accounts: [],
+    });
+    expect(body.queues).toContainEqual({
+      name: 'deliveries',
+      shard: 0,
+      waiting: 0,
+      active: 0,
+      delayed: 0,
+      failed: 0,
+      oldest_waiting_seconds: 0,
+    });
+  });
+
+  it('is for operators only', async () => {
+    expect((await get('/v1/operations', customerKey)).status).toBe(403);
+    expect((await get('/v1/operations/webhooks', customerKey)).status).toBe(403);
+  });
+});
+
+describe('GET /v1/operations/webhooks', () => {
+  it('lists disabled webhooks of all accounts', async () => {
+    const id = await createWebhook('disabled');
+    const { body } = await get('/v1/operations/webhooks?state=disabled&limit=1').expect(200);
+    expect(body.data).toMatchObject([
+      { webhook_id: id, account_id: accountId, state: 'disabled', reason: 'client', failures: null },
+    ]);
+  });
+
+  it('lists those whose breaker is open unless it is told otherwise', async () => {
+    const { body } = await get('/v1/operations/webhooks').expect(200);
+    expect(body.data).toEqual([]);
+  });
+});
+
+describe('lists with more', () => {
+  it('have the health of each webhook', async () => {
+    const id = await createWebhook();
+    const now = Date.now();
+    const tally = tallyOf({ delivered: true, at: now, durationMs: 40 });
+    await createRedisHealthStore(api.redis.client, 60_000).add(id, tally, now);
+    const { body } = await get('/v1/webhooks?include=health&limit=1', customerKey).expect(200);
+    const [webhook] = body.data;
+    expect(webhook).toMatchObject({ id, health: { attempts_24h: 1, success_rate: 1, breaker: 'closed' } });
+    expect(webhook.health.p95_ms).toBeCloseTo(40, -1);
+    expect(webhook.health.hours).toHaveLength(24);
+    const alone = await get(`/v1/webhooks/${id}`, customerKey).expect(200);
+    expect(alone.body.health).toEqual(webhook.health);
+    const without = await get('/v1/webhooks?limit=1', customerKey).expect(200);
+    expect(without.body.data[0].health).toBeUndefined();
+  });
+
+  it('have what each account stores', async () => {
+    const { body } = await get('/v1/accounts?include=usage').expect(200);
+    const account = body.data.find(({ id }: { id: string }) => id === accountId);
+    const { body: usage } = await get('/v1/account/usage', customerKey).expect(200);
+    expect(account.usage).toEqual(usage);
+    const without = await get('/v1/accounts').expect(200);
+    expect(without.body.data[0].usage).toBeUndefined();
+  });
+});

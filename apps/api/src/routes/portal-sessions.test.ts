@@ -1,0 +1,415 @@
+import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import { hashKey, type Scope } from '@hookferry/core/model/api-key';
+import { newestSecret } from '@hookferry/core/model/endpoint-secrets';
+import type { AccountId } from '@hookferry/core/model/event';
+import { type Capability, capabilities } from '@hookferry/core/model/portal-session';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
+import { createClosables } from '@hookferry/core/testing/closables';
+import { testSealer } from '@hookferry/core/testing/test-sealer';
+import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
+import request, { type Test } from 'supertest';
+import { readProblem } from '../testing/read-problem';
+import {
+  type Belongings,
+  pathTo,
+  type RouteCase,
+  routeCases,
+  saveBelongings,
+  unknownIds,
+} from '../testing/route-cases';
+import { startTestApi, type TestApi } from '../testing/start-test-api';
+import { createRoutes, type RouteDeps } from './index';
+
+let api: TestApi;
+let key: string;
+let accountId: AccountId;
+let operatorKey: string;
+beforeAll(async () => {
+  api = await startTestApi();
+  ({ key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT }));
+});
+beforeEach(async () => {
+  ({ key, accountId } = await api.issueKey());
+});
+afterAll(() => api.close());
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+type Method = RouteCase['method'];
+type Input = Readonly<Record<string, unknown>>;
+
+function call(method: Method, path: string, as?: string, to: Pick<TestApi, 'url'> = api): Test {
+  const test = request(to.url)[method](path);
+  return as === undefined ? test : test.set('authorization', `Bearer ${as}`);
+}
+
+/** A request without a fault to the route. */
+function send(route: RouteCase, as: string | undefined, ids: Belongings): Test {
+  const test = call(route.method, pathTo(route, ids), as);
+  return route.body === undefined ? test : test.send(route.body);
+}
+
+async function link(input: Input = {}, as = key) {
+  const { status, body } = await call('post', '/v1/portal-sessions', as).send(input);
+  expect(status).toBe(201);
+  return { ...body, code: new URL(body.url).hash.replace('#code=', '') } as Record<
+    'id' | 'url' | 'code',
+    string
+  >;
+}
+
+const exchange = (code: string, to?: Pick<TestApi, 'url'>) =>
+  call('post', '/v1/portal-sessions/exchange', undefined, to).send({ code });
+
+/** The token of a new session. */
+async function signIn(input: Input = {}, as = key): Promise<string> {
+  const { status, body } = await exchange((await link(input, as)).code);
+  expect(status).toBe(200);
+  return body.token;
+}
+
+const UNAUTHENTICATED = { status: 401, code: 'unauthenticated' };
+
+describe('a link to the portal', () => {
+  it('opens a session that is good for what it names', async () => {
+    const theme = { name: 'Acme', color: '#1f6feb' };
+    const { url, code, id } = await link({ return_url: 'https://app.example.com/hooks', theme });
+    expect(url).toBe(`${api.url}/portal/#code=${code}`);
+    const opened = await exchange(code);
+    expect(opened.headers['cache-control']).toBe('no-store');
+    expect(opened.body).toEqual({
+      token: expect.stringMatching(/^whp_[0-9a-z]{16}_[0-9a-z]{52}$/),
+      id,
+      account_id: accountId,
+      capabilities: ['read', 'endpoints', 'resend'],
+      expires_at: expect.any(String),
+      return_url: 'https://app.example.com/hooks',
+      theme,
+    });
+    const made = await call('post', '/v1/webhooks', opened.body.token).send({
+      url: 'https://receiver.example.com',
+      events: ['*'],
+    });
+    expect(made.status).toBe(201);
+    expect((await call('get', `/v1/webhooks/${made.body.id}`, key)).status).toBe(200);
+  });
+
+  it('is good for one time, also for twenty at once', async () => {
+    const { code } = await link();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(code)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const late = await exchange(code);
+    expect(readProblem(late)).toEqual(UNAUTHENTICATED);
+    expect(late.body.detail).toBe('The link was used already. Each is good for one time: ask for a new one.');
+    expect(late.headers['www-authenticate']).toBe('Bearer');
+  });
+
+  it('is the same again for a repeated request, and leads to one session', async () => {
+    const again = () => call('post', '/v1/portal-sessions', key).set('idempotency-key', accountId);
+    const [first, second] = [await again(), await again()];
+    expect(second.body).toEqual(first.body);
+    expect((await call('get', '/v1/portal-sessions', key)).body.data).toHaveLength(1);
+  });
+
+  it('begins with PUBLIC_URL, or with what the request was sent to, through proxies that are believed', async () => {
+    const over = async (environment: Record<string, string>, headers: Record<string, string>) => {
+      const other = willClose(await startTestApi({ REDIS_URL: api.redis.url, ...environment }));
+      const made = await call('post', '/v1/portal-sessions', key, other).set(headers);
+      return String(made.body.url).split('#')[0];
+    };
+    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'hooks.example.com' };
+    expect(await over({ PUBLIC_URL: 'https://hooks.example.com/' }, {})).toBe(
+      'https://hooks.example.com/portal/',
+    );
+    expect(await over({ TRUST_PROXY: '1' }, forwarded)).toBe('https://hooks.example.com/portal/');
+    expect(await over({}, { host: 'internal:3000', ...forwarded })).toBe('http://internal:3000/portal/');
+  });
+
+  it.each([
+    ['/expires_in', { expires_in: 59 }],
+    ['/capabilities/0', { capabilities: ['admin'] }],
+    ['/capabilities', { capabilities: ['secrets'] }],
+    ['/capabilities', { account: 'acme', capabilities: ['operate'] }],
+    ['/return_url', { return_url: 'javascript:alert(1)' }],
+    ['/theme/logo', { theme: { logo: 'https://example.com/logo.png' } }],
+    ['/theme/color', { theme: { color: 'red' } }],
+  ])('is refused for a fault at %s: %j', async (pointer, input) => {
+    const response = await call('post', '/v1/portal-sessions', operatorKey).send(input);
+    expect(readProblem(response)).toEqual({ status: 422, code: 'invalid_request', pointers: [pointer] });
+  });
+
+  it('has failures that count for the address as those of wrong keys do', async () => {
+    const guarded = willClose(await startTestApi({ AUTH_FAILURE_LIMIT: '3/1m' }));
+    const { code } = buildPortalSession();
+    for (let i = 0; i < 2; i += 1) expect((await exchange(code, guarded)).status).toBe(401);
+    expect((await call('get', '/v1/webhooks', buildApiKey().key, guarded)).status).toBe(401);
+    const blocked = await exchange(code, guarded);
+    expect(readProblem(blocked)).toEqual({ status: 429, code: 'rate_limited' });
+    expect(Number(blocked.headers['retry-after'])).toBeGreaterThan(0);
+  });
+});
+
+describe('a session', () => {
+  it('is listed with what it is for, and whether it was opened, and never with what opens it', async () => {
+    const { id, code } = await link({ capabilities: [] });
+    const read = () => call('get', '/v1/portal-sessions', key);
+    expect((await read()).body).toEqual({
+      data: [
+        {
+          id,
+          account_id: accountId,
+          capabilities: ['read'],
+          created_at: expect.any(String),
+          expires_at: expect.any(String),
+          exchanged_at: null,
+        },
+      ],
+      next_cursor: null,
+      has_more: false,
+    });
+    const { body } = await exchange(code);
+    const { text } = await read();
+    expect(JSON.parse(text).data[0].exchanged_at).not.toBeNull();
+    for (const secret of [code, body.token]) expect(text).not.toContain(secret.slice(-30));
+  });
+
+  it('ends at once when it is revoked, and when its key or its account goes', async () => {
+    const endings = {
+      revoked: async (id: string) => call('delete', `/v1/portal-sessions/${id}`, key),
+      'its key revoked': async () => call('delete', `/v1/api-keys/${key.slice(4, 20)}?last=true`, key),
+      'its account erased': async () => call('delete', `/v1/accounts/${accountId}`, operatorKey),
+    };
+    for (const end of Object.values(endings)) {
+      ({ key, accountId } = await api.issueKey());
+      const { id, code } = await link();
+      const { token } = (await exchange(code)).body;
+      const unopened = await link();
+      expect((await call('get', '/v1/webhooks', token)).status).toBe(200);
+      expect((await end(id)).status).toBeLessThan(300);
+      expect(readProblem(await call('get', '/v1/webhooks', token))).toEqual(UNAUTHENTICATED);
+      // A session that was revoked is not the one of the other link.
+      const afterwards = await exchange(unopened.code);
+      expect(afterwards.status).toBe(end === endings.revoked ? 200 : 401);
+    }
+  });
+
+  it('of an operator for another account ends when that is erased', async () => {
+    const token = await signIn({ account: accountId }, operatorKey);
+    expect((await call('get', '/v1/webhooks', token)).status).toBe(200);
+    await call('delete', `/v1/accounts/${accountId}`, operatorKey);
+    expect(readProblem(await call('get', '/v1/webhooks', token))).toEqual(UNAUTHENTICATED);
+  });
+
+  it('is refused once its time is over, and its code is refused before that', async () => {
+    const now = Date.now();
+    const apiKeyId = key.slice(4, 20);
+    const store = createRedisPortalSessionStore(api.redis.client);
+    const late = buildPortalSession({ accountId, apiKeyId, codeExpiresAt: now });
+    await store.save(late.record, {}, 10, now);
+    expect((await exchange(late.code)).body).toMatchObject({
+      ...UNAUTHENTICATED,
+      detail: 'The link was not used in time; ask for a new one.',
+    });
+    // Redis lets go of what is over by itself; here it is as if its clock were behind.
+    const over = buildPortalSession({ accountId, apiKeyId });
+    const token = over.code.replace('whc_', 'whp_');
+    await store.save(over.record, {}, 10, now);
+    await store.exchange(over.record.id, { tokenSha256: hashKey(token), exchangedAt: now });
+    expect((await call('get', '/v1/webhooks', token)).status).toBe(200);
+    const record = JSON.stringify({ ...over.record, expiresAt: now });
+    await api.redis.client.hset(`portal-session:{${over.record.id}}`, 'session', record);
+    expect(readProblem(await call('get', '/v1/webhooks', token))).toEqual(UNAUTHENTICATED);
+  });
+
+  it('counts for the rate limit, its own and that of its account', async () => {
+    const limited = willClose(await startTestApi({ RATE_LIMIT: '3/1h' }));
+    const { key: maker } = await limited.issueKey();
+    const made = await call('post', '/v1/portal-sessions', maker, limited);
+    const { body } = await exchange(new URL(made.body.url).hash.replace('#code=', ''), limited);
+    const ask = async (as: string) => (await call('get', '/v1/webhooks', as, limited)).status;
+    expect([await ask(body.token), await ask(body.token)]).toEqual([200, 200]);
+    expect([await ask(body.token), await ask(maker)]).toEqual([429, 429]);
+  });
+
+  it('is named in the log, without its code and its token', async () => {
+    const { id, code } = await link();
+    const { token } = (await exchange(code)).body;
+    await call('get', '/v1/webhooks', token);
+    await exchange(code);
+    const said = api.signals.named('request.completed').filter(({ sessionId }) => sessionId === id);
+    expect(said).toEqual([expect.objectContaining({ accountId, route: '/v1/webhooks', status: 200 })]);
+    expect(said[0]?.keyId).toBeUndefined();
+    const everything = JSON.stringify(api.signals.all());
+    for (const secret of [code, token]) expect(everything).not.toContain(secret.slice(-30));
+  });
+});
+
+describe("another account's belongings", () => {
+  const named = (routes: readonly RouteCase[]) =>
+    routes.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route] as const);
+  const ofAnAccount = routeCases.filter(({ operatorOnly, scope }) => !operatorOnly && scope !== 'none');
+  let token: string;
+  let foreign: Belongings;
+  let stranger: AccountId;
+  beforeEach(async () => {
+    token = await signIn({ capabilities: ['endpoints', 'resend', 'secrets'] });
+    stranger = uniqueAccountId();
+    foreign = await saveBelongings(api.redis, stranger);
+  });
+
+  it.each(named(ofAnAccount.filter(({ of }) => of !== undefined)))(
+    'are to a session as if they were not there: %s',
+    async (_name, route) => {
+      const answers = [await send(route, token, foreign), await send(route, token, unknownIds())];
+      const [found, unknown] = answers.map(({ status, body }) => ({ status, detail: body.detail }));
+      expect([403, 404]).toContain(found?.status);
+      expect(found).toEqual(unknown);
+    },
+  );
+
+  it.each(named(ofAnAccount))('are not reached by naming the account: %s', async (_name, route) => {
+    const response = await send(route, token, foreign).set('x-account-id', stranger);
+    expect(response.status).toBe(403);
+    expect(['operator_only', 'insufficient_scope']).toContain(response.body.code);
+  });
+
+  it.each(named(ofAnAccount.filter(({ isList, of }) => isList && of === undefined)))(
+    'are in no list: %s',
+    async (_name, route) => {
+      const { text } = await send(route, token, foreign);
+      for (const id of [...Object.values(foreign), stranger]) expect(text).not.toContain(id);
+    },
+  );
+});
+
+describe('what a session may do', () => {
+  /** What each scope takes; undefined: no session has it. A new scope has to be decided on here. */
+  const NEEDED: Readonly<Record<Scope, Capability | undefined>> = {
+    'webhooks:read': 'read',
+    'deliveries:read': 'read',
+    'webhooks:write': 'endpoints',
+    'deliveries:write': 'resend',
+    admin: 'operate',
+    'events:write': undefined,
+    'portal:write': undefined,
+  };
+  const SECRETIVE = ['createListener', 'readWebhookSecret', 'rotateWebhookSecret'];
+  const routes = createRoutes({} as RouteDeps);
+  const optional = capabilities.filter((one) => one !== 'read');
+  const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('endpoints');
+  const sets = Array.from({ length: 2 ** optional.length }, (_, bits) =>
+    optional.filter((_one, place) => bits & (1 << place)),
+  ).filter(isWhole);
+
+  function isAllowed(index: number, set: readonly Capability[]): boolean {
+    const { scope, operationId, operatorOnly } = routes[index] as (typeof routes)[number];
+    if (scope === 'none') return true;
+    if (operatorOnly && !set.includes('operate')) return false;
+    if (SECRETIVE.includes(operationId) && !set.includes('secrets')) return false;
+    if (scope === 'any') return true;
+    const needed = NEEDED[scope];
+    return needed === 'read' || (needed !== undefined && set.includes(needed));
+  }
+
+  it.each(sets.map((set) => [['read', ...set].join(' '), set] as const))(
+    'with %s: each route of the table, or 403',
+    async (_name, set) => {
+      const token = await signIn({ capabilities: set }, operatorKey);
+      const answers = await Promise.all(routeCases.map((route) => send(route, token, unknownIds())));
+      const seen = answers.map(({ status }, index) => [routes[index]?.operationId, status !== 403]);
+      expect(seen).toEqual(routes.map(({ operationId }, index) => [operationId, isAllowed(index, set)]));
+      // Only for want of a good code, and with that alone.
+      const unauthenticated = answers.flatMap(({ status }, i) => (status === 401 ? [routes[i]?.scope] : []));
+      expect(unauthenticated).toEqual(['none']);
+    },
+  );
+
+  it('never shows a secret that was there before to a session without the capability for it', async () => {
+    const operate = optional.filter((one) => one !== 'secrets');
+    const token = await signIn({ capabilities: operate }, operatorKey);
+    const own = await saveBelongings(api.redis, DEFAULT_ACCOUNT);
+    const listener = await call('post', '/v1/listeners', operatorKey).send({ name: 'laptop' });
+    const store = createRedisEndpointStore(api.redis.client, testSealer);
+    const stored = await store.list(DEFAULT_ACCOUNT, 200);
+    const secrets = stored.endpoints.map((endpoint) => newestSecret(endpoint).secret);
+    expect(secrets).toContain(listener.body.secret);
+    // What takes things away comes last.
+    for (const route of routeCases.toSorted(
+      (a, b) => Number(a.method === 'delete') - Number(b.method === 'delete'),
+    )) {
+      const { text } = await send(route, token, own);
+      for (const secret of secrets) expect(text).not.toContain(secret);
+    }
+  });
+
+  it('is told by name', async () => {
+    const token = await signIn({ capabilities: ['endpoints'] });
+    const detailOf = async (method: Method, path: string) => (await call(method, path, token)).body.detail;
+    expect(await detailOf('get', '/v1/webhooks/wh_1/secret')).toBe(
+      'This portal session lacks the capability "secrets".',
+    );
+    expect(await detailOf('get', '/v1/api-keys')).toBe('This portal session lacks the scope "admin".');
+  });
+
+  it('makes an operator act for any account, with the capability for it alone', async () => {
+    const operate = await signIn({ capabilities: ['operate'] }, operatorKey);
+    const plain = await signIn({}, operatorKey);
+    const act = (token: string) => call('get', '/v1/webhooks', token).set('x-account-id', accountId);
+    expect((await act(operate)).status).toBe(200);
+    expect(readProblem(await act(plain))).toEqual({ status: 403, code: 'operator_only' });
+  });
+});
+
+describe("another site's page", () => {
+  it('has nothing of a session: no cookie is set, and none is taken', async () => {
+    const token = await signIn({ capabilities: ['endpoints', 'resend', 'secrets'] });
+    const own = await saveBelongings(api.redis, accountId);
+    const cookie = ['token', 'session', 'authorization'].map((name) => `${name}=${token}`).join('; ');
+    for (const route of routeCases.filter(({ scope }) => scope !== 'none')) {
+      const response = await send(route, undefined, own).set({ cookie, origin: 'https://evil.example' });
+      expect(readProblem(response)).toEqual(UNAUTHENTICATED);
+      expect(response.headers['set-cookie']).toBeUndefined();
+    }
+  });
+
+  it('may not read answers, nor send what a browser asks about first', async () => {
+    const { code } = await link();
+    const origin = 'https://evil.example';
+    const preflight = await request(api.url)
+      .options('/v1/portal-sessions/exchange')
+      .set({ origin, 'access-control-request-method': 'POST' });
+    expect(preflight.status).toBe(405);
+    const form = await call('post', '/v1/portal-sessions/exchange')
+      .set({ origin, 'content-type': 'text/plain' })
+      .send(JSON.stringify({ code }));
+    expect(form.status).toBe(415);
+    const opened = await exchange(code).set({ origin });
+    expect(opened.status).toBe(200);
+    for (const { headers } of [preflight, form, opened]) {
+      expect(headers['access-control-allow-origin']).toBeUndefined();
+      expect(headers['set-cookie']).toBeUndefined();
+    }
+  });
+
+  it('may not frame the portal unless it is named', async () => {
+    const policyOf = async (environment: Record<string, string>) => {
+      const other = willClose(await startTestApi(environment));
+      const { headers } = await call('get', '/portal/', undefined, other);
+      return [headers['content-security-policy']?.split('frame-ancestors ')[1], headers['x-frame-options']];
+    };
+    expect(await policyOf({})).toEqual(["'none'", 'DENY']);
+    const named = { PORTAL_FRAME_ANCESTORS: 'https://app.example.com, https://other.example.com' };
+    expect(await policyOf(named)).toEqual(['https://app.example.com https://other.example.com', undefined]);
+  });
+});
+
+it('serves no portal where it is not wanted', async () => {
+  const other = willClose(await startTestApi({ PORTAL: 'false' }));
+  const response = await call('get', '/portal/', undefined, other);
+  expect(readProblem(response)).toEqual({ status: 404, code: 'route_not_found' });
+  expect(response.body.detail).toBe('There is no GET /portal/.');
+});

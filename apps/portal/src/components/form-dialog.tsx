@@ -1,0 +1,51 @@
+import { Dialog } from '@base-ui/react/dialog';
+import type { FormEvent, ReactNode } from 'react';
+import { Button } from './button';
+import styles from './confirm-dialog.module.css';
+import { Problem } from './problem';
+
+export interface FormDialogProps {
+  readonly title: string;
+  /** The fields. */
+  readonly children: ReactNode;
+  /** The verb of what is done, such as "Create". */
+  readonly submitLabel: string;
+  readonly isBusy: boolean;
+  readonly error: Error | null;
+  readonly onSubmit: () => void;
+  readonly onClose: () => void;
+}
+
+/** A short form over the page. It stays open until the caller closes it, and shows why it could not be done. */
+export function FormDialog({
+  title,
+  children,
+  submitLabel,
+  isBusy,
+  error,
+  onSubmit,
+  onClose,
+}: FormDialogProps) {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={styles['backdrop']} />
+        <Dialog.Popup className={styles['popup']} render={<form onSubmit={submit} />}>
+          <Dialog.Title className={styles['title']}>{title}</Dialog.Title>
+          {children}
+          {error && <Problem error={error} />}
+          <div className={styles['actions']}>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" kind="primary" isBusy={isBusy}>
+              {submitLabel}
+            </Button>
+          </div>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

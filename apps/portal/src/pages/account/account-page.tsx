@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query';
+import { useLocation } from 'wouter';
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import { queryKeys } from '../../api/query-keys';
+import { Button } from '../../components/button';
+import { CopyButton } from '../../components/copy-button';
+import { Facts } from '../../components/facts';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { Skeleton } from '../../components/skeleton';
+import { Time } from '../../components/time';
+import { useSessionStore } from '../../session/session-context';
+import { AccountStatus } from '../accounts/account-status';
+import { AccountSettings } from './account-settings';
+import { AccountUsage } from './account-usage';
+import { ApiKeys } from './api-keys';
+
+interface AccountPageProps {
+  readonly params: { readonly id?: string };
+}
+
+/** One account, for the operator: what it uses, what it may use, and who may ask for it. */
+export function AccountPage({ params: { id = '' } }: AccountPageProps) {
+  const api = useApi();
+  const session = useSessionStore();
+  const [, navigate] = useLocation();
+  const {
+    data: account,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: queryKeys.account(id),
+    queryFn: ({ signal }) => ask(api.GET('/v1/accounts/{id}', { params: { path: { id } }, signal })),
+  });
+  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
+  if (!account) return <Skeleton lines={8} />;
+
+  const { erasure } = account;
+  const seeAsCustomer = () => {
+    session.viewAccount(id);
+    navigate('/deliveries');
+  };
+  return (
+    <>
+      <PageHeader
+        title={account.name ?? id}
+        parent={{ href: '/accounts', label: 'Accounts' }}
+        state={<AccountStatus status={account.status} />}
+      >
+        {!erasure && <Button onClick={seeAsCustomer}>See what the customer sees</Button>}
+      </PageHeader>
+      <Facts
+        facts={{
+          Id: (
+            <>
+              <code>{id}</code> <CopyButton text={id} label="Copy the account’s id" />
+            </>
+          ),
+          Created: <Time at={account.created_at} />,
+          'Erasure asked for': erasure && <Time at={erasure.requested_at} />,
+          'Webhooks left': erasure?.webhooks_left,
+          'Events left': erasure?.events_left,
+        }}
+      />
+      {!erasure && (
+        <>
+          <AccountUsage accountId={id} />
+          <AccountSettings key={`${account.weight} ${account.quota_bytes}`} account={account} />
+          <ApiKeys accountId={id} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import type { components } from '@hookferry/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import { queryKeys } from '../../api/query-keys';
+import { Button } from '../../components/button';
+import { TextField } from '../../components/field';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { useToasts } from '../../components/toasts';
+import { formatBytes } from '../accounts/format-bytes';
+import styles from './account.module.css';
+
+type Account = components['schemas']['Account'];
+
+export interface AccountSettingsProps {
+  readonly account: Account;
+}
+
+/** How large the account's turn is, and how much it may store. */
+export function AccountSettings({ account }: AccountSettingsProps) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const [weight, setWeight] = useState(String(account.weight));
+  const [quota, setQuota] = useState(account.quota_bytes === undefined ? '' : String(account.quota_bytes));
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: () =>
+      ask(
+        api.PATCH('/v1/accounts/{id}', {
+          params: { path: { id: account.id } },
+          body: { weight: Number(weight), quota_bytes: quota === '' ? null : Number(quota) },
+        }),
+      ),
+    onSuccess: async (changed) => {
+      toasts.tell('The account was changed.');
+      queries.setQueryData(queryKeys.account(account.id), changed);
+      await queries.invalidateQueries({ queryKey: queryKeys.accounts() });
+      await queries.invalidateQueries({ queryKey: queryKeys.accountUsage(account.id) });
+    },
+  });
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    mutate();
+  };
+  return (
+    <Section title="Settings">
+      <form className={styles['form']} onSubmit={save}>
+        <TextField
+          label="Weight"
+          hint="How large its turn is beside the others’: with 2 it gets twice as much when all have to wait."
+          type="number"
+          required
+          min={1}
+          max={100}
+          value={weight}
+          onChange={({ target }) => setWeight(target.value)}
+        />
+        <TextField
+          label="Quota, in bytes"
+          hint={quotaHint(quota)}
+          type="number"
+          min={0}
+          value={quota}
+          onChange={({ target }) => setQuota(target.value)}
+        />
+        {error && <Problem error={error} />}
+        <Button type="submit" isBusy={isPending}>
+          Save
+        </Button>
+      </form>
+    </Section>
+  );
+}
+
+function quotaHint(quota: string): string {
+  if (quota === '') return 'Empty: as for all accounts.';
+  return Number(quota) === 0 ? 'As much as there is room for.' : `That is ${formatBytes(Number(quota))}.`;
+}

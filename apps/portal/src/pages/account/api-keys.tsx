@@ -1,0 +1,100 @@
+import type { components } from '@hookferry/client';
+import { useState } from 'react';
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import { queryKeys } from '../../api/query-keys';
+import { usePages } from '../../api/use-pages';
+import { Button } from '../../components/button';
+import { type Column, DataTable } from '../../components/data-table';
+import { Empty } from '../../components/empty';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { Time } from '../../components/time';
+import { IssueKeyDialog } from './issue-key-dialog';
+import { RevokeKeyDialog } from './revoke-key-dialog';
+
+type ApiKey = components['schemas']['ApiKey'];
+
+const PAGE_SIZE = 50;
+
+export interface ApiKeysProps {
+  readonly accountId: string;
+}
+
+/** Who may ask for the account, and for what. */
+export function ApiKeys({ accountId }: ApiKeysProps) {
+  const api = useApi();
+  const [isIssuing, setIsIssuing] = useState(false);
+  const [revoked, setRevoked] = useState<ApiKey>();
+  const header = { 'X-Account-Id': accountId };
+  const { rows, error, refetch, fetchMore } = usePages(queryKeys.apiKeys(accountId), (paging, signal) =>
+    ask(api.GET('/v1/api-keys', { params: { header, query: { limit: PAGE_SIZE, ...paging } }, signal })),
+  );
+  return (
+    <Section
+      title="API keys"
+      actions={
+        <Button size="small" onClick={() => setIsIssuing(true)}>
+          Issue a key
+        </Button>
+      }
+    >
+      {error && <Problem error={error} onRetry={refetch} />}
+      {!error && rows?.length === 0 && (
+        <Empty title="No API keys">
+          <p>Nobody but operators can ask for this account.</p>
+        </Empty>
+      )}
+      {!error && rows?.length !== 0 && (
+        <DataTable
+          label="API keys"
+          columns={columnsWith(setRevoked)}
+          rows={rows}
+          rowId={({ id }) => id}
+          onEnd={fetchMore}
+        />
+      )}
+      {isIssuing && <IssueKeyDialog accountId={accountId} onClose={() => setIsIssuing(false)} />}
+      {revoked && (
+        <RevokeKeyDialog accountId={accountId} apiKey={revoked} onClose={() => setRevoked(undefined)} />
+      )}
+    </Section>
+  );
+}
+
+function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[] {
+  return [
+    { id: 'name', header: 'Name', cell: ({ name }) => name },
+    { id: 'id', header: 'Id', width: '160px', cell: ({ id }) => <code>{id}</code>, from: 'medium' },
+    { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => scopes.join(', '), from: 'medium' },
+    {
+      id: 'used',
+      header: 'Last used',
+      width: '152px',
+      cell: ({ last_used_at: at }) => (at === null ? 'never' : <Time at={at} form="short" />),
+      from: 'wide',
+    },
+    {
+      id: 'expires',
+      header: 'Expires',
+      width: '152px',
+      cell: ({ expires_at: at }) => (at === null ? 'never' : <Time at={at} form="short" />),
+      from: 'wide',
+    },
+    {
+      id: 'revoke',
+      header: 'Actions',
+      width: '96px',
+      cell: (apiKey) => (
+        <Button
+          size="small"
+          kind="danger"
+          aria-label={`Revoke ${apiKey.name}`}
+          onClick={() => revoke(apiKey)}
+        >
+          Revoke
+        </Button>
+      ),
+    },
+  ];
+}

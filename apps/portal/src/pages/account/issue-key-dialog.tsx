@@ -1,0 +1,109 @@
+import type { components } from '@hookferry/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import { queryKeys } from '../../api/query-keys';
+import { CodeBlock } from '../../components/code-block';
+import { SelectField, TextField } from '../../components/field';
+import { FormDialog } from '../../components/form-dialog';
+import { NoticeDialog } from '../../components/notice-dialog';
+import styles from './account.module.css';
+
+type Scope = components['schemas']['Scope'];
+
+/** What each is for; TypeScript says when there is a new one. */
+const SCOPES: Readonly<Record<Scope, string>> = {
+  'webhooks:read': 'see webhooks',
+  'webhooks:write': 'change webhooks, and read their secrets',
+  'events:write': 'publish events',
+  'deliveries:read': 'see events and deliveries',
+  'deliveries:write': 'send again',
+  'portal:write': 'open this portal for people',
+  admin: 'issue and revoke keys',
+};
+const scopes = Object.keys(SCOPES) as Scope[];
+const CHOSEN_AT_FIRST: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
+
+const DAY_MS = 86_400_000;
+
+export interface IssueKeyDialogProps {
+  readonly accountId: string;
+  readonly onClose: () => void;
+}
+
+/** Issues a key, and shows it: no other answer of the service does. */
+export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
+  const api = useApi();
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [chosen, setChosen] = useState(CHOSEN_AT_FIRST);
+  const [days, setDays] = useState('');
+  const { mutate, data, isPending, error } = useMutation({
+    mutationFn: () => {
+      const expiresAt =
+        days === '' ? null : new Date(new Date().getTime() + Number(days) * DAY_MS).toISOString();
+      return ask(
+        api.POST('/v1/api-keys', {
+          params: { header: { 'X-Account-Id': accountId } },
+          body: { name, scopes: [...chosen], expires_at: expiresAt },
+        }),
+      );
+    },
+    // The key is in the answer, which is to be kept nowhere but in this dialog.
+    gcTime: 0,
+    onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.apiKeys(accountId) }),
+  });
+  if (data) {
+    return (
+      <NoticeDialog title={`The key “${data.name}”`} closeLabel="I have it" onClose={onClose}>
+        <p>Copy it now: it is not stored, and can not be shown again.</p>
+        <CodeBlock label="The API key" text={data.key} />
+      </NoticeDialog>
+    );
+  }
+  return (
+    <FormDialog
+      title="Issue an API key"
+      submitLabel="Issue"
+      isBusy={isPending}
+      error={error}
+      onSubmit={() => mutate()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        hint="What it is for, and where it is."
+        required
+        maxLength={100}
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+      />
+      <fieldset className={styles['scopes']}>
+        <legend>It may</legend>
+        {scopes.map((scope) => (
+          <label key={scope}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(scope)}
+              onChange={() => setChosen((before) => toggled(before, scope))}
+            />
+            <span>
+              {SCOPES[scope]} <code>{scope}</code>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <SelectField label="Expires" value={days} onChange={({ target }) => setDays(target.value)}>
+        <option value="">never</option>
+        <option value="30">in 30 days</option>
+        <option value="90">in 90 days</option>
+        <option value="365">in a year</option>
+      </SelectField>
+    </FormDialog>
+  );
+}
+
+function toggled(chosen: readonly Scope[], scope: Scope): readonly Scope[] {
+  return chosen.includes(scope) ? chosen.filter((one) => one !== scope) : [...chosen, scope];
+}

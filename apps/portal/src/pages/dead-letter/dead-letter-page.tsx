@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import { queryKeys } from '../../api/query-keys';
+import { CodeBlock } from '../../components/code-block';
+import { CopyButton } from '../../components/copy-button';
+import { Facts } from '../../components/facts';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
+import { Skeleton } from '../../components/skeleton';
+import { Time } from '../../components/time';
+import { DeadLetterActions } from './dead-letter-actions';
+import { indented, readDeadLetter } from './read-dead-letter';
+
+interface DeadLetterPageProps {
+  readonly params: { readonly id?: string };
+}
+
+/** One dead letter, with its data as they are stored. */
+export function DeadLetterPage({ params: { id = '' } }: DeadLetterPageProps) {
+  const api = useApi();
+  const { data, error, refetch } = useQuery({
+    queryKey: queryKeys.deadLetter(id),
+    queryFn: async ({ signal }) =>
+      readDeadLetter(
+        await ask(api.GET('/v1/dead-letters/{id}', { params: { path: { id } }, parseAs: 'text', signal })),
+      ),
+  });
+  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Skeleton lines={8} />;
+  const { letter, dataText } = data;
+  const { account_id: accountId } = letter;
+  return (
+    <>
+      <PageHeader title={letter.name} parent={{ href: '/dead-letters', label: 'Dead letters' }}>
+        <DeadLetterActions id={id} queue={letter.queue} />
+      </PageHeader>
+      <Facts
+        facts={{
+          Reason: letter.reason,
+          Failed: <Time at={letter.failed_at} />,
+          Queue: letter.queue,
+          Account: accountId === null ? '–' : <Link href={`/accounts/${accountId}`}>{accountId}</Link>,
+          Runs: letter.attempts_made,
+          Id: (
+            <>
+              <code>{id}</code> <CopyButton text={id} label="Copy the dead letter’s id" />
+            </>
+          ),
+        }}
+      />
+      <Section title="Data">
+        <CodeBlock label="The job’s data" text={indented(dataText)} />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import type { components, paths } from '@hookferry/client';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { useApi } from '../../api/api-context';
+import { ask } from '../../api/ask';
+import { queryKeys } from '../../api/query-keys';
+import { usePages } from '../../api/use-pages';
+import { type Column, DataTable } from '../../components/data-table';
+import { Empty } from '../../components/empty';
+import { SelectField } from '../../components/field';
+import { PageHeader } from '../../components/page-header';
+import { Problem } from '../../components/problem';
+import { Time } from '../../components/time';
+
+type DeadLetter = components['schemas']['ListedDeadLetter'];
+type Query = NonNullable<paths['/v1/dead-letters']['get']['parameters']['query']>;
+
+const PAGE_SIZE = 50;
+const QUEUES: readonly NonNullable<Query['queue']>[] = ['events', 'deliveries', 'replays', 'erasures'];
+
+const columns: readonly Column<DeadLetter>[] = [
+  {
+    id: 'failed',
+    header: 'Failed',
+    width: '152px',
+    cell: ({ failed_at: at }) => <Time at={at} form="short" />,
+    from: 'medium',
+  },
+  { id: 'queue', header: 'Queue', width: '96px', cell: ({ queue }) => queue },
+  { id: 'name', header: 'Job', cell: (letter) => <Link href={pathOf(letter)}>{letter.name}</Link> },
+  { id: 'account', header: 'Account', cell: ({ account_id: id }) => id ?? '–', from: 'wide' },
+  { id: 'reason', header: 'Reason', width: '40%', cell: ({ reason }) => reason },
+];
+
+/** Jobs that no worker takes any more: invalid ones, and those that failed for good. */
+export function DeadLettersPage() {
+  const api = useApi();
+  const [, navigate] = useLocation();
+  const [search, setSearch] = useSearchParams();
+  const queue = QUEUES.find((name) => name === search.get('queue'));
+  const { rows, error, refetch, fetchMore } = usePages(queryKeys.deadLetters({ queue }), (paging, signal) => {
+    const query = { limit: PAGE_SIZE, ...paging, ...(queue && { queue }) };
+    return ask(api.GET('/v1/dead-letters', { params: { query }, signal }));
+  });
+  return (
+    <>
+      <PageHeader title="Dead letters">
+        <SelectField
+          label="Queue"
+          value={queue ?? ''}
+          onChange={({ target }) => setSearch(target.value === '' ? {} : { queue: target.value })}
+        >
+          <option value="">all</option>
+          {QUEUES.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </SelectField>
+      </PageHeader>
+      {error && <Problem error={error} onRetry={refetch} />}
+      {!error && rows?.length === 0 && (
+        <Empty title="No dead letters">
+          <p>What is invalid when it comes off a queue, or fails for good, is kept here.</p>
+        </Empty>
+      )}
+      {!error && rows?.length !== 0 && (
+        <DataTable
+          label="Dead letters"
+          columns={columns}
+          rows={rows}
+          rowId={({ id }) => id}
+          onOpen={(letter) => navigate(pathOf(letter))}
+          onEnd={fetchMore}
+        />
+      )}
+    </>
+  );
+}
+
+const pathOf = ({ id }: DeadLetter) => `/dead-letters/${encodeURIComponent(id)}`;

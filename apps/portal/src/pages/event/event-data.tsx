@@ -1,0 +1,22 @@
+import { useState } from 'react';
+import { Button } from '../../components/button';
+import { CodeBlock } from '../../components/code-block';
+import { Section } from '../../components/section';
+import { prettyJson } from '../delivery/raw-body';
+
+/** What an event is about. @param data JSON, as it was published */
+export function EventData({ data }: { readonly data: string }) {
+  const [isRaw, setIsRaw] = useState(false);
+  return (
+    <Section
+      title="Data"
+      actions={
+        <Button size="small" aria-pressed={isRaw} onClick={() => setIsRaw(!isRaw)}>
+          As published
+        </Button>
+      }
+    >
+      <CodeBlock text={isRaw ? data : prettyJson(data)} label="Data" />
+    </Section>
+  );
+}

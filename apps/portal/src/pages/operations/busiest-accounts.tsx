@@ -1,0 +1,48 @@
+import { Link } from 'wouter';
+import { type Column, DataTable } from '../../components/data-table';
+import { Section } from '../../components/section';
+import { formatCount, formatSeconds, formatShare } from './format';
+import { type Operations, readingOf } from './operations';
+import styles from './operations.module.css';
+
+type BusyAccount = Operations['busiest_accounts'][number];
+
+export interface BusiestAccountsProps {
+  readonly operations: Operations;
+}
+
+/** Who has most waiting, beside how long anybody waits: a burst of one account is not to make the others wait. */
+export function BusiestAccounts({ operations }: BusiestAccountsProps) {
+  const { waiting, oldestWaitingSeconds } = readingOf(operations);
+  const accounts = operations.busiest_accounts;
+  return (
+    <Section title="Accounts with most waiting">
+      <p className={styles['note']}>
+        {accounts.length === 0
+          ? 'Nobody has to wait.'
+          : `The oldest job has waited for ${formatSeconds(oldestWaitingSeconds)}. Accounts take turns, by their weights: who has much waiting waits longer, the others do not.`}
+      </p>
+      {accounts.length > 0 && (
+        <DataTable
+          label="Accounts with most waiting"
+          columns={columnsWith(waiting)}
+          rows={accounts}
+          rowId={({ account_id: id }) => id}
+        />
+      )}
+    </Section>
+  );
+}
+
+function columnsWith(allWaiting: number): readonly Column<BusyAccount>[] {
+  return [
+    {
+      id: 'account',
+      header: 'Account',
+      cell: ({ account_id: id }) => <Link href={`/accounts/${id}`}>{id}</Link>,
+    },
+    { id: 'waiting', header: 'Waiting', width: '96px', cell: ({ waiting }) => formatCount(waiting) },
+    { id: 'share', header: 'Share', width: '80px', cell: ({ waiting }) => formatShare(waiting, allWaiting) },
+    { id: 'weight', header: 'Weight', width: '72px', cell: ({ weight }) => weight, from: 'medium' },
+  ];
+}

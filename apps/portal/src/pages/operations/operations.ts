@@ -1,0 +1,20 @@
+import type { components } from '@hookferry/client';
+
+export type Operations = components['schemas']['Operations'];
+
+/** What there is to see at one moment, in all queues. */
+export interface Reading {
+  readonly attemptsPerSecond: number;
+  readonly waiting: number;
+  readonly oldestWaitingSeconds: number;
+  readonly held: number;
+}
+
+export function readingOf({ queues, held, attempts_per_second: attemptsPerSecond }: Operations): Reading {
+  return {
+    attemptsPerSecond,
+    waiting: queues.reduce((sum, { waiting }) => sum + waiting, 0),
+    oldestWaitingSeconds: Math.max(0, ...queues.map((queue) => queue.oldest_waiting_seconds)),
+    held,
+  };
+}

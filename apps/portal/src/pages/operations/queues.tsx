@@ -1,0 +1,50 @@
+import { type Column, DataTable } from '../../components/data-table';
+import { Section } from '../../components/section';
+import { formatCount, formatSeconds } from './format';
+import type { Operations } from './operations';
+
+type Queue = Operations['queues'][number];
+
+const columns: readonly Column<Queue>[] = [
+  { id: 'name', header: 'Queue', cell: ({ name }) => name },
+  { id: 'shard', header: 'Shard', width: '72px', cell: ({ shard }) => shard, from: 'medium' },
+  { id: 'waiting', header: 'Waiting', width: '96px', cell: ({ waiting }) => formatCount(waiting) },
+  {
+    id: 'active',
+    header: 'Active',
+    width: '80px',
+    cell: ({ active }) => formatCount(active),
+    from: 'medium',
+  },
+  {
+    id: 'delayed',
+    header: 'Delayed',
+    width: '96px',
+    cell: ({ delayed }) => formatCount(delayed),
+    from: 'medium',
+  },
+  { id: 'failed', header: 'Failed', width: '88px', cell: ({ failed }) => formatCount(failed), from: 'wide' },
+  {
+    id: 'oldest',
+    header: 'Oldest',
+    width: '88px',
+    cell: ({ oldest_waiting_seconds: seconds }) => formatSeconds(seconds),
+  },
+];
+
+export interface QueuesProps {
+  readonly queues: readonly Queue[];
+}
+
+export function Queues({ queues }: QueuesProps) {
+  return (
+    <Section title="Queues">
+      <DataTable
+        label="Queues"
+        columns={columns}
+        rows={queues}
+        rowId={({ name, shard }) => `${name} ${shard}`}
+      />
+    </Section>
+  );
+}

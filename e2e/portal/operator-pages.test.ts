@@ -1,0 +1,211 @@
+import { Queue } from 'bullmq';
+import type { Page } from 'playwright-core';
+import { ApiClient } from '../support/api-client';
+import { Receiver } from '../support/receiver';
+import { QUICK_WIN } from '../support/samples';
+import { until } from '../support/until';
+import { checkAccessibility } from './support/check-accessibility';
+import { go, usePortal } from './support/use-portal';
+
+const portal = usePortal({ environment: { RETRY_SCHEDULE: '1h' } });
+
+const OPERATOR = { capabilities: ['read', 'endpoints', 'resend', 'secrets', 'operate'] } as const;
+const NARROW = 360;
+
+const signIn = (path: string, width?: number): Promise<Page> =>
+  portal().signIn({ ...OPERATOR, path, ...(width !== undefined && { width }) });
+
+const rowOf = (page: Page, table: string, text: string) =>
+  page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
+
+async function createAccount(id: string): Promise<ApiClient> {
+  const { client } = portal();
+  await client.expect(201, 'POST', '/v1/accounts', { id, name: `${id} Ltd` });
+  const scopes = ['webhooks:read', 'webhooks:write', 'events:write', 'deliveries:read', 'admin'];
+  const ofAccount = { 'x-account-id': id };
+  const { body } = await client.expect<{ key: string }>(
+    201,
+    'POST',
+    '/v1/api-keys',
+    { name: 'first', scopes },
+    ofAccount,
+  );
+  return new ApiClient(client.baseUrl, body.key);
+}
+
+async function expectNoSideways(page: Page): Promise<void> {
+  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+}
+
+describe('accounts', () => {
+  it('are made, listed, and changed in their weight and quota', async () => {
+    const page = await signIn('/accounts');
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByLabel('Id').fill('made-here');
+    await page.getByLabel('Name').fill('Made here');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Made here' }).waitFor();
+
+    await page.getByLabel('Weight').fill('7');
+    await page.getByLabel('Quota, in bytes').fill('1048576');
+    await page.getByText('That is 1 MiB.').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('0 B of 1 MiB').waitFor();
+    const { body } = await portal().client.expect(200, 'GET', '/v1/accounts/made-here');
+    expect(body).toMatchObject({ name: 'Made here', weight: 7, quota_bytes: 1_048_576 });
+
+    await go(page, '/accounts');
+    await rowOf(page, 'Accounts', 'made-here').getByText('7', { exact: true }).waitFor();
+  });
+
+  it('says what is wrong with what was filled in, and keeps it', async () => {
+    await createAccount('taken');
+    const page = await signIn('/accounts');
+    portal()
+      .faultsOf(page)
+      .expect(/answered 409: POST/);
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByLabel('Id').fill('taken');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Id' }).inputValue()).toBe('taken');
+  });
+
+  it('get keys that are shown once, work, and are refused once they are revoked', async () => {
+    const own = await createAccount('with-keys');
+    const page = await signIn('/accounts/with-keys');
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByLabel('Name').fill('for the test');
+    await page.getByLabel(/see events and deliveries/).uncheck();
+    await checkAccessibility(page);
+    await page.getByRole('button', { name: 'Issue', exact: true }).click();
+    const key = (await page.getByRole('region', { name: 'The API key' }).innerText()).trim();
+    // A key or a click beside it would lose what can't be shown again.
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'I have it' }).click();
+    expect(await page.content()).not.toContain(key);
+
+    const issued = new ApiClient(portal().client.baseUrl, key);
+    expect((await issued.request('GET', '/v1/webhooks')).status).toBe(200);
+    expect((await issued.request('GET', '/v1/events')).status).toBe(403);
+    await rowOf(page, 'API keys', 'for the test').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+    await rowOf(page, 'API keys', 'for the test').waitFor({ state: 'detached' });
+    expect((await issued.request('GET', '/v1/webhooks')).status).toBe(401);
+
+    portal()
+      .faultsOf(page)
+      .expect(/answered 409: DELETE/);
+    await rowOf(page, 'API keys', 'first').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('the last key of the account').waitFor();
+    await page.getByRole('button', { name: 'Revoke it all the same' }).click();
+    await page.getByText('No API keys').waitFor();
+    expect((await own.request('GET', '/v1/webhooks')).status).toBe(401);
+  });
+
+  it('are seen as their owners see them, and left again', async () => {
+    const own = await createAccount('seen');
+    const receiver = await Receiver.start();
+    await own.register(`${receiver.url}/of-seen`);
+    const page = await signIn('/accounts/seen');
+    await page.getByRole('button', { name: 'See what the customer sees' }).click();
+    await go(page, '/webhooks');
+    await page.getByText('/of-seen').first().waitFor();
+    expect(await page.getByLabel('Account in view').inputValue()).toBe('seen');
+    await page.getByLabel('Account in view').selectOption('default');
+    await page.getByText('/of-seen').first().waitFor({ state: 'detached' });
+    await receiver.stop();
+  });
+});
+
+describe('dead letters', () => {
+  async function pushInvalid(id: string): Promise<void> {
+    const events = new Queue('events', { connection: portal().stack.redis.client });
+    // A number that JavaScript can't hold.
+    await events.add('no.such_type', { account_id: 'default', id, data: { big: 'BIG' } });
+    await events.close();
+  }
+
+  async function untilListed(count: number): Promise<void> {
+    await until(async () => {
+      const { body } = await portal().client.expect<{ data: object[] }>(200, 'GET', '/v1/dead-letters');
+      return body.data.length === count ? true : undefined;
+    });
+  }
+
+  it('are listed, looked into, put back, and dropped', async () => {
+    await pushInvalid('one');
+    await pushInvalid('two');
+    await untilListed(2);
+    const page = await signIn('/dead-letters');
+    await rowOf(page, 'Dead letters', 'no.such_type').nth(1).waitFor();
+    await page.getByLabel('Queue').selectOption('replays');
+    await page.getByText('No dead letters').waitFor();
+    await page.getByLabel('Queue').selectOption('events');
+
+    await rowOf(page, 'Dead letters', 'no.such_type').first().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'The job’s data' }).getByText('"id": "two"').waitFor();
+    await checkAccessibility(page);
+    await page.getByRole('button', { name: 'Put back' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Put back' }).click();
+    await page.getByText('It is back on the queue events.').waitFor();
+    // It is as invalid as before.
+    await untilListed(2);
+
+    await go(page, '/operations');
+    await go(page, '/dead-letters');
+    await rowOf(page, 'Dead letters', 'no.such_type').last().getByRole('link').click();
+    await page.getByRole('button', { name: 'Drop' }).click();
+    await checkAccessibility(page);
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Drop' }).click();
+    await page.getByText('It was dropped.').waitFor();
+    await untilListed(1);
+  });
+});
+
+describe('operations', () => {
+  it('shows what waits and is held, who is busy, which workers live, and how the numbers go', async () => {
+    const own = await createAccount('busy');
+    const receiver = await Receiver.start(() => 'never');
+    const webhook = await own.register(`${receiver.url}/busy`);
+    await own.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
+    const published = [1, 2, 3].map(() => own.publish(QUICK_WIN.type, QUICK_WIN.data));
+    await Promise.all(published);
+
+    const page = await signIn('/operations');
+    const now = page.getByRole('region', { name: 'Now' });
+    await now.getByText('Webhooks disabled').waitFor();
+    await rowOf(page, 'Queues', 'deliveries').waitFor();
+    await page.getByText('disabled', { exact: true }).first().waitFor();
+    await page.getByLabel('Why').selectOption('disabled');
+    await rowOf(page, 'Webhooks that nothing is sent to', '/busy').waitFor();
+    await now.getByRole('img', { name: /^Held: from .* since the page was opened/ }).waitFor();
+    await rowOf(page, 'Workers', ' of ').waitFor();
+    await checkAccessibility(page);
+
+    await rowOf(page, 'Webhooks that nothing is sent to', '/busy').click();
+    await page.getByText('/busy').first().waitFor();
+    expect(page.url()).toContain(`/portal/webhooks/${webhook.id}`);
+    expect(await page.getByLabel('Account in view').inputValue()).toBe('busy');
+    await receiver.stop();
+  });
+
+  it('fits into a narrow window, as all pages of operators do', async () => {
+    await createAccount('narrow');
+    const page = await signIn('/operations', NARROW);
+    await page.getByRole('table', { name: 'Queues' }).waitFor();
+    await expectNoSideways(page);
+    for (const [path, heading] of [
+      ['/accounts', 'Accounts'],
+      ['/accounts/narrow', 'narrow Ltd'],
+      ['/dead-letters', 'Dead letters'],
+    ] as const) {
+      await go(page, path);
+      await page.getByRole('heading', { name: heading }).waitFor();
+      await expectNoSideways(page);
+      await checkAccessibility(page);
+    }
+  });
+});

@@ -1,0 +1,200 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Change } from '@hookferry/core/changes/change';
+import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
+import type { AccountId } from '@hookferry/core/model/event';
+import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
+import { ChangeFollower } from './support/change-follower';
+import { Receiver } from './support/receiver';
+import { RedisServer } from './support/redis-server';
+import { QUICK_WIN } from './support/samples';
+import { Stack } from './support/stack';
+import { until } from './support/until';
+
+const DEFAULT_ACCOUNT = 'default' as AccountId;
+const OTHER_ACCOUNT = 'other';
+
+let redis: RedisServer;
+let stack: Stack;
+let other: Awaited<ReturnType<Stack['startApi']>>;
+beforeAll(async () => {
+  redis = await RedisServer.start();
+  stack = await Stack.start({ redisUrl: redis.url, environment: { RETRY_SCHEDULE: '1s,1s,1s' } });
+  other = await stack.startApi();
+});
+afterAll(async () => {
+  await stack.stop();
+  await redis.remove();
+});
+
+const receivers: Receiver[] = [];
+const followers: ChangeFollower[] = [];
+afterEach(async () => {
+  for (const follower of followers.splice(0)) follower.close();
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
+});
+
+async function receive(...args: Parameters<typeof Receiver.start>): Promise<Receiver> {
+  const receiver = await Receiver.start(...args);
+  receivers.push(receiver);
+  return receiver;
+}
+
+async function follow(baseUrl: string, headers: Readonly<Record<string, string>> = {}) {
+  const follower = await ChangeFollower.open(baseUrl, stack.bootstrapKey, headers);
+  followers.push(follower);
+  return follower;
+}
+
+/** The commands for what changes that reach Redis meanwhile. */
+async function commandsDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
+  const socket = connect(redis.port, '127.0.0.1');
+  const seen: string[] = [];
+  const lines = createInterface({ input: socket });
+  lines.on('line', (line) => {
+    if (/"(changes|watched-accounts):/.test(line)) seen.push(line.split('] ')[1] ?? '');
+  });
+  socket.write('MONITOR\r\n');
+  await once(lines, 'line');
+  await work();
+  socket.destroy();
+  return seen;
+}
+
+it('costs nothing while nobody follows but to ask whether somebody does, every two seconds while something happens', async () => {
+  const receiver = await receive();
+  const webhook = await stack.client.register(receiver.url);
+  const commands = await commandsDuring(async () => {
+    for (let i = 0; i < 20; i += 1) await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+    await receiver.waitFor(20);
+  });
+  expect(commands.filter((command) => command !== '"zrange" "watched-accounts:{all}" "0" "-1"')).toEqual([]);
+  await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+});
+
+it('tells in their order what API processes and workers change, and an account nothing of another', async () => {
+  await stack.client.expect(201, 'POST', '/v1/accounts', { id: OTHER_ACCOUNT, name: 'Other' });
+  const asOther = { 'x-account-id': OTHER_ACCOUNT };
+  const [follower, stranger] = await Promise.all([
+    follow(other.client.baseUrl),
+    follow(other.client.baseUrl, asOther),
+  ]);
+  const receiver = await receive((_request, count) => (count === 1 ? 503 : 204));
+  const webhook = await stack.client.register(receiver.url);
+  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  await other.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
+  await follower.waitFor(
+    ({ event, data }) => event === 'webhook' && 'change' in data && data.change === 'deleted',
+  );
+
+  expect(follower.ofDelivery(`${eventId}.${webhook.id}`)).toEqual([
+    'created pending 0',
+    'attempted pending 1',
+    'attempted 2',
+    'ended delivered',
+  ]);
+  const ofWebhook = follower.changes.flatMap((change) => (change.event === 'webhook' ? [change.data] : []));
+  expect(ofWebhook).toEqual([
+    { change: 'created', webhook_id: webhook.id },
+    { change: 'deleted', webhook_id: webhook.id },
+  ]);
+  const theirs = await stack.client.expect<{ id: string }>(
+    201,
+    'POST',
+    '/v1/webhooks',
+    { url: receiver.url, events: ['*'] },
+    asOther,
+  );
+  await stranger.waitFor(({ event }) => event === 'webhook');
+  expect(stranger.changes.slice(1)).toMatchObject([
+    { data: { change: 'created', webhook_id: theirs.body.id } },
+  ]);
+});
+
+it('ends the stream of a key that is revoked', async () => {
+  const { body } = await stack.client.expect<{ id: string; key: string }>(201, 'POST', '/v1/api-keys', {
+    name: 'portal',
+    scopes: ['deliveries:read'],
+  });
+  const follower = await ChangeFollower.open(stack.client.baseUrl, body.key);
+  followers.push(follower);
+  await stack.client.expect(204, 'DELETE', `/v1/api-keys/${body.id}`);
+  await follower.waitForEnd();
+  expect(follower.changes.at(-1)).toEqual({ event: 'end', data: { reason: 'unauthenticated' } });
+});
+
+it('goes on at another process when the one that it came from was killed', async () => {
+  const receiver = await receive();
+  const dying = await stack.startApi();
+  const follower = await follow(dying.client.baseUrl);
+  const before = await stack.client.register(receiver.url);
+  await follower.waitFor(({ event }) => event === 'webhook');
+  await dying.api.end('SIGKILL');
+  await follower.waitForEnd();
+  const meanwhile = await stack.client.register(receiver.url);
+  const again = await follow(other.client.baseUrl, { 'last-event-id': follower.place });
+  const after = await stack.client.register(receiver.url);
+  await until(async () => (again.changes.length >= 3 ? true : undefined));
+  expect(again.changes).toMatchObject([
+    { event: 'ready' },
+    { data: { change: 'created', webhook_id: meanwhile.id } },
+    { data: { change: 'created', webhook_id: after.id } },
+  ]);
+  for (const { id } of [before, meanwhile, after]) {
+    await stack.client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+  }
+});
+
+it('hangs up on who does not take what comes, and goes on for others', async () => {
+  const follower = await follow(stack.client.baseUrl);
+  const { hostname, port } = new URL(stack.client.baseUrl);
+  const slow = connect(Number(port), hostname);
+  slow.on('error', () => undefined);
+  slow.write(
+    `GET /v1/stream HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${stack.bootstrapKey}\r\n\r\n`,
+  );
+  await once(slow, 'data');
+  slow.pause();
+  const hasHungUp = () =>
+    stack.api.log.some(({ message, reason }) => message === 'change_stream.ended' && reason === 'too_slow');
+  const { append } = createRedisChangeStore(stack.redis.client);
+  const changes = Array.from({ length: 400 }, longChange);
+  let told = 0;
+  while (!hasHungUp()) {
+    await append(DEFAULT_ACCOUNT, changes);
+    told += changes.length;
+    await until(async () => (follower.changes.length > told ? true : undefined));
+  }
+  slow.destroy();
+  expect(follower.changes.filter(({ event }) => event === 'reset')).toEqual([]);
+});
+
+// More than sockets keep of it on the way.
+function longChange(): Change {
+  const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId(), type: 'x'.repeat(8_000) };
+  return { kind: 'delivery', change: 'attempted', delivery };
+}
+
+it('goes on when Redis was away, and says so if something is missing', async () => {
+  const receiver = await receive();
+  const follower = await follow(stack.client.baseUrl);
+  await redis.kill();
+  await stack.api.waitForLine(({ message, task }) => message === 'task.failed' && task === 'read changes');
+  await redis.start();
+  await stack.client.waitUntilReady();
+  const webhook = await until(() => stack.client.register(receiver.url).catch(() => undefined));
+  const told = await follower.waitFor(
+    (change) =>
+      change.event === 'reset' || (change.event === 'webhook' && change.data.webhook_id === webhook.id),
+  );
+  expect(['reset', 'webhook']).toContain(told.event);
+});
+
+it('sends followers away when its process stops', async () => {
+  const follower = await follow(other.client.baseUrl);
+  await other.api.end();
+  await follower.waitForEnd();
+  expect(follower.changes.at(-1)).toEqual({ event: 'end', data: { reason: 'stopping' } });
+});

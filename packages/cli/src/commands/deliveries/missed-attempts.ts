@@ -1,0 +1,54 @@
+import type { Client } from '@hookferry/client';
+import type { Attempt, Delivery } from '../../resources';
+
+export interface MissedAttempt {
+  readonly delivery: Pick<Delivery, 'id' | 'event_id' | 'webhook_id' | 'type'>;
+  readonly attempt: Pick<Attempt, 'number' | 'outcome' | 'response_status'>;
+  readonly at: string;
+}
+
+/** How far back an endpoint's deliveries are looked at: one page, the longest that there is. */
+export const LOOKED_AT = 200;
+const REMEMBERED = 10_000;
+
+/** Remembers which attempts were shown, and finds those that were made meanwhile: for when the stream says that it lacks some. */
+export class MissedAttempts {
+  readonly #countByDelivery = new Map<string, number>();
+
+  /** @param since when it was begun to show attempts. */
+  constructor(
+    private readonly client: Client,
+    private readonly since: string,
+  ) {}
+
+  note(deliveryId: string, attemptCount: number): void {
+    this.#countByDelivery.set(deliveryId, attemptCount);
+    const [oldest] = this.#countByDelivery.keys();
+    if (this.#countByDelivery.size > REMEMBERED && oldest !== undefined) this.#countByDelivery.delete(oldest);
+  }
+
+  /** Those of the newest deliveries of the endpoint, in the order in which they were made. */
+  async find(endpointId: string): Promise<readonly MissedAttempt[]> {
+    const params = { path: { id: endpointId }, query: { limit: LOOKED_AT } };
+    const { data } = await this.client.GET('/v1/webhooks/{id}/deliveries', { params });
+    const missed: MissedAttempt[] = [];
+    for (const delivery of data) {
+      if (delivery.attempt_count > this.#shownOf(delivery)) missed.push(...(await this.#read(delivery)));
+    }
+    return missed.sort((a, b) => a.at.localeCompare(b.at));
+  }
+
+  // What was made before, of deliveries that nothing was shown of, is not missing.
+  async #read(delivery: Delivery): Promise<readonly MissedAttempt[]> {
+    const shown = this.#shownOf(delivery);
+    const params = { path: { id: delivery.id } };
+    const { attempts } = await this.client.GET('/v1/deliveries/{id}', { params });
+    return attempts
+      .filter(({ number, started_at }) => number > shown && started_at >= this.since)
+      .map((attempt) => ({ delivery, attempt, at: attempt.started_at }));
+  }
+
+  #shownOf({ id }: Pick<Delivery, 'id'>): number {
+    return this.#countByDelivery.get(id) ?? 0;
+  }
+}

@@ -1,0 +1,62 @@
+import { WebhooksConnectionError } from './connection-error';
+import { type Deadline, withDeadline } from './deadline';
+import { parseJson, unexpectedAnswer } from './read-answer';
+import { readLines } from './read-lines';
+
+/** A server-sent event of this service, whose data are one line of JSON. */
+export interface ReadEvent {
+  readonly event: string;
+  /** Where to go on after it. */
+  readonly id?: string;
+  readonly data: unknown;
+}
+
+/**
+ * The server-sent events of an answer, as they come. Each ends with the line of its data, after the others. The deadline is
+ * for each piece of the answer, comments included.
+ *
+ * @throws WebhooksConnectionError
+ */
+export async function* readEvents(
+  response: Response,
+  deadline: Deadline,
+): AsyncGenerator<ReadEvent, void, undefined> {
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  let fields: Record<string, string> = {};
+  try {
+    for await (const line of readLines(
+      async () => (await withDeadline(deadline, () => reader.read())).value,
+    )) {
+      const { name, value } = fieldIn(line);
+      fields[name] = value;
+      if (name !== 'data') continue;
+      yield eventOf(fields, response, deadline);
+      fields = {};
+    }
+  } finally {
+    // It was left early, or is broken anyway: nobody waits for what is still on its way.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** `name: value`; a comment has no name. */
+function fieldIn(line: string): { readonly name: string; readonly value: string } {
+  const [name = ''] = line.split(':', 1);
+  return { name, value: line.slice(name.length + 1).trim() };
+}
+
+function eventOf(
+  { event = 'message', id, data = '' }: Readonly<Record<string, string>>,
+  response: Response,
+  { request }: Deadline,
+): ReadEvent {
+  const parsed = parseJson(data);
+  if (parsed === undefined) throw unexpectedAnswer(request, response);
+  return { event, ...(id === undefined ? {} : { id }), data: parsed };
+}
+
+/** The answer has ended although nobody said so. */
+export function endedEarly({ request }: Pick<Deadline, 'request'>): WebhooksConnectionError {
+  return new WebhooksConnectionError('connection_failed', `${request}: the stream has ended`, undefined);
+}

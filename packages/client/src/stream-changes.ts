@@ -1,0 +1,64 @@
+import type { AnyInit } from './call';
+import { waitFor } from './deadline';
+import type { CheckedOptions } from './options';
+import { endedEarly, readEvents } from './read-events';
+import { isWorthRetrying, retryDelayMs } from './retry-policy';
+import type { components, paths } from './schema';
+
+export type StreamedChange = components['schemas']['StreamedChange'];
+export type ChangesQuery = Omit<
+  NonNullable<paths['/v1/stream']['get']['parameters']['query']>,
+  'max_seconds'
+>;
+/** What changes; `ready` and `reset` say what can be relied on. */
+export type Change = Exclude<StreamedChange, { event: 'end' }>;
+
+export const CHANGES_PATH = '/v1/stream';
+
+export interface ChangesOptions extends Pick<CheckedOptions, 'retries' | 'onRetry'> {
+  readonly silenceMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+// Readers of a process that stops come back to the others, and not all at once.
+const SPREAD_MS = 1_000;
+
+/**
+ * What changes, for as long as anybody wants to know. Whenever the connection ends, the next one goes on where it was;
+ * `retries` is how often in a row that may fail without an event in between.
+ *
+ * @param open resolves with a good answer whose body is not yet read
+ * @throws WebhooksApiError, WebhooksConnectionError
+ */
+export async function* streamChanges(
+  open: (init: AnyInit) => Promise<Response>,
+  query: ChangesQuery,
+  { silenceMs, retries, onRetry, signal = new AbortController().signal }: ChangesOptions,
+): AsyncGenerator<Change, void, undefined> {
+  const deadline = { request: `GET ${CHANGES_PATH}`, timeoutMs: silenceMs, signal };
+  let place = query.last_event_id;
+  let breaks = 0;
+  for (;;) {
+    const last = place === undefined ? {} : { last_event_id: place };
+    try {
+      const response = await open({ params: { query: { ...query, ...last } }, signal });
+      let isOver = false;
+      for await (const read of readEvents(response, deadline)) {
+        const change = read as StreamedChange;
+        breaks = 0;
+        isOver = change.event === 'end';
+        if (change.event === 'end') break;
+        place = change.id;
+        yield change;
+      }
+      if (!isOver) throw endedEarly(deadline);
+      await waitFor(Math.random() * SPREAD_MS, deadline);
+    } catch (error) {
+      breaks += 1;
+      if (breaks > retries || !isWorthRetrying(error, true)) throw error;
+      const delayMs = retryDelayMs(error, breaks, Math.random());
+      onRetry({ method: 'GET', path: CHANGES_PATH, retry: breaks, delayMs, error: error as Error });
+      await waitFor(delayMs, deadline);
+    }
+  }
+}

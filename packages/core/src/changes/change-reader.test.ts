@@ -1,0 +1,59 @@
+import { uniqueEndpointId } from '../testing/unique-ids';
+import { ChangeReader, MOST_WAITING, type StreamMessage } from './change-reader';
+
+const endpointId = uniqueEndpointId();
+const other = uniqueEndpointId();
+
+function build(change: Partial<ConstructorParameters<typeof ChangeReader>[0]> = {}) {
+  const onTooSlow = jest.fn<void, []>();
+  const reader = new ChangeReader({ endpointId: undefined, after: undefined, onTooSlow, ...change });
+  return { reader, onTooSlow };
+}
+
+function entry(place: number, of = endpointId) {
+  return { id: `${place}-0`, change: { kind: 'webhook', change: 'updated', endpointId: of } } as const;
+}
+
+async function messagesOf(reader: ChangeReader): Promise<string[]> {
+  reader.end('stopping');
+  const told: StreamMessage[] = [];
+  for await (const message of reader.messages()) told.push(message);
+  return told.map((message) => (message.kind === 'end' ? message.reason : `${message.kind} ${message.id}`));
+}
+
+it('is told nothing before it is ready, and nothing twice', async () => {
+  const { reader } = build();
+  reader.offer(entry(1));
+  reader.begin('2-0');
+  for (const place of [1, 2, 3, 10, 3, 9]) reader.offer(entry(place));
+  expect(await messagesOf(reader)).toEqual(['ready 2-0', 'change 3-0', 'change 10-0', 'stopping']);
+});
+
+it('is told what concerns its endpoint, or all', async () => {
+  const { reader } = build({ endpointId });
+  reader.begin('1-0');
+  reader.offer(entry(2, other));
+  reader.offer(entry(3));
+  reader.offer({ id: '4-0', change: { kind: 'reset' } });
+  expect(await messagesOf(reader)).toEqual(['ready 1-0', 'change 3-0', 'change 4-0', 'stopping']);
+});
+
+it('that takes nothing keeps a bounded number of messages, and is told only that it is over', async () => {
+  const { reader, onTooSlow } = build();
+  reader.begin('0-0');
+  for (let place = 1; place < MOST_WAITING; place += 1) reader.offer(entry(place));
+  expect(onTooSlow).not.toHaveBeenCalled();
+  reader.offer(entry(MOST_WAITING));
+  expect(onTooSlow).toHaveBeenCalledTimes(1);
+  expect(await messagesOf(reader)).toEqual(['too_slow']);
+});
+
+it('that is in the middle of what it has taken leaves the rest', async () => {
+  const { reader } = build();
+  reader.begin('0-0');
+  for (let place = 1; place < 100; place += 1) reader.offer(entry(place));
+  const messages = reader.messages();
+  await messages.next();
+  reader.end('too_slow');
+  expect(await messages.next()).toMatchObject({ value: { kind: 'end', reason: 'too_slow' } });
+});

@@ -1,0 +1,268 @@
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { deliveryIdOf } from '../model/delivery';
+import type { EndpointId } from '../model/endpoint';
+import type { AcceptedEvent } from '../model/event';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { createRedisDeliveryStore } from '../record/redis-delivery-store';
+import { createRedisEventStore } from '../record/redis-event-store';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { createSeededRandom } from '../testing/seeded-random';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { testSealer } from '../testing/test-sealer';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import type { DeliveryFilter } from './delivery-filter';
+import type { PlaceMark } from './delivery-places';
+import type { HoldExplanation } from './explain-hold';
+import { createListDeliveries, type ListScope } from './list-deliveries';
+
+const NOW = 1_700_000_000_000;
+const BUSY: HoldExplanation = { reason: 'busy', until: undefined };
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+type Ending = 'delivered' | 'exhausted' | 'pending' | 'held';
+
+/** An account with endpoints, and ways to put deliveries on its record. */
+async function arrange({ endpoints: count = 3 } = {}) {
+  const accountId = uniqueAccountId();
+  const explained: EndpointId[] = [];
+  const stores = {
+    endpointStore: createRedisEndpointStore(redis.client, testSealer),
+    eventStore: createRedisEventStore(redis.client, testRetention),
+    deliveryStore: createRedisDeliveryStore(redis.client, testRetention),
+    heldDeliveries: createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' }),
+    explainHold: async ({ id }: { readonly id: EndpointId }) => {
+      explained.push(id);
+      return () => BUSY;
+    },
+  };
+  const endpointIds: EndpointId[] = [];
+  for (let i = 0; i < count; i += 1) {
+    const endpoint = buildEndpoint({ accountId });
+    await stores.endpointStore.create(endpoint);
+    endpointIds.push(endpoint.id);
+  }
+  const { list } = createListDeliveries(stores);
+
+  /** In the order in which lists have them: of one event those to the endpoints registered last first. */
+  async function publish(
+    receivers: readonly EndpointId[],
+    { ending = 'delivered', ...change }: Partial<AcceptedEvent> & { readonly ending?: Ending } = {},
+  ): Promise<readonly string[]> {
+    const event = buildEvent({ accountId, acceptedAt: NOW, ...change });
+    await stores.eventStore.save(event, receivers);
+    await stores.eventStore.enlist(event, receivers.length);
+    await stores.deliveryStore.enlist(event.id, receivers, event.acceptedAt);
+    for (const endpointId of receivers) await end(event, endpointId, ending);
+    return receivers
+      .toSorted()
+      .toReversed()
+      .map((endpointId) => deliveryIdOf({ eventId: event.id, endpointId }));
+  }
+
+  async function end(event: AcceptedEvent, endpointId: EndpointId, ending: Ending): Promise<void> {
+    const parts = { eventId: event.id, endpointId };
+    if (ending === 'held') {
+      const held = { eventId: event.id, acceptedAt: event.acceptedAt };
+      await stores.heldDeliveries.enter({ accountId, endpointId }, held, NOW, 'busy');
+    }
+    if (ending === 'held' || ending === 'pending') return;
+    const attempt = ending === 'delivered' ? buildAcceptedAttempt() : buildAttempt({ responseStatus: 503 });
+    const fact = { kind: 'attempted', attempt, nextAttemptAt: undefined, eventType: event.type } as const;
+    await stores.deliveryStore.append(parts, fact);
+  }
+
+  /** The ids of all pages, and what happens after each of them. */
+  async function readAll(
+    limit: number,
+    filter: DeliveryFilter = {},
+    scope: ListScope = {},
+    afterEach: () => Promise<unknown> = async () => {},
+  ): Promise<readonly string[]> {
+    const ids: string[] = [];
+    let before: PlaceMark | undefined;
+    do {
+      const page = await list(accountId, scope, filter, limit, before);
+      expect(page.deliveries.length).toBeLessThanOrEqual(limit);
+      ids.push(...page.deliveries.map(({ id }) => id));
+      before = page.nextCursor;
+      await afterEach();
+    } while (before !== undefined);
+    return ids;
+  }
+
+  return { ...stores, accountId, endpointIds, explained, list, publish, readAll };
+}
+
+describe('the deliveries of an account', () => {
+  it('are each on one page, those of the newest event first, however long a page is', async () => {
+    const { endpointIds, publish, readAll } = await arrange({ endpoints: 40 });
+    const random = createSeededRandom(7);
+    const published: (readonly string[])[] = [];
+    // Several within a millisecond, some without receivers, some with more than are read at once.
+    for (let i = 0; i < 60; i += 1) {
+      const receivers = endpointIds.filter(() => random() < (i % 5) / 5);
+      published.push(await publish(receivers, { acceptedAt: NOW + Math.floor(i / 3), id: uniqueEventId() }));
+    }
+    const expected = published.toReversed().flat();
+    for (const limit of [1, 7, 50, 200]) expect(await readAll(limit)).toEqual(expected);
+  });
+
+  it('come once each, also when others come in while somebody pages', async () => {
+    const { endpointIds, publish, readAll } = await arrange();
+    const published: (readonly string[])[] = [];
+    for (let i = 0; i < 10; i += 1) published.push(await publish(endpointIds, { acceptedAt: NOW + i }));
+    const read = await readAll(4, {}, {}, () => publish(endpointIds, { acceptedAt: NOW + 1_000 }));
+    expect(read).toEqual(published.toReversed().flat());
+  });
+
+  it('are those of the account alone', async () => {
+    const [one, other] = [await arrange(), await arrange()];
+    await other.publish(other.endpointIds);
+    expect(await one.readAll(10)).toEqual([]);
+  });
+
+  it('are shown also to an endpoint that was deleted since', async () => {
+    const { accountId, endpointStore, endpointIds, publish, readAll } = await arrange({ endpoints: 1 });
+    const published = await publish(endpointIds);
+    for (const id of endpointIds) await endpointStore.remove(accountId, id);
+    expect(await readAll(10)).toEqual(published);
+  });
+
+  it('say how the last attempt was answered', async () => {
+    const { accountId, endpointIds, publish, list } = await arrange({ endpoints: 1 });
+    await publish(endpointIds, { ending: 'exhausted', acceptedAt: NOW + 1 });
+    await publish(endpointIds, { ending: 'pending' });
+    const { deliveries } = await list(accountId, {}, {}, 10);
+    expect(deliveries.map(({ lastResponseStatus }) => lastResponseStatus)).toEqual([503, undefined]);
+  });
+
+  it.each<[string, DeliveryFilter]>([
+    ['status', { status: 'exhausted' }],
+    ['class of status', { statusClass: '5xx' }],
+    ['status of the answer', { responseStatus: 503 }],
+    ['outcome', { outcome: 'http_5xx' }],
+    ['event type', { eventType: 'brief.created' }],
+    ['time', { since: NOW + 7, until: NOW + 8 }],
+  ])('are limited by %s', async (_what, filter) => {
+    const { endpointIds, publish, readAll } = await arrange();
+    await publish(endpointIds, { acceptedAt: NOW });
+    const wanted = { ending: 'exhausted', type: 'brief.created', acceptedAt: NOW + 7 } as const;
+    const expected = await publish(endpointIds, wanted);
+    await publish(endpointIds, { acceptedAt: NOW + 9, ending: 'pending' });
+    expect(await readAll(2, filter)).toEqual(expected);
+  });
+
+  it('are found also where hardly any is what was asked for, each page in bounded time', async () => {
+    const { endpointIds, publish, readAll } = await arrange();
+    const expected = await publish(endpointIds, { ending: 'exhausted', acceptedAt: NOW });
+    for (let i = 1; i <= 100; i += 1) await publish(endpointIds, { acceptedAt: NOW + i });
+    let pages = 0;
+    const found = await readAll(50, { status: 'exhausted' }, {}, async () => (pages += 1));
+    expect(found).toEqual(expected);
+    expect(pages).toBe(3);
+  });
+});
+
+describe('the deliveries of an endpoint or an event, or of both', () => {
+  it('are those of an endpoint', async () => {
+    const { endpointIds, publish, readAll } = await arrange();
+    const published = [await publish(endpointIds), await publish(endpointIds, { acceptedAt: NOW + 1 })];
+    const [endpoint = uniqueEndpointId()] = endpointIds;
+    const expected = published.toReversed().flatMap((ids) => ids.filter((id) => id.endsWith(endpoint)));
+    expect(await readAll(1, {}, { endpoint })).toEqual(expected);
+  });
+
+  it('are those of an event, unless that is of another type or time', async () => {
+    const { endpointIds, publish, readAll } = await arrange();
+    const eventId = uniqueEventId();
+    const published = await publish(endpointIds, { id: eventId });
+    expect(await readAll(1, {}, { eventId })).toEqual(published);
+    expect(await readAll(1, { since: NOW + 1 }, { eventId })).toEqual([]);
+    expect(await readAll(1, { eventType: 'brief.created' }, { eventId })).toEqual([]);
+  });
+
+  it('is the one of both, if there is one and it is what was asked for', async () => {
+    const { endpointIds, publish, readAll } = await arrange();
+    const [endpoint = uniqueEndpointId(), ...others] = endpointIds;
+    const [eventId, another] = [uniqueEventId(), uniqueEventId()];
+    await publish(endpointIds, { id: eventId });
+    await publish(others, { id: another });
+    const expected = [deliveryIdOf({ eventId, endpointId: endpoint })];
+    expect(await readAll(10, {}, { endpoint, eventId })).toEqual(expected);
+    expect(await readAll(10, { status: 'exhausted' }, { endpoint, eventId })).toEqual([]);
+    expect(await readAll(10, {}, { endpoint, eventId: another })).toEqual([]);
+  });
+
+  it.each<[string, ListScope]>([
+    ['an endpoint', { endpoint: uniqueEndpointId() }],
+    ['an event', { eventId: uniqueEventId() }],
+  ])('are refused of %s that is not there', async (_what, scope) => {
+    const { readAll } = await arrange();
+    await expect(readAll(10, {}, scope)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('held deliveries', () => {
+  it('are found among many others at once, in the order of all', async () => {
+    const { accountId, endpointIds, publish, list, readAll } = await arrange({ endpoints: 5 });
+    const random = createSeededRandom(3);
+    const published: (readonly string[])[] = [];
+    for (let i = 0; i < 300; i += 1) {
+      const isHeld = i % 15 === 0;
+      const receivers = isHeld ? endpointIds.filter(() => random() < 0.7) : endpointIds.slice(0, 1);
+      const ending = isHeld ? 'held' : 'delivered';
+      const ids = await publish(receivers, {
+        acceptedAt: NOW + Math.floor(i / 30),
+        id: uniqueEventId(),
+        ending,
+      });
+      if (isHeld) published.push(ids);
+    }
+    const expected = published.toReversed().flat();
+    expect((await list(accountId, {}, { status: 'held' }, 10)).deliveries).toHaveLength(10);
+    for (const limit of [1, 7, 200]) expect(await readAll(limit, { status: 'held' })).toEqual(expected);
+  });
+
+  it('are found also where more endpoints hold some than are looked at one by one', async () => {
+    const { endpointIds, publish, readAll } = await arrange({ endpoints: 101 });
+    const expected = await publish(endpointIds, { ending: 'held' });
+    expect(await readAll(50, { status: 'held' })).toEqual(expected);
+  });
+
+  it('are held no more once they have ended, whatever the index says still', async () => {
+    const { accountId, endpointIds, publish, readAll, deliveryStore } = await arrange({ endpoints: 1 });
+    const eventId = uniqueEventId();
+    await publish(endpointIds, { id: eventId, ending: 'held' });
+    for (const endpointId of endpointIds) {
+      await deliveryStore.append({ eventId, endpointId }, { kind: 'cancelled', reason: 'gone' });
+    }
+    expect(accountId).toBeDefined();
+    expect(await readAll(10, { status: 'held' })).toEqual([]);
+  });
+
+  it('say why, which is asked for once for each endpoint and page', async () => {
+    const { accountId, endpointIds, explained, publish, list } = await arrange({ endpoints: 2 });
+    for (let i = 0; i < 5; i += 1) await publish(endpointIds, { acceptedAt: NOW + i, ending: 'held' });
+    await publish(endpointIds, { acceptedAt: NOW + 9 });
+    const { deliveries } = await list(accountId, {}, {}, 50);
+    const holds = deliveries.map(({ hold }) => hold);
+    expect(holds).toEqual([undefined, undefined, ...Array.from({ length: 10 }, () => BUSY)]);
+    expect(explained.toSorted()).toEqual(endpointIds.toSorted());
+  });
+
+  it('are shown without a reason where their endpoint is gone', async () => {
+    const { accountId, endpointIds, endpointStore, publish, list } = await arrange({ endpoints: 1 });
+    await publish(endpointIds, { ending: 'held' });
+    for (const id of endpointIds) await endpointStore.remove(accountId, id);
+    const { deliveries } = await list(accountId, {}, {}, 50);
+    expect(deliveries).toMatchObject([{ status: 'held', hold: undefined }]);
+  });
+});
