@@ -116,6 +116,13 @@ describe('the list of deliveries', () => {
     expect(asked.length).toBeGreaterThan(0);
   });
 
+  it('does not move while it loads', async () => {
+    const page = await portal().signIn({ path: '/deliveries' });
+    await rowsOf(page).first().waitFor();
+    await isLive(page);
+    expect(await movedBy(page)).toBeLessThan(0.01);
+  });
+
   it('is accessible in both themes, and fits a phone', async () => {
     const page = await portal().signIn({ width: 360 });
     await rowsOf(page).first().waitFor();
@@ -193,6 +200,16 @@ describe('one delivery', () => {
     expect(await widthBeyond(page)).toBe(0);
   });
 });
+
+/** How much of what was in view has moved since the page began, as https://web.dev/cls has it: good is up to 0.1. */
+async function movedBy(page: Page): Promise<number> {
+  return await page.evaluate(`new Promise((resolve) => {
+    const sum = (list) => list.getEntries().reduce((total, { value }) => total + value, 0);
+    new PerformanceObserver((list) => resolve(sum(list))).observe({ type: 'layout-shift', buffered: true });
+    // Nothing is told of a page that never moved.
+    setTimeout(() => resolve(0), 500);
+  })`);
+}
 
 /** How many pixels of the page one would have to scroll to the side for. */
 async function widthBeyond(page: Page): Promise<number> {
