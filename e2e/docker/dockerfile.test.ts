@@ -26,7 +26,7 @@ const APPS: Readonly<Record<Target, readonly string[]>> = {
 };
 
 /** What browsers load: pages, styles and scripts, each as it is and compressed twice. */
-const SERVED = /^app\/apps\/portal\/dist\/(assets\/[\w-]+\.(js|css)|index\.html)(\.br|\.gz)?$/;
+const SERVED = /^app\/apps\/portal\/dist\/(assets\/[\w.-]+\.(js|css)|index\.html)(\.br|\.gz)?$/;
 
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';

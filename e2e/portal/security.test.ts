@@ -115,6 +115,22 @@ describe('a session', () => {
     expect(await page.getByRole('navigation').count()).toBe(0);
   });
 
+  it('is made by an API key for operators, whose key stays nowhere', async () => {
+    const page = await portal().open('/portal/');
+    const faults = portal().faultsOf(page);
+    await page.getByLabel('API key').fill('whk_none');
+    await page.keyboard.press('Enter');
+    await faults.waitFor(/answered 401/);
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByLabel('API key').inputValue()).toBe('');
+    await page.getByLabel('API key').fill(portal().stack.bootstrapKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'Operations' }).waitFor();
+    const authorization = page.waitForRequest('**/v1/webhooks*').then((request) => request.headers());
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
+    expect(await authorization).toMatchObject({ authorization: expect.stringMatching(/^Bearer whp_/) });
+  });
+
   it("sees nothing of another account, whichever of its pages it is told to open, or of the operator's", async () => {
     const [own, other] = [await createTenant('tenant-a'), await createTenant('tenant-b')];
     const page = await portal().signIn({ account: own.id });

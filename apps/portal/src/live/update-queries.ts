@@ -61,5 +61,6 @@ function isPaged(data: unknown): data is InfiniteData<Page> {
 
 function changed(row: Delivery, change: DeliveryChange): Delivery {
   const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-  return { ...row, ...known };
+  const after = { ...row, ...known };
+  return after.status === 'held' ? after : { ...after, hold: null };
 }

@@ -5,6 +5,9 @@ import { answerOf } from './answer-of';
 import styles from './delivery-table.module.css';
 import { StatusBadge } from './status-badge';
 
+/** Says nothing in a list of one webhook's deliveries. */
+export const WEBHOOK_COLUMN = 'webhook';
+
 export const deliveryColumns: readonly Column<Delivery>[] = [
   { id: 'status', header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge status={status} /> },
   { id: 'type', header: 'Event type', cell: ({ type }) => type },
@@ -17,7 +20,7 @@ export const deliveryColumns: readonly Column<Delivery>[] = [
   },
   { id: 'attempts', header: 'Attempts', width: '80px', from: 'wide', cell: (row) => row.attempt_count },
   {
-    id: 'webhook',
+    id: WEBHOOK_COLUMN,
     header: 'Webhook',
     width: '232px',
     from: 'wide',

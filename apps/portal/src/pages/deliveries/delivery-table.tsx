@@ -7,7 +7,7 @@ import { Button } from '../../components/button';
 import { DataTable } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { Problem } from '../../components/problem';
-import { deliveryColumns } from './delivery-columns';
+import { deliveryColumns, WEBHOOK_COLUMN } from './delivery-columns';
 import styles from './delivery-table.module.css';
 import { MOST_COUNTED, useNewDeliveries } from './use-new-deliveries';
 
@@ -50,7 +50,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
       </div>
       <DataTable
         label={label}
-        columns={deliveryColumns}
+        columns={filters.webhook_id === undefined ? deliveryColumns : columnsOfOneWebhook}
         rows={rows}
         rowId={idOf}
         onOpen={({ id }) => navigate(`/deliveries/${encodeURIComponent(id)}`)}
@@ -73,6 +73,8 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
     </div>
   );
 }
+
+const columnsOfOneWebhook = deliveryColumns.filter(({ id }) => id !== WEBHOOK_COLUMN);
 
 const idOf = ({ id }: Delivery) => id;
 

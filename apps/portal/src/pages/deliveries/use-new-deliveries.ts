@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useApi } from '../../api/api-context';
 import { type Delivery, type DeliveryFilters, listDeliveries } from '../../api/delivery-queries';
 import { useLiveMessages } from '../../live/live-context';
@@ -14,10 +14,11 @@ export function useNewDeliveries(filters: DeliveryFilters, rows: readonly Delive
   const api = useApi();
   const queries = useQueryClient();
   const [news, setNews] = useState<ReadonlySet<string>>(new Set());
+  const listed = useMemo(() => new Set(rows?.map(({ id }) => id)), [rows]);
 
   const add = (ids: readonly string[]) => {
-    const unknown = ids.filter((id) => !rows?.some((row) => row.id === id) && !news.has(id));
-    if (unknown.length === 0 || news.size >= MOST_COUNTED) return;
+    const unknown = ids.filter((id) => !listed.has(id) && !news.has(id));
+    if (unknown.length === 0) return;
     setNews((former) => new Set([...former, ...unknown].slice(0, MOST_COUNTED)));
   };
   const look = async () => {
@@ -33,5 +34,7 @@ export function useNewDeliveries(filters: DeliveryFilters, rows: readonly Delive
     if (message.kind === 'poll' || message.kind === 'ready' || message.kind === 'reset') void look();
   });
 
-  return { count: news.size, forget: () => setNews(new Set()) };
+  // The list may have been read again while a look was under way.
+  const count = [...news].filter((id) => !listed.has(id)).length;
+  return { count, forget: () => setNews(new Set()) };
 }
