@@ -26,10 +26,18 @@ const PATIENCE_MS = 20_000;
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
+/** Once the key is known these look at nothing before they answer; a stream says on its way what is the matter. */
+const NEEDS_KEY_ALONE = ['/v1/stream', '/v1/filters/try'];
+
 /** What every route answers, all being asked at the same time. */
-function askEverything(app: Parameters<typeof request>[0], key: string, ids: Belongings = unknownIds()) {
+function askEverything(
+  app: Parameters<typeof request>[0],
+  key: string,
+  ids: Belongings = unknownIds(),
+  routes: typeof routeCases = routeCases,
+) {
   return Promise.all(
-    routeCases.map(async (route) => {
+    routes.map(async (route) => {
       const path = pathTo(route, ids);
       const test = request(app)[route.method](path).set('authorization', `Bearer ${key}`);
       const response = await (route.body === undefined ? test : test.send(route.body));
@@ -39,8 +47,8 @@ function askEverything(app: Parameters<typeof request>[0], key: string, ids: Bel
   );
 }
 
-const unavailable = (ids: Belongings = unknownIds()) =>
-  routeCases.map((route) => ({
+const unavailable = (ids: Belongings = unknownIds(), routes: typeof routeCases = routeCases) =>
+  routes.map((route) => ({
     method: route.method,
     path: pathTo(route, ids),
     status: 503,
@@ -147,7 +155,8 @@ describe('when Redis falls silent after a key was found', () => {
       const app = composeAppOver(redis.client, client);
 
       proxy.freeze();
-      expect(await askEverything(app, key, ids)).toEqual(unavailable(ids));
+      const routes = routeCases.filter(({ path }) => !NEEDS_KEY_ALONE.includes(path));
+      expect(await askEverything(app, key, ids, routes)).toEqual(unavailable(ids, routes));
     },
     PATIENCE_MS,
   );
