@@ -27,7 +27,7 @@ async function createAccount(id: string): Promise<ApiClient> {
     201,
     'POST',
     '/v1/api-keys',
-    { name: 'first', scopes },
+    { name: `of ${id}`, scopes },
     ofAccount,
   );
   return new ApiClient(client.baseUrl, body.key);
@@ -96,7 +96,7 @@ describe('accounts', () => {
     portal()
       .faultsOf(page)
       .expect(/answered 409: DELETE/);
-    await rowOf(page, 'API keys', 'first').getByRole('button', { name: 'Revoke' }).click();
+    await rowOf(page, 'API keys', 'of with-keys').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('the last key of the account').waitFor();
     await page.getByRole('button', { name: 'Revoke it all the same' }).click();
@@ -104,8 +104,9 @@ describe('accounts', () => {
     expect((await own.request('GET', '/v1/webhooks')).status).toBe(401);
   });
 
-  it('are seen as their owners see them, and left again', async () => {
+  it('are seen as their owners see them, and left again; the page of another one shows that one meanwhile', async () => {
     const own = await createAccount('seen');
+    await createAccount('beside');
     const receiver = await Receiver.start();
     await own.register(`${receiver.url}/of-seen`);
     const page = await signIn('/accounts/seen');
@@ -113,6 +114,11 @@ describe('accounts', () => {
     await go(page, '/webhooks');
     await page.getByText('/of-seen').first().waitFor();
     expect(await page.getByLabel('Account in view').inputValue()).toBe('seen');
+
+    await go(page, '/accounts/beside');
+    await rowOf(page, 'API keys', 'of beside').waitFor();
+    await go(page, '/webhooks');
+    await page.getByText('/of-seen').first().waitFor();
     await page.getByLabel('Account in view').selectOption('default');
     await page.getByText('/of-seen').first().waitFor({ state: 'detached' });
     await receiver.stop();
@@ -122,8 +128,7 @@ describe('accounts', () => {
 describe('dead letters', () => {
   async function pushInvalid(id: string): Promise<void> {
     const events = new Queue('events', { connection: portal().stack.redis.client });
-    // A number that JavaScript can't hold.
-    await events.add('no.such_type', { account_id: 'default', id, data: { big: 'BIG' } });
+    await events.add('no.such_type', { account_id: 'default', id, data: {} });
     await events.close();
   }
 

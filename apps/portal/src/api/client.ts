@@ -18,7 +18,10 @@ export function createApi({ headers, onUnauthenticated }: ApiOptions): Api {
     onRequest: ({ request }) => {
       const own = headers();
       if (!own) return Response.json(NOBODY, { status: NOBODY.status });
-      for (const [name, value] of Object.entries(own)) request.headers.set(name, value);
+      for (const [name, value] of Object.entries(own)) {
+        // A page about one account asks for that one, whichever is in view.
+        if (!request.headers.has(name)) request.headers.set(name, value);
+      }
       return request;
     },
     onResponse: ({ request, response }) => {
