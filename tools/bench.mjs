@@ -9,6 +9,7 @@ import { ProcessGroup } from './processes/process-group.mjs';
 import { listenForStopSignals } from './processes/stop-signals.mjs';
 import { installedProgram, projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
+import { buildPortal } from './setup/build-portal.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { runInForeground } from './setup/run-command.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
@@ -23,6 +24,7 @@ try {
   if ((await runInForeground([installedProgram('tsc'), '-b', 'bench'], { signal })) !== 0) {
     throw new Problem('The benchmarks do not compile: the errors are above.');
   }
+  await buildPortal({ signal });
   const { TEST_REDIS_URL, ...server } = await provideTestRedis(group, signal);
   process.exitCode = await runInForeground(
     [process.execPath, join(projectFolder, 'bench/dist/main.js'), ...process.argv.slice(2)],

@@ -13,6 +13,7 @@ import { runDrainSuite } from './drain/index';
 import { runHistorySuite } from './history/index';
 import { runNeighboursSuite } from './neighbours/index';
 import { runPathSuite } from './path/index';
+import { runPortalSuite } from './portal/index';
 import { runPublishSuite } from './publish/index';
 import { runScaleSuite } from './scale/index';
 import { runScrapeSuite } from './scrape/index';
@@ -30,6 +31,7 @@ const suites = {
   tenants: runTenantsSuite,
   scale: runScaleSuite,
   scrape: runScrapeSuite,
+  portal: runPortalSuite,
 };
 
 // Those that can measure another checkout's build, and write their figures down.

@@ -2,6 +2,8 @@ import type { Page } from 'playwright-core';
 import { BRIEF, QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
+import { checkSteadiness } from './support/check-steadiness';
+import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
 import { go, usePortal } from './support/use-portal';
 
@@ -120,14 +122,14 @@ describe('the list of deliveries', () => {
     const page = await portal().signIn({ path: '/deliveries' });
     await rowsOf(page).first().waitFor();
     await isLive(page);
-    expect(await movedBy(page)).toBeLessThan(0.01);
+    await checkSteadiness(page);
   });
 
   it('is accessible in both themes, and fits a phone', async () => {
     const page = await portal().signIn({ width: 360 });
     await rowsOf(page).first().waitFor();
     await checkAccessibility(page);
-    expect(await widthBeyond(page)).toBe(0);
+    await checkWidth(page);
   });
 });
 
@@ -196,25 +198,11 @@ describe('one delivery', () => {
     await rowsOf(page).first().click();
     await page.getByRole('heading', { name: 'Body' }).waitFor();
     await page.getByText('"data"').first().waitFor();
+    await checkSteadiness(page);
     await checkAccessibility(page);
-    expect(await widthBeyond(page)).toBe(0);
+    await checkWidth(page);
   });
 });
-
-/** How much of what was in view has moved since the page began, as https://web.dev/cls has it: good is up to 0.1. */
-async function movedBy(page: Page): Promise<number> {
-  return await page.evaluate(`new Promise((resolve) => {
-    const sum = (list) => list.getEntries().reduce((total, { value }) => total + value, 0);
-    new PerformanceObserver((list) => resolve(sum(list))).observe({ type: 'layout-shift', buffered: true });
-    // Nothing is told of a page that never moved.
-    setTimeout(() => resolve(0), 500);
-  })`);
-}
-
-/** How many pixels of the page one would have to scroll to the side for. */
-async function widthBeyond(page: Page): Promise<number> {
-  return await page.evaluate(`document.documentElement.scrollWidth - document.documentElement.clientWidth`);
-}
 
 /** What a browser does when somebody goes to another tab, or comes back. */
 async function hide(page: Page, isHidden: boolean): Promise<void> {

@@ -1,5 +1,6 @@
 import { QUICK_WIN } from '../support/samples';
 import { checkAccessibility } from './support/check-accessibility';
+import { checkSteadiness } from './support/check-steadiness';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
 import { usePortal } from './support/use-portal';
@@ -60,6 +61,7 @@ it('shows an event as it was published, and where it went', async () => {
   const page = await portal().signIn({ path: '/events?type=keyword.quick_win' });
   const row = page.getByRole('row').filter({ hasText: body.id });
   await row.waitFor();
+  await checkSteadiness(page);
   await checkAccessibility(page);
   await checkWidth(page);
   await row.getByRole('link').click();
@@ -72,6 +74,8 @@ it('shows an event as it was published, and where it went', async () => {
 
 it('shows what an event type is about, and how to verify that it is genuine', async () => {
   const page = await portal().signIn({ path: '/event-types' });
+  await page.getByRole('link', { name: 'keyword.quick_win' }).waitFor();
+  await checkSteadiness(page);
   await checkAccessibility(page);
   await checkWidth(page);
   await page.getByRole('link', { name: 'keyword.quick_win' }).click();

@@ -15,7 +15,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await Receiver.start(() => ({
     status: 500,
-    headers: { 'x-hostile': markup('header'), 'content-type': 'text/html' },
+    headers: { server: markup('header'), 'content-type': 'text/html' },
     body: markup('answer'),
   }));
 });
@@ -107,7 +107,7 @@ it('shows what strangers write as text, on every page', async () => {
   await page.getByRole('button', { name: 'See what the customer sees' }).click();
   await page.getByRole('table').first().waitFor();
   await expectShown(page, '/deliveries');
-  await expectShown(page, `/deliveries/${deliveryId}`, 'payload', 'answer');
+  await expectShown(page, `/deliveries/${deliveryId}`, 'payload', 'header', 'answer');
   await expectShown(page, '/webhooks');
   await expectShown(page, `/webhooks/${webhookId}`, 'description', 'metadata');
   await expectShown(page, `/webhooks/${webhookId}/edit`);

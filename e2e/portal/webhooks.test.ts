@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
+import { checkSteadiness } from './support/check-steadiness';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
 import { go, usePortal } from './support/use-portal';
@@ -30,6 +31,8 @@ it('makes a webhook by the keyboard alone, and says what is wrong with its URL w
   await page.getByText('must not have port 22').waitFor({ state: 'detached' });
   await page.keyboard.press('Enter');
   await heading(page, 'Webhook created').waitFor();
+  await checkAccessibility(page);
+  await checkWidth(page);
   await tabTo(page, 'Go to the webhook');
   await page.keyboard.press('Enter');
   await heading(page, new URL(endpoint.receiver.url).host).waitFor();
@@ -107,6 +110,8 @@ it('disables with a way back, enables, and deletes', async () => {
   const page = await portal().signIn({ path: `/webhooks/${id}` });
   const disable = async () => {
     await button(page, 'Disable').click();
+    await page.getByRole('alertdialog').waitFor();
+    await checkAccessibility(page);
     await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
     await statusIs('disabled');
   };
@@ -132,6 +137,8 @@ it('shows the secret when it is asked for, and rotates it', async () => {
   await page.getByText(secret).waitFor();
   await button(page, 'Rotate…').click();
   await page.getByLabel('The secret so far goes on').selectOption('for an hour');
+  await checkAccessibility(page);
+  await checkWidth(page);
   await button(page, 'Rotate').click();
   await page
     .getByRole('timer')
@@ -164,22 +171,42 @@ it('lists webhooks with how they did in the last day', async () => {
   await row.getByRole('img', { name: '95th percentile by the hour' }).waitFor();
 });
 
-it('is accessible in both themes and as wide as a phone, on every page', async () => {
-  const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);
-  const page = await portal().signIn({ capabilities: ['read', 'endpoints', 'resend', 'secrets'] });
-  for (const [path, title] of [
-    ['/webhooks', 'Webhooks'],
-    ['/webhooks/new', 'New webhook'],
-    [`/webhooks/${id}`, new URL(endpoint.receiver.url).host],
-    [`/webhooks/${id}/edit`, 'Edit webhook'],
-    [`/webhooks/${id}/replay`, 'Replay'],
-  ] as const) {
+describe('every page', () => {
+  const capabilities = ['read', 'endpoints', 'resend', 'secrets'] as const;
+  let paths: readonly (readonly [path: string, title: string])[];
+  beforeEach(async () => {
+    const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);
+    paths = [
+      ['/webhooks', 'Webhooks'],
+      ['/webhooks/new', 'New webhook'],
+      [`/webhooks/${id}`, new URL(endpoint.receiver.url).host],
+      [`/webhooks/${id}/edit`, 'Edit webhook'],
+      [`/webhooks/${id}/replay`, 'Replay'],
+    ];
+  });
+
+  const open = async (page: Page, path: string, title: string) => {
     await go(page, path);
     await heading(page, title).waitFor();
     await page.locator('[aria-busy="true"], [aria-label="Loading"]').first().waitFor({ state: 'detached' });
-    await checkAccessibility(page);
-    await checkWidth(page);
-  }
+  };
+
+  it('does not move while it loads', async () => {
+    const page = await portal().signIn({ capabilities });
+    for (const [path, title] of paths) {
+      await open(page, path, title);
+      await checkSteadiness(page);
+    }
+  });
+
+  it('is accessible in both themes, and fits a phone', async () => {
+    const page = await portal().signIn({ capabilities });
+    for (const [path, title] of paths) {
+      await open(page, path, title);
+      await checkAccessibility(page);
+      await checkWidth(page);
+    }
+  });
 });
 
 /** As somebody does who has no mouse. */

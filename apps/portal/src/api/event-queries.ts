@@ -1,8 +1,8 @@
 import type { components } from '@hookferry/client';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import { queryKeys } from './query-keys';
+import { usePages } from './use-pages';
 
 export type ListedEvent = components['schemas']['ListedEvent'];
 
@@ -18,13 +18,8 @@ const PAGE_SIZE = 50;
 /** What was published, the newest first, as far as it was paged to. */
 export function useEvents(filters: EventFilters) {
   const api = useApi();
-  return useInfiniteQuery({
-    queryKey: queryKeys.events(filters),
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor, signal }) => {
-      const query = { ...filters, limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
-      return ask(api.GET('/v1/events', { params: { query }, signal }));
-    },
-    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
+  return usePages(queryKeys.events(filters), (paging, signal) => {
+    const query = { ...filters, limit: PAGE_SIZE, ...paging };
+    return ask(api.GET('/v1/events', { params: { query }, signal }));
   });
 }

@@ -5,11 +5,22 @@ interface Page<Row> {
   readonly next_cursor: string | null;
 }
 
+/** A list as far as it was read. */
+export interface Pages<Row> {
+  /** undefined: they are being loaded. */
+  readonly rows: readonly Row[] | undefined;
+  readonly error: Error | null;
+  readonly refetch: () => void;
+  readonly hasMore: boolean;
+  readonly isReadingOn: boolean;
+  readonly readOn: () => void;
+}
+
 /** A list of the API, read page by page as far as it is looked at. `load` gets the cursor of the page that is wanted. */
 export function usePages<Row>(
   queryKey: QueryKey,
   load: (paging: { readonly cursor?: string }, signal: AbortSignal) => Promise<Page<Row>>,
-) {
+): Pages<Row> {
   const query = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,
@@ -17,11 +28,12 @@ export function usePages<Row>(
     getNextPageParam: ({ next_cursor: cursor }) => cursor,
   });
   return {
-    /** undefined: they are being loaded. */
     rows: query.data?.pages.flatMap(({ data }) => data),
     error: query.error,
     refetch: () => void query.refetch(),
-    fetchMore: () => {
+    hasMore: query.hasNextPage,
+    isReadingOn: query.isFetchingNextPage,
+    readOn: () => {
       if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
     },
   };

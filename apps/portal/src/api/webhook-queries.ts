@@ -1,15 +1,10 @@
 import type { components } from '@hookferry/client';
-import {
-  type QueryClient,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from '@tanstack/react-query';
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import type { Api } from './client';
 import { queryKeys } from './query-keys';
+import { usePages } from './use-pages';
 
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookWithHealth = components['schemas']['WebhookWithHealth'];
@@ -23,14 +18,9 @@ const PAGE_SIZE = 50;
 /** The account's webhooks with their health, as far as they were paged to. */
 export function useWebhooks() {
   const api = useApi();
-  return useInfiniteQuery({
-    queryKey: queryKeys.webhooks(),
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor, signal }) => {
-      const query = { limit: PAGE_SIZE, include: 'health' as const, ...(cursor !== undefined && { cursor }) };
-      return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
-    },
-    getNextPageParam: ({ next_cursor: next }) => next ?? undefined,
+  return usePages(queryKeys.webhooks(), (paging, signal) => {
+    const query = { limit: PAGE_SIZE, include: 'health' as const, ...paging };
+    return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
   });
 }
 

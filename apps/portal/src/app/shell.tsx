@@ -55,7 +55,13 @@ function Entries({ entries, location }: EntriesProps) {
   return entries.map(({ path, label }) => {
     const isCurrent = location === path || location.startsWith(`${path}/`);
     return (
-      <Link key={path} href={path} className={styles['entry']} aria-current={isCurrent ? 'page' : undefined}>
+      <Link
+        key={path}
+        href={path}
+        className={styles['entry']}
+        aria-current={isCurrent ? 'page' : undefined}
+        data-label={label}
+      >
         {label}
       </Link>
     );

@@ -66,7 +66,8 @@ export function DataTable<Row>({ label, columns, rows, rowId, onOpen, onEnd }: D
         </tr>
       </thead>
       <tbody ref={body}>
-        {!rows && Array.from({ length: SKELETON_ROWS }, (_, index) => <SkeletonRow key={index} />)}
+        {!rows &&
+          Array.from({ length: SKELETON_ROWS }, (_, index) => <SkeletonRow key={index} columns={columns} />)}
         <Spacer height={first ? first.start - scrollMargin : 0} />
         {items.map(({ index }) => {
           const row = rows?.[index];
@@ -115,10 +116,13 @@ function Spacer({ height }: { readonly height: number }) {
   );
 }
 
-function SkeletonRow() {
+/** Has the cells of a row: one that spans them all would make the columns as wide as it likes. */
+function SkeletonRow<Row>({ columns }: Pick<DataTableProps<Row>, 'columns'>) {
   return (
     <tr aria-hidden="true" className={styles['skeleton']}>
-      <td colSpan={100} />
+      {columns.map(({ id, from = '' }) => (
+        <td key={id} className={styles[from]} />
+      ))}
     </tr>
   );
 }

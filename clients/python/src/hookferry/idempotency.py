@@ -11,6 +11,7 @@ IDEMPOTENCY_KEY_ROUTES = (
     "/v1/deliveries/{id}/redeliver",
     "/v1/events",
     "/v1/events/batch",
+    "/v1/portal-sessions",
     "/v1/webhooks",
     "/v1/webhooks/{id}/replays",
     "/v1/webhooks/{id}/rotate-secret",

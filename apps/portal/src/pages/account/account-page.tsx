@@ -33,7 +33,7 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
     queryKey: queryKeys.account(id),
     queryFn: ({ signal }) => ask(api.GET('/v1/accounts/{id}', { params: { path: { id } }, signal })),
   });
-  if (error) return <Problem error={error} onRetry={() => void refetch()} />;
+  if (error && !account) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!account) return <Skeleton lines={8} />;
 
   const { erasure } = account;

@@ -1,14 +1,16 @@
 import type { components } from '@hookferry/client';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { Facts } from '../../components/facts';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { Skeleton } from '../../components/skeleton';
 import { formatBytes } from '../accounts/format-bytes';
 import styles from './account.module.css';
+
+type Usage = components['schemas']['AccountUsage'];
 
 export interface AccountUsageProps {
   readonly accountId: string;
@@ -29,26 +31,27 @@ export function AccountUsage({ accountId }: AccountUsageProps) {
   return (
     <Section title="Usage">
       {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {!usage && !error && <Skeleton lines={4} />}
-      {usage && (
-        <Facts
-          facts={{
-            Stored: <Stored usage={usage} />,
-            Events: `${usage.events.toLocaleString()}, ${formatBytes(usage.bytes.events)}`,
-            Deliveries: formatBytes(usage.bytes.deliveries),
-            Replays: formatBytes(usage.bytes.replays),
-            'Answers kept for repeats': formatBytes(usage.bytes.answers),
-            Webhooks: usage.webhooks.toLocaleString(),
-            'API keys': usage.api_keys.toLocaleString(),
-          }}
-        />
-      )}
+      {(usage || !error) && <Facts facts={factsOf(usage)} />}
     </Section>
   );
 }
 
+/** Before it is known, each has its place already. */
+function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> {
+  const show = (read: (known: Usage) => ReactNode) => (usage ? read(usage) : '…');
+  return {
+    Stored: show((known) => <Stored usage={known} />),
+    Events: show(({ events, bytes }) => `${events.toLocaleString()}, ${formatBytes(bytes.events)}`),
+    Deliveries: show(({ bytes }) => formatBytes(bytes.deliveries)),
+    Replays: show(({ bytes }) => formatBytes(bytes.replays)),
+    'Answers kept for repeats': show(({ bytes }) => formatBytes(bytes.answers)),
+    Webhooks: show(({ webhooks }) => webhooks.toLocaleString()),
+    'API keys': show(({ api_keys: keys }) => keys.toLocaleString()),
+  };
+}
+
 interface StoredProps {
-  readonly usage: components['schemas']['AccountUsage'];
+  readonly usage: Usage;
 }
 
 function Stored({ usage: { used_bytes: used, quota_bytes: quota } }: StoredProps) {

@@ -5,9 +5,9 @@ import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { usePages } from '../../api/use-pages';
 import { Button } from '../../components/button';
-import { type Column, DataTable } from '../../components/data-table';
+import type { Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
-import { Problem } from '../../components/problem';
+import { PagedTable } from '../../components/paged-table';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
 import { IssueKeyDialog } from './issue-key-dialog';
@@ -27,7 +27,7 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
   const [isIssuing, setIsIssuing] = useState(false);
   const [revoked, setRevoked] = useState<ApiKey>();
   const header = { 'X-Account-Id': accountId };
-  const { rows, error, refetch, fetchMore } = usePages(queryKeys.apiKeys(accountId), (paging, signal) =>
+  const pages = usePages(queryKeys.apiKeys(accountId), (paging, signal) =>
     ask(api.GET('/v1/api-keys', { params: { header, query: { limit: PAGE_SIZE, ...paging } }, signal })),
   );
   return (
@@ -39,21 +39,17 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
         </Button>
       }
     >
-      {error && <Problem error={error} onRetry={refetch} />}
-      {!error && rows?.length === 0 && (
-        <Empty title="No API keys">
-          <p>Nobody but operators can ask for this account.</p>
-        </Empty>
-      )}
-      {!error && rows?.length !== 0 && (
-        <DataTable
-          label="API keys"
-          columns={columnsWith(setRevoked)}
-          rows={rows}
-          rowId={({ id }) => id}
-          onEnd={fetchMore}
-        />
-      )}
+      <PagedTable
+        label="API keys"
+        columns={columnsWith(setRevoked)}
+        pages={pages}
+        rowId={({ id }) => id}
+        empty={
+          <Empty title="No API keys">
+            <p>Nobody but operators can ask for this account.</p>
+          </Empty>
+        }
+      />
       {isIssuing && <IssueKeyDialog accountId={accountId} onClose={() => setIsIssuing(false)} />}
       {revoked && (
         <RevokeKeyDialog accountId={accountId} apiKey={revoked} onClose={() => setRevoked(undefined)} />

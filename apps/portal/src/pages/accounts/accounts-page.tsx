@@ -6,9 +6,10 @@ import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { usePages } from '../../api/use-pages';
 import { Button } from '../../components/button';
-import { type Column, DataTable } from '../../components/data-table';
+import type { Column } from '../../components/data-table';
+import { Empty } from '../../components/empty';
 import { PageHeader } from '../../components/page-header';
-import { Problem } from '../../components/problem';
+import { PagedTable } from '../../components/paged-table';
 import { Time } from '../../components/time';
 import { AccountStatus } from './account-status';
 import { formatBytes } from './format-bytes';
@@ -45,7 +46,7 @@ export function AccountsPage() {
   const api = useApi();
   const [, navigate] = useLocation();
   const [isCreating, setIsCreating] = useState(false);
-  const { rows, error, refetch, fetchMore } = usePages(queryKeys.accounts(), (paging, signal) =>
+  const pages = usePages(queryKeys.accounts(), (paging, signal) =>
     ask(
       api.GET('/v1/accounts', {
         params: { query: { limit: PAGE_SIZE, include: 'usage', ...paging } },
@@ -60,18 +61,14 @@ export function AccountsPage() {
           New account
         </Button>
       </PageHeader>
-      {error ? (
-        <Problem error={error} onRetry={refetch} />
-      ) : (
-        <DataTable
-          label="Accounts"
-          columns={columns}
-          rows={rows}
-          rowId={({ id }) => id}
-          onOpen={({ id }) => navigate(`/accounts/${id}`)}
-          onEnd={fetchMore}
-        />
-      )}
+      <PagedTable
+        label="Accounts"
+        columns={columns}
+        pages={pages}
+        rowId={({ id }) => id}
+        onOpen={({ id }) => navigate(`/accounts/${id}`)}
+        empty={<Empty title="No accounts" />}
+      />
       {isCreating && <NewAccountDialog onClose={() => setIsCreating(false)} />}
     </>
   );

@@ -4,11 +4,11 @@ import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { usePages } from '../../api/use-pages';
-import { type Column, DataTable } from '../../components/data-table';
+import type { Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { SelectField } from '../../components/field';
 import { PageHeader } from '../../components/page-header';
-import { Problem } from '../../components/problem';
+import { PagedTable } from '../../components/paged-table';
 import { Time } from '../../components/time';
 
 type DeadLetter = components['schemas']['ListedDeadLetter'];
@@ -37,7 +37,7 @@ export function DeadLettersPage() {
   const [, navigate] = useLocation();
   const [search, setSearch] = useSearchParams();
   const queue = QUEUES.find((name) => name === search.get('queue'));
-  const { rows, error, refetch, fetchMore } = usePages(queryKeys.deadLetters({ queue }), (paging, signal) => {
+  const pages = usePages(queryKeys.deadLetters({ queue }), (paging, signal) => {
     const query = { limit: PAGE_SIZE, ...paging, ...(queue && { queue }) };
     return ask(api.GET('/v1/dead-letters', { params: { query }, signal }));
   });
@@ -55,22 +55,18 @@ export function DeadLettersPage() {
           ))}
         </SelectField>
       </PageHeader>
-      {error && <Problem error={error} onRetry={refetch} />}
-      {!error && rows?.length === 0 && (
-        <Empty title="No dead letters">
-          <p>What is invalid when it comes off a queue, or fails for good, is kept here.</p>
-        </Empty>
-      )}
-      {!error && rows?.length !== 0 && (
-        <DataTable
-          label="Dead letters"
-          columns={columns}
-          rows={rows}
-          rowId={({ id }) => id}
-          onOpen={(letter) => navigate(pathOf(letter))}
-          onEnd={fetchMore}
-        />
-      )}
+      <PagedTable
+        label="Dead letters"
+        columns={columns}
+        pages={pages}
+        rowId={({ id }) => id}
+        onOpen={(letter) => navigate(pathOf(letter))}
+        empty={
+          <Empty title="No dead letters">
+            <p>What is invalid when it comes off a queue, or fails for good, is kept here.</p>
+          </Empty>
+        }
+      />
     </>
   );
 }

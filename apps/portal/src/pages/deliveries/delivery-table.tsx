@@ -7,6 +7,7 @@ import { Button } from '../../components/button';
 import { DataTable } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { Problem } from '../../components/problem';
+import { ReadOn } from '../../components/read-on';
 import { deliveryColumns, WEBHOOK_COLUMN } from './delivery-columns';
 import styles from './delivery-table.module.css';
 import { MOST_COUNTED, useNewDeliveries } from './use-new-deliveries';
@@ -62,14 +63,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
         </Empty>
       )}
       {error && rows && <Problem error={error} onRetry={() => void fetchNextPage()} />}
-      {/* A page of a filtered list may be short, or have nothing, although there is more. */}
-      {hasNextPage && !error && (
-        <p className={styles['more']}>
-          <Button isBusy={isFetchingNextPage} onClick={readOn}>
-            {isFetchingNextPage ? 'Looking further back…' : 'Look further back'}
-          </Button>
-        </p>
-      )}
+      {hasNextPage && !error && <ReadOn isBusy={isFetchingNextPage} onReadOn={readOn} />}
     </div>
   );
 }

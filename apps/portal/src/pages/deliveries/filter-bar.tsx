@@ -67,17 +67,12 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
       </SelectField>
       <SelectField label="Webhook" {...bind('webhook')}>
         <option value="">Any</option>
-        <Others
-          value={texts.webhook}
-          known={webhooks.data?.pages.flatMap(({ data }) => data.map(({ id }) => id))}
-        />
-        {webhooks.data?.pages.flatMap(({ data }) =>
-          data.map(({ id, url }) => (
-            <option key={id} value={id}>
-              {url}
-            </option>
-          )),
-        )}
+        <Others value={texts.webhook} known={webhooks.rows?.map(({ id }) => id)} />
+        {webhooks.rows?.map(({ id, url }) => (
+          <option key={id} value={id}>
+            {url}
+          </option>
+        ))}
       </SelectField>
       <SelectField label="Accepted" {...bind('range')}>
         {RANGES.map(([value, label]) => (

@@ -1,13 +1,12 @@
-import { useCallback } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
 import { useEventTypes } from '../../api/event-type-queries';
 import { Badge } from '../../components/badge';
-import { type Column, DataTable } from '../../components/data-table';
+import type { Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { SelectField, TextField } from '../../components/field';
 import { PageHeader } from '../../components/page-header';
-import { Problem } from '../../components/problem';
+import { PagedTable } from '../../components/paged-table';
 import { Time } from '../../components/time';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './events-page.module.css';
@@ -35,36 +34,27 @@ export function EventsPage() {
   const [, go] = useLocation();
   const [search] = useSearchParams();
   const [type, since, until] = ['type', 'since', 'until'].map((name) => search.get(name) ?? '');
-  const { data, error, refetch, hasNextPage, fetchNextPage } = useEvents({
+  const pages = useEvents({
     ...(type && { type }),
     ...(since && { since }),
     ...(until && { until }),
   });
-  const rows = data?.pages.flatMap((page) => page.data);
-  const loadMore = useCallback(() => {
-    if (hasNextPage) void fetchNextPage();
-  }, [hasNextPage, fetchNextPage]);
-  const isEmpty = rows?.length === 0 && !hasNextPage;
   return (
     <>
       <PageHeader title="Events" />
       <Filters />
-      {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {isEmpty && (
-        <Empty title="No such events">
-          <p>None was published that is like this, or they are kept no longer.</p>
-        </Empty>
-      )}
-      {!isEmpty && !error && (
-        <DataTable
-          label="Events"
-          columns={columns}
-          rows={rows}
-          rowId={({ id }) => id}
-          onOpen={({ id }) => go(`/events/${id}`)}
-          onEnd={loadMore}
-        />
-      )}
+      <PagedTable
+        label="Events"
+        columns={columns}
+        pages={pages}
+        rowId={({ id }) => id}
+        onOpen={({ id }) => go(`/events/${id}`)}
+        empty={
+          <Empty title="No such events">
+            <p>None was published that is like this, or they are kept no longer.</p>
+          </Empty>
+        }
+      />
     </>
   );
 }

@@ -5,9 +5,9 @@ import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { usePages } from '../../api/use-pages';
-import { type Column, DataTable } from '../../components/data-table';
+import type { Column } from '../../components/data-table';
 import { SelectField } from '../../components/field';
-import { Problem } from '../../components/problem';
+import { PagedTable } from '../../components/paged-table';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
 import { useSessionStore } from '../../session/session-context';
@@ -42,13 +42,10 @@ export function FailingWebhooks() {
   const [, navigate] = useLocation();
   const session = useSessionStore();
   const [state, setState] = useState<State>('breaker_open');
-  const { rows, error, refetch, fetchMore } = usePages(
-    queryKeys.operationsWebhooks(state),
-    (paging, signal) => {
-      const query = { state, limit: PAGE_SIZE, ...paging };
-      return ask(api.GET('/v1/operations/webhooks', { params: { query }, signal }));
-    },
-  );
+  const pages = usePages(queryKeys.operationsWebhooks(state), (paging, signal) => {
+    const query = { state, limit: PAGE_SIZE, ...paging };
+    return ask(api.GET('/v1/operations/webhooks', { params: { query }, signal }));
+  });
   const open = ({ account_id: accountId, webhook_id: id }: Webhook) => {
     session.viewAccount(accountId);
     navigate(`/webhooks/${id}`);
@@ -63,18 +60,14 @@ export function FailingWebhooks() {
         </SelectField>
       }
     >
-      {error && <Problem error={error} onRetry={refetch} />}
-      {!error && rows?.length === 0 && <p className={styles['note']}>There is none.</p>}
-      {!error && rows?.length !== 0 && (
-        <DataTable
-          label="Webhooks that nothing is sent to"
-          columns={columns}
-          rows={rows}
-          rowId={({ webhook_id: id }) => id}
-          onOpen={open}
-          onEnd={fetchMore}
-        />
-      )}
+      <PagedTable
+        label="Webhooks that nothing is sent to"
+        columns={columns}
+        pages={pages}
+        rowId={({ webhook_id: id }) => id}
+        onOpen={open}
+        empty={<p className={styles['note']}>There is none.</p>}
+      />
     </Section>
   );
 }

@@ -29,7 +29,7 @@ export function OperationsPage() {
           <Workers workers={data.operations.workers} />
         </>
       )}
-      <FailingWebhooks />
+      {(data || error) && <FailingWebhooks />}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { useReplays } from '../../api/replay-queries';
 import { useWebhook } from '../../api/webhook-queries';
 import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
@@ -21,6 +22,7 @@ interface WebhookPageProps {
 /** One webhook: how it is set up, how it does, and what was sent to it. */
 export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   const { data: webhook, error, refetch } = useWebhook(id);
+  const { data: replays, isPending: areReplaysPending } = useReplays(id);
   const mayChange = useCan('endpoints');
   const maySeeSecret = useCan('secrets');
   const parent = { href: '/webhooks', label: 'Webhooks' };
@@ -47,10 +49,15 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
         </Section>
         {webhook && <WebhookHealth health={webhook.health} />}
       </div>
-      {maySeeSecret && mayChange && <SecretPanel webhookId={id} />}
-      {mayChange && <TestPanel webhookId={id} />}
-      <WebhookReplays webhookId={id} />
-      <WebhookDeliveries webhookId={id} />
+      {/* What is below would move when what is above it comes. */}
+      {webhook && !areReplaysPending && (
+        <>
+          {maySeeSecret && mayChange && <SecretPanel webhookId={id} />}
+          {mayChange && <TestPanel webhookId={id} />}
+          {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
+          <WebhookDeliveries webhookId={id} />
+        </>
+      )}
     </>
   );
 }

@@ -1,14 +1,12 @@
 import { Link } from 'wouter';
-import { useReplays } from '../../api/replay-queries';
+import type { Replay } from '../../api/replay-queries';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
 import { ReplayStatus } from '../replay/replay-status';
 import styles from './webhook-page.module.css';
 
-/** The last replays, if there were any. */
-export function WebhookReplays({ webhookId }: { readonly webhookId: string }) {
-  const { data: replays } = useReplays(webhookId);
-  if (!replays || replays.length === 0) return null;
+/** The last ones of a webhook. */
+export function WebhookReplays({ replays }: { readonly replays: readonly Replay[] }) {
   return (
     <Section title="Last replays">
       <ul className={styles['replays']}>

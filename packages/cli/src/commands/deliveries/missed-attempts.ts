@@ -7,18 +7,19 @@ export interface MissedAttempt {
   readonly at: string;
 }
 
-/** How far back an endpoint's deliveries are looked at: one page, the longest that there is. */
-export const LOOKED_AT = 200;
+// How far back is looked: one page, the longest that there is.
+const LOOKED_AT = 200;
 const REMEMBERED = 10_000;
 
 /** Remembers which attempts were shown, and finds those that were made meanwhile: for when the stream says that it lacks some. */
 export class MissedAttempts {
   readonly #countByDelivery = new Map<string, number>();
 
-  /** @param since when it was begun to show attempts. */
+  /** @param since when it was begun to show attempts; of one endpoint alone if that is named. */
   constructor(
     private readonly client: Client,
     private readonly since: string,
+    private readonly endpoint?: string,
   ) {}
 
   note(deliveryId: string, attemptCount: number): void {
@@ -27,10 +28,10 @@ export class MissedAttempts {
     if (this.#countByDelivery.size > REMEMBERED && oldest !== undefined) this.#countByDelivery.delete(oldest);
   }
 
-  /** Those of the newest deliveries of the endpoint, in the order in which they were made. */
-  async find(endpointId: string): Promise<readonly MissedAttempt[]> {
-    const params = { path: { id: endpointId }, query: { limit: LOOKED_AT } };
-    const { data } = await this.client.GET('/v1/webhooks/{id}/deliveries', { params });
+  /** Those of the newest deliveries, in the order in which they were made. */
+  async find(): Promise<readonly MissedAttempt[]> {
+    const query = { limit: LOOKED_AT, ...(this.endpoint !== undefined && { webhook_id: this.endpoint }) };
+    const { data } = await this.client.GET('/v1/deliveries', { params: { query } });
     const missed: MissedAttempt[] = [];
     for (const delivery of data) {
       if (delivery.attempt_count > this.#shownOf(delivery)) missed.push(...(await this.#read(delivery)));

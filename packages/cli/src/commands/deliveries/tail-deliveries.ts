@@ -9,9 +9,6 @@ import { visible } from '../../output/visible';
 import { addExample } from '../example';
 import { type MissedAttempt, MissedAttempts } from './missed-attempts';
 
-// One request each, and one for each delivery that has changed: with more of them it would be no polite guest.
-const MAX_CAUGHT_UP = 20;
-
 interface TailFlags {
   readonly endpoint?: string;
   readonly max?: number;
@@ -55,35 +52,16 @@ async function* attemptsAsMade(
   const query = endpoint === undefined ? {} : { webhook_id: endpoint };
   for await (const change of client.streamChanges(query, { signal })) {
     if (change.event === 'ready' && missed === undefined) {
-      missed = new MissedAttempts(client, timeOf(change));
+      missed = new MissedAttempts(client, timeOf(change), endpoint);
       output.note('Watching for attempts; Ctrl-C ends it.');
     }
-    const found = change.event === 'reset' ? catchUp(client, endpoint, missed, output) : attemptsIn(change);
-    for await (const attempt of found) {
+    // Something came between that the stream did not tell: the list has it.
+    const found = change.event === 'reset' ? await missed?.find() : attemptsIn(change);
+    for (const attempt of found ?? []) {
       missed?.note(attempt.delivery.id, attempt.attempt.number);
       yield attempt;
     }
   }
-}
-
-/** Something came between that the stream did not tell: the lists have it. */
-async function* catchUp(
-  client: Client,
-  endpoint: string | undefined,
-  missed: MissedAttempts | undefined,
-  output: Output,
-): AsyncGenerator<MissedAttempt, void> {
-  for (const id of endpoint === undefined ? await newestEndpoints(client, output) : [endpoint]) {
-    yield* (await missed?.find(id)) ?? [];
-  }
-}
-
-async function newestEndpoints(client: Client, output: Output): Promise<readonly string[]> {
-  const query = { limit: MAX_CAUGHT_UP };
-  const { data, has_more } = await client.GET('/v1/webhooks', { params: { query } });
-  if (has_more)
-    output.note(`Some attempts to endpoints other than the newest ${MAX_CAUGHT_UP} are not shown.`);
-  return data.map(({ id }) => id);
 }
 
 function attemptsIn(change: Change): readonly MissedAttempt[] {

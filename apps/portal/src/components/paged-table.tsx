@@ -1,0 +1,25 @@
+import type { ReactNode } from 'react';
+import type { Pages } from '../api/use-pages';
+import { DataTable, type DataTableProps } from './data-table';
+import { Problem } from './problem';
+import { ReadOn } from './read-on';
+
+export interface PagedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows' | 'onEnd'> {
+  readonly pages: Pages<Row>;
+  /** Instead of a table without rows. */
+  readonly empty: ReactNode;
+}
+
+/** A list of the API as a table. What was read stays when reading on, or anew, fails: the fault is said above it. */
+export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>) {
+  const { rows, error, refetch, hasMore, isReadingOn, readOn } = pages;
+  const hasNone = rows?.length === 0;
+  return (
+    <>
+      {error && <Problem error={error} onRetry={refetch} />}
+      {hasNone && !hasMore && empty}
+      {hasNone && hasMore && <ReadOn isBusy={isReadingOn} onReadOn={readOn} />}
+      {!hasNone && (rows || !error) && <DataTable {...table} rows={rows} onEnd={readOn} />}
+    </>
+  );
+}

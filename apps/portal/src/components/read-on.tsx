@@ -1,0 +1,18 @@
+import { Button } from './button';
+import styles from './read-on.module.css';
+
+export interface ReadOnProps {
+  readonly isBusy: boolean;
+  readonly onReadOn: () => void;
+}
+
+/** A page of a filtered list may be short, or have nothing, although there is more: whoever wants to goes on looking. */
+export function ReadOn({ isBusy, onReadOn }: ReadOnProps) {
+  return (
+    <p className={styles['more']}>
+      <Button isBusy={isBusy} onClick={onReadOn}>
+        {isBusy ? 'Looking further back…' : 'Look further back'}
+      </Button>
+    </p>
+  );
+}
