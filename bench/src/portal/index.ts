@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { connectRedis } from '@hookferry/core/kernel/redis-connect';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import type { Browser } from 'playwright-core';
@@ -25,7 +26,7 @@ export async function runPortalSuite({ redisUrl, short, deliveries }: SuiteOptio
   const many = deliveries ?? (short ? 1_000 : 10_000);
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
   await redis.flushdb();
-  const { key, record } = buildApiKey();
+  const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
   await createRedisApiKeyStore(redis).save(record);
   await loadHistory({ redis, accountId: record.accountId, deliveries: many });
   const port = await findClosedPort();

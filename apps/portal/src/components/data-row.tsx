@@ -1,4 +1,4 @@
-import type { KeyboardEvent, MouseEvent } from 'react';
+import { type KeyboardEvent, type MouseEvent, memo, type ReactNode } from 'react';
 import type { Column } from './data-table';
 import styles from './data-table.module.css';
 
@@ -39,11 +39,23 @@ export function DataRow<Row>({
         else onKeyDown(event);
       }}
     >
-      {columns.map(({ id, cell, from = '' }) => (
-        <td key={id} className={styles[from]}>
-          {cell(row)}
-        </td>
-      ))}
+      <Cells row={row} columns={columns} />
     </tr>
   );
 }
+
+interface CellsProps<Row> {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+}
+
+function DrawnCells<Row>({ row, columns }: CellsProps<Row>): ReactNode {
+  return columns.map(({ id, cell, from = '' }) => (
+    <td key={id} className={styles[from]}>
+      {cell(row)}
+    </td>
+  ));
+}
+
+/** Scrolling draws the table anew for each picture: the rows that stay in view keep their cells. */
+const Cells = memo(DrawnCells) as typeof DrawnCells;
