@@ -5,6 +5,7 @@ import { checkAccessibility } from './support/check-accessibility';
 import { checkSteadiness } from './support/check-steadiness';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
+import { tabTo } from './support/tab-to';
 import { go, usePortal } from './support/use-portal';
 
 // Two attempts, and then none for so long that a test has to send again by hand.
@@ -152,6 +153,30 @@ describe('one delivery', () => {
     await page.getByText('Sent again: HTTP 204, delivered').waitFor();
     await page.getByRole('heading', { name: 'Attempts (3)' }).waitFor();
     await page.getByText('The receiver accepted it').waitFor();
+  });
+
+  it('is sent again by the keyboard alone, from the list on', async () => {
+    const { client } = portal();
+    sink.answerWith(500);
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    await client.waitForStatus(webhookId, eventId, 'pending');
+    const page = await portal().signIn();
+    await rowsOf(page).first().getByText('HTTP 500').waitFor();
+    sink.answerWith(204);
+    await until(async () => {
+      await page.keyboard.press('Tab');
+      return (await page.evaluate(`document.activeElement.matches('tr[data-index="0"]')`)) || undefined;
+    });
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Send again' }).waitFor();
+    await tabTo(page, 'Send again');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alertdialog').waitFor();
+    // The focus is within, and stays there.
+    await tabTo(page, 'Send again');
+    await page.keyboard.press('Enter');
+    await page.getByText('Sent again: HTTP 204, delivered').waitFor();
+    await client.waitForStatus(webhookId, eventId, 'delivered');
   });
 
   it('leads to what its outcome means', async () => {

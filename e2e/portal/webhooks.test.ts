@@ -4,6 +4,7 @@ import { checkAccessibility } from './support/check-accessibility';
 import { checkSteadiness } from './support/check-steadiness';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
+import { tabTo } from './support/tab-to';
 import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s' } });
@@ -208,13 +209,3 @@ describe('every page', () => {
     }
   });
 });
-
-/** As somebody does who has no mouse. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  const focused = `document.activeElement?.labels?.[0]?.textContent ?? document.activeElement?.textContent`;
-  await until(async () => {
-    if ((await page.evaluate(focused)) === name) return true;
-    await page.keyboard.press('Tab');
-    return undefined;
-  });
-}
