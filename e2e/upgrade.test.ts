@@ -36,7 +36,7 @@ afterEach(async () => {
 it('loses nothing when the former version is replaced under load, one process after the other', async () => {
   const former = await buildFormerVersion(FORMER_VERSION);
   const oldApi = await startApi(former);
-  const oldWorkers = [await startWorker(former), await startWorker(former)];
+  const oldWorker = await startWorker(former);
   const apis = [oldApi.client];
   const receivers = await Promise.all([
     Receiver.start(),
@@ -59,7 +59,10 @@ it('loses nothing when the former version is replaced under load, one process af
   await load.until(80);
   const newWorker = await startWorker(HERE);
   await load.until(150);
-  await oldWorkers[0]?.end('SIGTERM');
+  await oldWorker.end('SIGTERM');
+  // Somebody has second thoughts. Never two of the former version beside each other: by themselves, with too little of the
+  // processor, those lose a delivery now and then that a rate limit holds, which is why what came after them was made.
+  const lastOldWorker = await startWorker(former);
   await load.until(200);
   const newApi = await startApi(HERE);
   apis.push(newApi.client);
@@ -69,7 +72,7 @@ it('loses nothing when the former version is replaced under load, one process af
   await load.until(300);
   await startWorker(HERE);
   // The last one of the former version does not even say good-bye.
-  await oldWorkers[1]?.end('SIGKILL');
+  await lastOldWorker.end('SIGKILL');
   await load.until(350);
   await newApi.client.expect(200, 'POST', `/v1/webhooks/${disabledId}/enable`);
   const accepted = await load.stop();
@@ -80,7 +83,7 @@ it('loses nothing when the former version is replaced under load, one process af
   await until(async () => ((await leftOvers(redis)).length === 0 ? true : undefined));
   expect(newWorker.log.filter(({ message }) => message === 'job.failed')).toEqual([]);
   await Promise.all(receivers.map((receiver) => receiver.stop()));
-}, 240_000);
+}, 400_000);
 
 /** Publishes on and on, at an even pace, each event under an id of its own until one of the APIs has accepted it. */
 function publishWithoutEnd(apis: readonly ApiClient[]) {

@@ -11,6 +11,9 @@ const describeWith = programs ? describe : describe.skip;
 const isOfArchive = (expr: string) => /archive_backlog|archive_put_aside/.test(expr);
 // By the objective, and a little more.
 const LATE_AFTER_MS = 12_000;
+// More than the alerts of a backlog take for usual.
+const MANY = 1_100;
+const LONG_AGO_MS = 400_000;
 
 const rules = readRules();
 
@@ -65,6 +68,34 @@ describeWith('a Prometheus that watches the service', () => {
     const away = ['WebhooksRedisUnreachable', 'WebhooksApiErrors'];
     expect(await firedOf(away)).toEqual(away);
     service.redis.thaw();
+  });
+
+  it('tells of a backlog that grows, and of jobs that have waited for long', async () => {
+    await service.events.pause();
+    await service.pushOld(MANY, LONG_AGO_MS);
+    const waiting = ['WebhooksBacklogGrows', 'WebhooksWaitingTooLong'];
+    expect(await firedOf(waiting)).toEqual(waiting);
+    await service.events.resume();
+  });
+
+  it('tells of jobs that are of a later version, and of those that failed for good', async () => {
+    await service.killWorker();
+    const failed = await service.failJob();
+    const newer = await service.makeJobTooNew();
+    await service.startWorker();
+    const alerts = ['WebhooksJobsTooNew', 'WebhooksJobsFailed'];
+    expect(await firedOf(alerts)).toEqual(alerts);
+    await Promise.all([newer.stop(), failed.stop()]);
+  });
+
+  it('tells of a Redis that throws data away, of one that is slow, and of a process that is', async () => {
+    await service.setRedis('maxmemory-policy', 'allkeys-lru');
+    expect(await firedOf(['WebhooksRedisEvicts'])).toEqual(['WebhooksRedisEvicts']);
+    await service.setRedis('maxmemory-policy', 'noeviction');
+    const [slowRedis, slowWorker] = [service.slowDownRedis(), service.slowDownWorker()];
+    const slow = ['WebhooksRedisSlow', 'WebhooksEventLoopBlocked'];
+    expect(await firedOf(slow)).toEqual(slow);
+    await Promise.all([slowRedis.stop(), slowWorker.stop()]);
   });
 
   it('finds each series that an alert asks for', async () => {

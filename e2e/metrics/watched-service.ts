@@ -1,16 +1,26 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
-import { Queue } from 'bullmq';
+import { Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { ManagedProcess } from '../support/managed-process';
 import { PrometheusServer } from '../support/prometheus-server';
 import { Receiver } from '../support/receiver';
 import { RedisServer } from '../support/redis-server';
 import { QUICK_WIN } from '../support/samples';
 import { addressOf, Stack } from '../support/stack';
+import { until } from '../support/until';
 import type { RulesFile } from './read-rules';
 
 const PUBLISH_EVERY_MS = 200;
+// Of each, more than an alert lets pass.
+const REDIS_PAUSE_MS = 300;
+const WORKER_PAUSE_MS = 700;
+const BREATH_MS = 200;
+
+/** A fault that lasts until it is stopped. */
+export interface LastingFault {
+  stop(): Promise<void>;
+}
 
 /** The service on a Redis of its own, with steady traffic that is delivered, and a Prometheus that watches it. */
 export class WatchedService {
@@ -75,6 +85,61 @@ export class WatchedService {
     this.#worker = await this.stack.startWorker({ WORKER_PORT: this.workerPort });
   }
 
+  /** Events that a producer has pushed long ago, and that nobody has looked at since. */
+  async pushOld(count: number, ageMs: number): Promise<void> {
+    const timestamp = Date.now() - ageMs;
+    const { type, data } = QUICK_WIN;
+    const job = { name: type, data: { type, data }, opts: { timestamp } };
+    await this.events.addBulk(Array.from({ length: count }, () => job));
+  }
+
+  /** While no worker of the service is there: a job whose processor has a fault, every time. */
+  async failJob(): Promise<LastingFault> {
+    const connection = this.stack.redis.client.duplicate({ maxRetriesPerRequest: null });
+    const faulty = async () => {
+      throw new UnrecoverableError('A fault of ours.');
+    };
+    const worker = new Worker('erasures', faulty, { connection });
+    const queue = new Queue('erasures', { connection: this.stack.redis.client });
+    const job = await queue.add('erase', {});
+    await until(async () => ((await job.isFailed()) ? true : undefined));
+    await worker.close();
+    connection.disconnect();
+    return {
+      async stop() {
+        await job.remove();
+        await queue.close();
+      },
+    };
+  }
+
+  /** While no worker of the service is there: as if an API of the next version had added one. */
+  async makeJobTooNew(): Promise<LastingFault> {
+    const job = await until(async () => (await this.deliveries.getJobs(['prioritized', 'wait']))[0]);
+    const { data } = job;
+    await job.updateData({ ...data, v: 2 });
+    return { stop: async () => await job.updateData(data) };
+  }
+
+  async setRedis(setting: string, value: string): Promise<void> {
+    await this.stack.redis.client.config('SET', setting, value);
+  }
+
+  slowDownRedis(): LastingFault {
+    return repeat(async () => {
+      await this.stack.redis.client.client('PAUSE', REDIS_PAUSE_MS, 'ALL');
+    });
+  }
+
+  slowDownWorker(): LastingFault {
+    return repeat(async () => {
+      this.#worker.tell('SIGSTOP');
+      await wait(WORKER_PAUSE_MS);
+      this.#worker.tell('SIGCONT');
+      await wait(BREATH_MS);
+    });
+  }
+
   async stop(): Promise<void> {
     this.#load.abort();
     await this.#publishing;
@@ -91,6 +156,19 @@ export class WatchedService {
       await wait(PUBLISH_EVERY_MS, undefined, { signal }).catch(() => {});
     }
   }
+}
+
+function repeat(once: () => Promise<void>): LastingFault {
+  const stopping = new AbortController();
+  const running = (async () => {
+    while (!stopping.signal.aborted) await once();
+  })();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
 }
 
 function hostOf(address: string): string {

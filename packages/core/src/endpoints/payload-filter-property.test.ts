@@ -85,7 +85,7 @@ function operate(name: string, found: unknown, operand: unknown): boolean {
       return typeof found === 'string' && found.slice(found.length - text.length) === text;
     case 'contains':
       if (Array.isArray(found)) return found.some((each) => each === operand);
-      return typeof found === 'string' && typeof operand === 'string' && found.split(text).length > 1;
+      return typeof found === 'string' && typeof operand === 'string' && found.indexOf(text) >= 0;
     default:
       return typeof found === typeof operand && inOrder(name, compare(found, operand));
   }
