@@ -5,6 +5,7 @@ import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redi
 import { ApiClient } from './support/api-client';
 import { buildFormerVersion } from './support/former-build';
 import { ManagedProcess } from './support/managed-process';
+import { isFarBehind } from './support/publish-without-end';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { addressOf, testSettings } from './support/stack';
@@ -55,7 +56,7 @@ it('loses nothing when the former version is replaced under load, one process af
   const disabledId = await register(oldApi.client, disabled, {});
   await oldApi.client.expect(200, 'POST', `/v1/webhooks/${disabledId}/disable`);
 
-  const load = publishWithoutEnd(apis);
+  const load = publishWithoutEnd(apis, strict);
   await load.until(80);
   const newWorker = await startWorker(HERE);
   await load.until(150);
@@ -86,12 +87,13 @@ it('loses nothing when the former version is replaced under load, one process af
 }, 400_000);
 
 /** Publishes on and on, at an even pace, each event under an id of its own until one of the APIs has accepted it. */
-function publishWithoutEnd(apis: readonly ApiClient[]) {
+function publishWithoutEnd(apis: readonly ApiClient[], slowest: Receiver) {
   const accepted: string[] = [];
   const stopping = new AbortController();
   let count = 0;
   const publishers = Array.from({ length: AT_ONCE }, async () => {
     while (!stopping.signal.aborted) {
+      await until(async () => (isFarBehind(slowest, count) ? undefined : true));
       const id = `upgrade-${count++}`;
       await until(async () => await publish(apis[count % apis.length], id));
       accepted.push(id);

@@ -33,5 +33,7 @@ describe('the page of the API', () => {
 function steady(json: string): unknown {
   const text = VARYING.reduce((former, [varying, name]) => former.replace(varying, name), json);
   // The page shows one hour of the 24.
-  return JSON.parse(text, (name, value: unknown) => (name === 'hours' ? (value as unknown[]).slice(-1) : value));
+  return JSON.parse(text, (name, value: unknown) =>
+    name === 'hours' ? (value as unknown[]).slice(-1) : value,
+  );
 }
