@@ -66,7 +66,6 @@ export class Stack {
   }
 }
 
-/** Where a process says that it listens. */
 /** What processes of the service need to serve a test: ports of their own, and receivers on this machine. */
 export function testSettings(redisUrl: string, apiKey: string) {
   return {

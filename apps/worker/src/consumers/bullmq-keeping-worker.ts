@@ -1,6 +1,7 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
 import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
 import { defineScript } from '@hookferry/core/kernel/redis-script';
+import { answerWithin } from '@hookferry/core/kernel/within';
 import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { DelayedError, Job, type JobJson, type Processor, Worker, type WorkerOptions } from 'bullmq';
 import { z } from 'zod';
@@ -42,6 +43,9 @@ const lostSchema = z.array(z.string());
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
 const OUR_BACKOFF = { type: 'custom' };
 
+// Above the ten seconds that BullMQ waits at most to be woken, and the second after which it makes a silent connection anew.
+const WOKEN_WITHIN_MS = 15_000;
+
 // Far longer than what was fetched takes from Redis' answer to the processor.
 const ARRIVAL_MS = 500;
 
@@ -55,6 +59,8 @@ interface MainLoop {
   drained: boolean;
   /** When the next delayed job is due; 0 if there is none. Unix time in milliseconds. */
   blockUntil: number;
+  /** Resolves when it is woken, or has waited for long enough, with the next `blockUntil`. */
+  waitForJob(blockUntil: number): Promise<number>;
 }
 
 /**
@@ -84,6 +90,7 @@ export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
     this.#capacity = capacity;
     capacity.join(this);
     this.#fetchOneAhead();
+    this.#neverWaitInVain();
     redis.on('ready', this.#onConnected);
   }
 
@@ -195,6 +202,18 @@ export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
   // BullMQ's loop fetches as many as it may take, one round trip after the other, before it begins with the first of them.
   #fetchOneAhead(): void {
     this.concurrency = Math.max(Math.min(this.#running + 1, this.#capacity.limitOf(this)), 1);
+  }
+
+  /**
+   * BullMQ makes a connection anew that has waited for too long, and waits for that without end: with ioredis' Cluster it may
+   * never be told, when the connection breaks once more at the wrong moment. Whoever fetches next waits for Redis as long as
+   * it takes.
+   */
+  #neverWaitInVain(): void {
+    const loop = this.#mainLoop;
+    const waitForJob = loop.waitForJob.bind(this);
+    loop.waitForJob = async (blockUntil) =>
+      (await answerWithin(WOKEN_WITHIN_MS, waitForJob(blockUntil))) ?? 0;
   }
 
   get #mainLoop(): MainLoop {
