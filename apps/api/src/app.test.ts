@@ -495,6 +495,16 @@ describe('every answer', () => {
     expect(text).toContain('route="none",status="404"');
     expect(text).not.toContain('stranger');
   });
+
+  it('is counted under one label when its method is none of HTTP, or none of its path', async () => {
+    for (const method of ['MKCOL', 'UNLINK', 'M-SEARCH', 'PUT']) {
+      for (const path of ['/v1/webhooks', '/v1/events']) await fetch(api.url + path, { method });
+    }
+    const { text } = await get('/metrics');
+    expect(text).toContain('method="_OTHER",route="none",status="405"');
+    expect(text).toContain('method="PUT",route="none",status="405"');
+    expect(text).not.toMatch(/MKCOL|UNLINK|M-SEARCH|method="PUT",route="\/v1\/(webhooks|events)"/);
+  });
 });
 
 describe('the probes', () => {

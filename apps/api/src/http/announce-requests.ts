@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@hookferry/core/kernel/app-error';
 import type { Clock } from '@hookferry/core/kernel/clock';
+import { httpMethodOf } from '@hookferry/core/model/http-method';
 import type { Principal } from '@hookferry/core/model/principal';
 import type { Emit } from '@hookferry/core/model/signal';
 import type { RequestHandler } from 'express';
@@ -12,7 +13,7 @@ interface RequestLocals {
   readonly code?: ErrorCode;
 }
 
-// Paths that no route has share one label, or strangers could make as many time series as they like.
+// What no route is for shares one label, or strangers could make as many time series as they like.
 const NO_ROUTE = 'none';
 
 /** Announces each request once its answer is out, or the client is gone. */
@@ -27,7 +28,7 @@ export function announceRequests(emit: Emit, clock: Clock): RequestHandler {
       emit({
         name: 'request.completed',
         requestId: requestIdOf(response),
-        method: request.method,
+        method: httpMethodOf(request.method),
         route: String(response.locals.route ?? NO_ROUTE),
         status: response.statusCode,
         durationMs: clock() - startedAt,

@@ -40,7 +40,7 @@ export function mountRoutes(app: Express, routes: readonly Route[], options: Mou
   for (const [path, ofPath] of routesByPath(mostAskedFirst(routes))) {
     for (const route of ofPath) mountRoute(app, route, turns, options);
     const methods = ofPath.map(({ method }) => method.toUpperCase());
-    app.all(path, nameRoute(path), refuseMethod(methods));
+    app.all(path, refuseMethod(methods));
   }
 }
 

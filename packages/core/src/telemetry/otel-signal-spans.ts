@@ -19,6 +19,7 @@ import {
   ATTR_MESSAGING_OPERATION_TYPE,
   ATTR_MESSAGING_SYSTEM,
 } from '@opentelemetry/semantic-conventions/incubating';
+import { OTHER_METHOD } from '../model/http-method';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
 import type { Signal } from '../model/signal';
 import type { AttemptSpan, RequestSpan, Span } from '../model/trace';
@@ -42,19 +43,15 @@ export function describeSignal(signal: Signal, service: TracedService): SpanDesc
   }
 }
 
-// A name that strangers make up is no method of HTTP.
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
-
 function describeRequest(signal: Named<'request.completed'>, span: RequestSpan): SpanDescription {
   const { method, route, status, durationMs, requestId, accountId } = signal;
-  const isKnown = METHODS.has(method);
   return {
     span,
     durationMs,
-    name: `${isKnown ? method : 'HTTP'} ${route}`,
+    name: `${method === OTHER_METHOD ? 'HTTP' : method} ${route}`,
     kind: SpanKind.SERVER,
     attributes: {
-      [ATTR_HTTP_REQUEST_METHOD]: isKnown ? method : '_OTHER',
+      [ATTR_HTTP_REQUEST_METHOD]: method,
       [ATTR_HTTP_ROUTE]: route,
       [ATTR_HTTP_RESPONSE_STATUS_CODE]: status,
       [ATTR_URL_PATH]: span.path,

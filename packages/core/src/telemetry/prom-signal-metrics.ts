@@ -5,6 +5,7 @@ import { requestTriggers } from '../model/delivery';
 import { endStatuses } from '../model/delivery-log';
 import { disabledReasons } from '../model/endpoint';
 import { holdReasons, slowReasons } from '../model/hold-reason';
+import { httpMethods } from '../model/http-method';
 import { workedQueues } from '../model/queue-names';
 import { replayEndStatuses, replayModes } from '../model/replay';
 import { connectionRefusals, createEmit, eventSources, type SignalListener } from '../model/signal';
@@ -65,8 +66,8 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
     name: 'webhooks_http_request_duration_seconds',
     help: 'Time to answer an HTTP request, by route and status.',
     labels: {
-      method: 'the methods that HTTP has',
-      route: 'the patterns of the routes; `none` for a path without one',
+      method: httpMethods,
+      route: 'the patterns of the routes; `none` if none has this path and method',
       status: 'the status codes that the API answers with',
     },
     buckets: REQUEST_SECONDS,
