@@ -197,6 +197,16 @@ describe('a session', () => {
     }
   });
 
+  it('of an operator for another account is revoked by the key that made it, and by no other of that operator', async () => {
+    const { id, code } = await link({ account: accountId }, operatorKey);
+    const { token } = (await exchange(code)).body;
+    const another = (await api.issueKey({ accountId: DEFAULT_ACCOUNT })).key;
+    expect((await call('delete', `/v1/portal-sessions/${id}`, another)).status).toBe(404);
+    expect((await call('get', '/v1/webhooks', token)).status).toBe(200);
+    expect((await call('delete', `/v1/portal-sessions/${id}`, operatorKey)).status).toBe(204);
+    expect(readProblem(await call('get', '/v1/webhooks', token))).toEqual(UNAUTHENTICATED);
+  });
+
   it('of an operator for another account ends when that is erased', async () => {
     const token = await signIn({ account: accountId }, operatorKey);
     expect((await call('get', '/v1/webhooks', token)).status).toBe(200);

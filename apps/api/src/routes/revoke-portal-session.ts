@@ -16,7 +16,7 @@ export function revokePortalSession(sessions: ManagePortalSessions) {
       204: { description: 'It no longer counts.' },
     },
     async handle({ apiKey, params }) {
-      await sessions.revoke(apiKey.accountId, params.id);
+      await sessions.revoke(apiKey, params.id);
       return { status: 204 };
     },
   });

@@ -60,10 +60,10 @@ export function createManagePortalSessions(deps: ManagePortalSessionsDeps) {
       return portalSessionStore.list(accountId, clock(), limit, after);
     },
 
-    /** @throws AppError `not_found`. */
-    async revoke(accountId: AccountId, id: string): Promise<void> {
+    /** One of the account, or one that this very key has made for another. @throws AppError `not_found`. */
+    async revoke(principal: Principal, id: string): Promise<void> {
       const session = await portalSessionStore.find(id);
-      if (session?.accountId !== accountId || !(await portalSessionStore.remove(session))) {
+      if (!isOf(session, principal) || !(await portalSessionStore.remove(session))) {
         throw new AppError('not_found', 'There is no portal session with this id.');
       }
     },
@@ -71,6 +71,10 @@ export function createManagePortalSessions(deps: ManagePortalSessionsDeps) {
 }
 
 export type ManagePortalSessions = ReturnType<typeof createManagePortalSessions>;
+
+function isOf(session: PortalSession | undefined, { accountId, id }: Principal): session is PortalSession {
+  return session?.accountId === accountId || session?.apiKeyId === id;
+}
 
 function sessionOf({ principal, input, code, createdAt }: NewSession, accountId: AccountId): PortalSession {
   const id = idOfCode(code);
