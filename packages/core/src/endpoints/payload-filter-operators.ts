@@ -83,8 +83,8 @@ function orderFaults(operand: unknown): readonly OperandFault[] {
   if (typeof operand !== 'string')
     return [{ detail: 'must be a number, or a string to compare strings with' }];
   // A number in quotes never holds for any number, which nobody means.
-  const isNumber = operand !== '' && String(Number(operand)) === operand;
-  return isNumber ? [{ detail: `must be a number: ${operand}, without quotes` }] : [];
+  const isNumber = operand.trim() !== '' && Number.isFinite(Number(operand));
+  return isNumber ? [{ detail: `must be a number: ${Number(operand)}, without quotes` }] : [];
 }
 
 function booleanFaults(operand: unknown): readonly OperandFault[] {

@@ -64,6 +64,12 @@ it.each<[string, unknown, string, RegExp]>([
     '/position/lte',
     /must be a number: 10, without quotes/,
   ],
+  [
+    'a number in quotes, in whatever form',
+    { price: { gt: ' 9.50e0' } },
+    '/price/gt',
+    /must be a number: 9.5, /,
+  ],
   ['a boolean to be less than', { position: { lte: true } }, '/position/lte', /must be a number/],
   ['a text for exists', { a: { exists: 'yes' } }, '/a/exists', /true or false/],
   ['a number to begin with', { a: { starts_with: 1 } }, '/a/starts_with', /must be a string/],
