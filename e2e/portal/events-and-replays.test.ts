@@ -72,6 +72,19 @@ it('shows an event as it was published, and where it went', async () => {
   await checkWidth(page);
 });
 
+it('counts where an event went while somebody looks', async () => {
+  endpoint.answerWith(500);
+  const { client } = portal();
+  const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await client.waitForStatus(webhookId, event, 'exhausted');
+  const page = await portal().signIn({ path: `/events/${event}` });
+  await page.getByText('1, 1 exhausted').waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+  endpoint.answerWith(204);
+  await client.expect(202, 'POST', `/v1/deliveries/${event}.${webhookId}/redeliver`);
+  await page.getByText('1, 1 delivered').waitFor();
+});
+
 it('shows what an event type is about, and how to verify that it is genuine', async () => {
   const page = await portal().signIn({ path: '/event-types' });
   await page.getByRole('link', { name: 'keyword.quick_win' }).waitFor();

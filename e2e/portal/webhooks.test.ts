@@ -16,6 +16,7 @@ beforeEach(async () => {
 afterEach(() => endpoint.receiver.stop());
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor();
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 it('makes a webhook by the keyboard alone, and says what is wrong with its URL while it is typed', async () => {
@@ -54,6 +55,34 @@ it('shows a receiver fail and recover while somebody looks at its webhook', asyn
   // Rows do not move by themselves while they are read.
   await button(page, '1 new').click();
   await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();
+});
+
+it('counts what is held while somebody looks, by few requests however much comes', async () => {
+  const { client } = portal();
+  const { id } = await client.register(endpoint.receiver.url, ['brief.created']);
+  const publish = async (count: number) =>
+    await Promise.all(
+      Array.from({ length: count }, () =>
+        client.publish('brief.created', { brief_id: 'brf_1', title: 'Shoes' }),
+      ),
+    );
+  const page = await portal().signIn({ path: `/webhooks/${id}` });
+  const held = (count: string) => page.locator('dt:text-is("Held") + dd').getByText(count, { exact: true });
+  await held('0').waitFor();
+  await isLive(page);
+  await client.expect(200, 'POST', `/v1/webhooks/${id}/disable`);
+  await page.getByText(/Disabled$/).waitFor();
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await publish(40);
+  await held('40').waitFor();
+  expect(asked.length).toBeLessThan(20);
+
+  await go(page, '/webhooks');
+  const row = page.getByRole('row').filter({ hasText: endpoint.receiver.url });
+  await row.getByText('40', { exact: true }).waitFor();
+  await publish(2);
+  await row.getByText('42', { exact: true }).waitFor();
 });
 
 it('changes what was changed and nothing else, with a filter that was tried before', async () => {

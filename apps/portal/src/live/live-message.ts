@@ -5,7 +5,8 @@ type Schemas = components['schemas'];
 type Told<Event extends string> = Extract<Schemas['StreamedChange'], { event: Event }>['data'];
 
 /** What a change knows of a delivery. */
-export type DeliveryChange = Pick<Schemas['Delivery'], 'id'> & Partial<Schemas['Delivery']>;
+export type DeliveryChange = Pick<Schemas['Delivery'], 'id' | 'event_id' | 'webhook_id'> &
+  Partial<Schemas['Delivery']>;
 
 export type LiveMessage =
   /** From now on every change comes. */

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useSyncExternalStore } from 'react';
 import { useSessionState } from '../session/session-context';
 import { LiveContext } from './live-context';
 import type { LiveFeed } from './live-feed';
+import { StaleFigures } from './stale-figures';
 import { updateQueries } from './update-queries';
 
 interface LiveProviderProps {
@@ -21,9 +22,17 @@ export function LiveProvider({ feed, children }: LiveProviderProps) {
 
   useEffect(() => {
     if (!isRunning) return undefined;
+    const figures = new StaleFigures(queries);
+    const stopListening = feed.listen((message) => {
+      if (message.kind === 'delivery') figures.note(message.delivery);
+    });
     feed.start();
-    return () => feed.stop();
-  }, [feed, isRunning]);
+    return () => {
+      feed.stop();
+      stopListening();
+      figures.stop();
+    };
+  }, [feed, queries, isRunning]);
 
   return <LiveContext value={feed}>{children}</LiveContext>;
 }
