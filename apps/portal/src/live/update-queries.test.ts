@@ -1,7 +1,10 @@
 import { QueryClient } from '@tanstack/react-query';
 import type { Delivery } from '../api/delivery-queries';
 import { queryKeys } from '../api/query-keys';
+import type { LiveMessage } from './live-message';
 import { updateQueries } from './update-queries';
+
+type DeliveryMessage = Extract<LiveMessage, { kind: 'delivery' }>;
 
 const row: Delivery = {
   id: 'evt_1.wh_1',
@@ -30,6 +33,52 @@ describe('updateQueries', () => {
     updateQueries(queries, { kind: 'delivery', change: 'ended', delivery: known });
     expect(queries.getQueryData(queryKeys.deliveries({}))).toEqual(pageOf(other, delivery));
     expect(queries.getQueryData(queryKeys.deliveries({ status: 'held' }))).toBe(untouched);
+  });
+
+  it.each<[string, Partial<Delivery>, DeliveryMessage['change'], Partial<Delivery>, Partial<Delivery>]>([
+    [
+      'one of fewer attempts',
+      { status: 'delivered', attempt_count: 2 },
+      'attempted',
+      { status: 'pending', attempt_count: 1 },
+      { status: 'delivered', attempt_count: 2 },
+    ],
+    [
+      'that it was made, told late',
+      { status: 'held', attempt_count: 0 },
+      'created',
+      { status: 'pending', attempt_count: 0 },
+      { status: 'held', attempt_count: 0 },
+    ],
+    ['that it is held', { status: 'pending' }, 'held', { status: 'held' }, { status: 'held' }],
+    ['that it is let go', { status: 'held' }, 'requested', { status: 'pending' }, { status: 'pending' }],
+    [
+      'that it is sent again',
+      { status: 'delivered' },
+      'requested',
+      { status: 'pending' },
+      { status: 'pending' },
+    ],
+    [
+      'the next attempt at what was sent again',
+      { status: 'pending', attempt_count: 1 },
+      'attempted',
+      { attempt_count: 2, last_response_status: 204 },
+      { status: 'pending', attempt_count: 2, last_response_status: 204 },
+    ],
+    [
+      'its end, of as many attempts',
+      { status: 'pending', attempt_count: 1 },
+      'ended',
+      { status: 'exhausted', next_attempt_at: null },
+      { status: 'exhausted', attempt_count: 1, next_attempt_at: null },
+    ],
+  ])('has a row follow what is newer than it alone: %s', (_, shown, change, told, expected) => {
+    const queries = new QueryClient();
+    queries.setQueryData(queryKeys.deliveries({}), pageOf({ ...row, ...shown }));
+    const { id, event_id, webhook_id } = row;
+    updateQueries(queries, { kind: 'delivery', change, delivery: { id, event_id, webhook_id, ...told } });
+    expect(queries.getQueryData(queryKeys.deliveries({}))).toEqual(pageOf({ ...row, ...expected }));
   });
 
   it('has what a webhook or a replay is about read anew', () => {

@@ -18,7 +18,8 @@ export function updateQueries(queries: QueryClient, message: LiveMessage): void 
       void queries.invalidateQueries({ predicate: ({ meta }) => meta?.keepsItsRows !== true });
       return;
     case 'delivery':
-      changeRows(queries, message.delivery);
+      // It may come after what followed it; a row that is there has been read since.
+      if (message.change !== 'created') changeRows(queries, message.delivery);
       // The record of its attempts is more than a change tells.
       void queries.invalidateQueries({ queryKey: ['delivery', message.delivery.id] });
       return;
@@ -60,6 +61,8 @@ function isPaged(data: unknown): data is InfiniteData<Page> {
 }
 
 function changed(row: Delivery, change: DeliveryChange): Delivery {
+  // Attempts only ever become more. Of as many, the later one counts: a row is held, let go and sent again between two.
+  if (change.attempt_count !== undefined && change.attempt_count < row.attempt_count) return row;
   const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const after = { ...row, ...known };
   return after.status === 'held' ? after : { ...after, hold: null };
