@@ -69,6 +69,35 @@ describe('the list of deliveries', () => {
     expect(new URL(page.url()).search).toBe('');
   });
 
+  it('names webhooks by what people call them, and offers every one of them', async () => {
+    const { client } = portal();
+    const account = { 'x-account-id': 'many' };
+    await client.expect(201, 'POST', '/v1/accounts', { id: 'many' });
+    const register = async (description: string) =>
+      await client.expect<{ id: string }>(
+        201,
+        'POST',
+        '/v1/webhooks',
+        { url: sink.receiver.url, events: [BRIEF.type], description },
+        account,
+      );
+    const { body } = await register(`First ${'of a long name '.repeat(10)}`.trim());
+    // More than one page of the API has.
+    await Promise.all(Array.from({ length: 204 }, (_, index) => register(`Other ${index}`)));
+    await client.expect(202, 'POST', '/v1/events', { type: BRIEF.type, data: BRIEF.data }, account);
+    const page = await portal().signIn({ account: 'many' });
+    await page
+      .getByLabel('Webhook')
+      .locator('option', { hasText: 'Other 203' })
+      .waitFor({ state: 'attached' });
+    expect(await page.getByLabel('Webhook').locator('option').count()).toBe(206);
+    await rowsOf(page).first().getByText('Other').waitFor();
+    await checkSteadiness(page);
+    await checkWidth(page);
+    await page.getByLabel('Webhook').selectOption(body.id);
+    await until(async () => ((await rowsOf(page).count()) === 1 ? true : undefined));
+  });
+
   it('leads to what has an id', async () => {
     const page = await portal().signIn();
     const search = page.getByLabel('Go to an id');

@@ -8,6 +8,8 @@ export const queryKeys = {
   eventTypes: () => ['event-types'] as const,
   eventType: (name: string) => ['event-type', name] as const,
   webhooks: () => ['webhooks'] as const,
+  /** Without their health. */
+  allWebhooks: () => ['webhooks', 'all'] as const,
   webhook: (id: string) => ['webhook', id] as const,
   secret: (webhookId: string) => ['secret', webhookId] as const,
   replays: (webhookId: string) => ['replays', webhookId] as const,

@@ -14,6 +14,10 @@ export type WebhookPatch = components['schemas']['WebhookPatch'];
 
 // Each comes with its health of a day.
 const PAGE_SIZE = 50;
+// That the API gives.
+const LARGEST_PAGE = 200;
+// As many as an account may have, unless the operator allows more.
+const MOST_NAMED = 500;
 
 /** The account's webhooks with their health, as far as they were paged to. */
 export function useWebhooks() {
@@ -21,6 +25,25 @@ export function useWebhooks() {
   return usePages(queryKeys.webhooks(), (paging, signal) => {
     const query = { limit: PAGE_SIZE, include: 'health' as const, ...paging };
     return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
+  });
+}
+
+/** All webhooks of the account without their health: to choose from, and to name by. */
+export function useAllWebhooks() {
+  const api = useApi();
+  return useQuery({
+    queryKey: queryKeys.allWebhooks(),
+    queryFn: async ({ signal }) => {
+      const webhooks: Webhook[] = [];
+      let cursor: string | null | undefined;
+      do {
+        const query = { limit: LARGEST_PAGE, ...(cursor && { cursor }) };
+        const page = await ask(api.GET('/v1/webhooks', { params: { query }, signal }));
+        webhooks.push(...page.data);
+        cursor = page.next_cursor;
+      } while (cursor && webhooks.length < MOST_NAMED);
+      return webhooks;
+    },
   });
 }
 

@@ -8,7 +8,8 @@ import { StatusBadge } from './status-badge';
 /** Says nothing in a list of one webhook's deliveries. */
 export const WEBHOOK_COLUMN = 'webhook';
 
-export const deliveryColumns: readonly Column<Delivery>[] = [
+/** @param names of webhooks, by id; one that is not there is shown by its id */
+export const deliveryColumns = (names: ReadonlyMap<string, string>): readonly Column<Delivery>[] => [
   { id: 'status', header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge status={status} /> },
   { id: 'type', header: 'Event type', cell: ({ type }) => type },
   {
@@ -24,7 +25,11 @@ export const deliveryColumns: readonly Column<Delivery>[] = [
     header: 'Webhook',
     width: '232px',
     from: 'wide',
-    cell: (row) => <code className={styles['id']}>{row.webhook_id}</code>,
+    cell: ({ webhook_id: id }) => (
+      <span className={styles['webhook']} title={id}>
+        {names.get(id) ?? id}
+      </span>
+    ),
   },
   {
     id: 'next',

@@ -11,6 +11,7 @@ import { ReadOn } from '../../components/read-on';
 import { deliveryColumns, WEBHOOK_COLUMN } from './delivery-columns';
 import styles from './delivery-table.module.css';
 import { MOST_COUNTED, useNewDeliveries } from './use-new-deliveries';
+import { useWebhookNames } from './use-webhook-names';
 
 export interface DeliveryTableProps {
   readonly label: string;
@@ -26,6 +27,8 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
   const list = useDeliveries(filters);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = list;
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data), [data]);
+  const names = useWebhookNames();
+  const columns = useMemo(() => columnsFor(filters, names), [filters, names]);
   const news = useNewDeliveries(filters, rows);
 
   const showNew = () => {
@@ -51,7 +54,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
       </div>
       <DataTable
         label={label}
-        columns={filters.webhook_id === undefined ? deliveryColumns : columnsOfOneWebhook}
+        columns={columns}
         rows={rows}
         rowId={idOf}
         onOpen={({ id }) => navigate(`/deliveries/${encodeURIComponent(id)}`)}
@@ -68,7 +71,10 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
   );
 }
 
-const columnsOfOneWebhook = deliveryColumns.filter(({ id }) => id !== WEBHOOK_COLUMN);
+function columnsFor({ webhook_id: onlyWebhook }: DeliveryFilters, names: ReadonlyMap<string, string>) {
+  const columns = deliveryColumns(names);
+  return onlyWebhook === undefined ? columns : columns.filter(({ id }) => id !== WEBHOOK_COLUMN);
+}
 
 const idOf = ({ id }: Delivery) => id;
 

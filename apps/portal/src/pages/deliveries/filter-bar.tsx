@@ -1,10 +1,10 @@
 import type { ChangeEvent } from 'react';
 import { useEventTypes } from '../../api/event-type-queries';
-import { useWebhooks } from '../../api/webhook-queries';
 import { Button } from '../../components/button';
 import { SelectField, TextField } from '../../components/field';
 import styles from './deliveries-page.module.css';
 import { type FilterTexts, isHttpCode } from './filters-in-url';
+import { useWebhookNames } from './use-webhook-names';
 import { outcomes, statuses } from './words';
 
 const RANGES = [
@@ -22,7 +22,7 @@ interface FilterBarProps {
 
 export function FilterBar({ texts, onChange }: FilterBarProps) {
   const types = useEventTypes();
-  const webhooks = useWebhooks();
+  const webhooks = useWebhookNames();
   const isSet = Object.values(texts).some((text) => text !== '');
 
   const bind = (name: keyof FilterTexts) => ({
@@ -67,10 +67,10 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
       </SelectField>
       <SelectField label="Webhook" {...bind('webhook')}>
         <option value="">Any</option>
-        <Others value={texts.webhook} known={webhooks.rows?.map(({ id }) => id)} />
-        {webhooks.rows?.map(({ id, url }) => (
+        <Others value={texts.webhook} known={[...webhooks.keys()]} />
+        {[...webhooks].map(([id, name]) => (
           <option key={id} value={id}>
-            {url}
+            {name}
           </option>
         ))}
       </SelectField>
