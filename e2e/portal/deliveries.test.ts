@@ -69,6 +69,31 @@ describe('the list of deliveries', () => {
     expect(new URL(page.url()).search).toBe('');
   });
 
+  it('keeps a range of time in its address so that it is the same range in another zone', async () => {
+    const tokyo = await portal().signIn({ timezone: 'Asia/Tokyo' });
+    await tokyo.getByLabel('Accepted').selectOption('From … to');
+    await tokyo.getByLabel('From').fill('2029-12-24T21:00');
+    // Digit by digit, as people do: each is a time of its own.
+    await tokyo.getByLabel('From').pressSequentially('01312030');
+    await until(async () => (/since=2030/.test(tokyo.url()) ? true : undefined));
+    expect(await tokyo.getByLabel('From').inputValue()).toBe('2030-01-31T21:00');
+    const { searchParams, search } = new URL(tokyo.url());
+    expect(searchParams.get('since')).toBe('2030-01-31T12:00:00.000Z');
+
+    const lima = await portal().signIn({ timezone: 'America/Lima' });
+    const asked = lima.waitForRequest((request) => new URL(request.url()).searchParams.has('since'));
+    await go(lima, `/deliveries${search}`);
+    expect(new URL((await asked).url()).searchParams.get('since')).toBe('2030-01-31T12:00:00.000Z');
+    expect(await lima.getByLabel('From').inputValue()).toBe('2030-01-31T07:00');
+    // As it was kept before.
+    const before = lima.waitForRequest((request) =>
+      decodeURIComponent(request.url()).includes('2030-01-31T11:00'),
+    );
+    await go(lima, '/deliveries?range=custom&since=2030-01-31T06:00');
+    await before;
+    expect(await lima.getByLabel('From').inputValue()).toBe('2030-01-31T06:00');
+  });
+
   it('names webhooks by what people call them, and offers every one of them', async () => {
     const { client } = portal();
     const account = { 'x-account-id': 'many' };

@@ -18,6 +18,8 @@ export interface SessionWish {
   /** Where in the portal to go first, such as `/webhooks`. */
   readonly path?: string;
   readonly width?: number;
+  /** Where the viewer is, such as `Asia/Tokyo`. */
+  readonly timezone?: string;
 }
 
 const HEIGHT = 900;
@@ -45,9 +47,9 @@ export class Portal {
   }
 
   /** A page of the portal, signed in by a link as a customer gets it. */
-  async signIn({ path, width, client = this.client, ...wish }: SessionWish = {}): Promise<Page> {
+  async signIn({ path, width, timezone, client = this.client, ...wish }: SessionWish = {}): Promise<Page> {
     const { body } = await client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', wish);
-    const page = await this.openBlank(width);
+    const page = await this.openBlank(width, timezone);
     await page.goto(body.url);
     await page.getByRole('navigation').first().waitFor();
     if (path !== undefined) await go(page, path);
@@ -62,9 +64,10 @@ export class Portal {
   }
 
   /** A page that is nowhere yet. */
-  async openBlank(width = USUAL_WIDTH): Promise<Page> {
+  async openBlank(width = USUAL_WIDTH, timezone?: string): Promise<Page> {
     const context = await this.browser.newContext({
       viewport: { width, height: HEIGHT },
+      ...(timezone !== undefined && { timezoneId: timezone }),
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     const page = await context.newPage();

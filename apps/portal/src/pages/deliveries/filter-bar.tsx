@@ -2,6 +2,7 @@ import type { ChangeEvent } from 'react';
 import { useEventTypes } from '../../api/event-type-queries';
 import { Button } from '../../components/button';
 import { SelectField, TextField } from '../../components/field';
+import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './deliveries-page.module.css';
 import { type FilterTexts, isHttpCode } from './filters-in-url';
 import { useWebhookNames } from './use-webhook-names';
@@ -29,6 +30,12 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
     value: texts[name],
     onChange: (event: ChangeEvent<HTMLInputElement | HTMLSelectElement>) =>
       onChange({ ...texts, [name]: event.target.value }),
+  });
+
+  const bindTime = (name: 'since' | 'until') => ({
+    value: texts[name] === '' ? '' : toLocalInput(new Date(texts[name])),
+    onChange: (event: ChangeEvent<HTMLInputElement>) =>
+      onChange({ ...texts, [name]: fromLocalInput(event.target.value) ?? '' }),
   });
 
   return (
@@ -83,8 +90,8 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
       </SelectField>
       {texts.range === 'custom' && (
         <>
-          <TextField label="From" type="datetime-local" {...bind('since')} />
-          <TextField label="To" type="datetime-local" {...bind('until')} />
+          <TextField label="From" type="datetime-local" {...bindTime('since')} />
+          <TextField label="To" type="datetime-local" {...bindTime('until')} />
         </>
       )}
       <Button kind="quiet" disabled={!isSet} className={styles['clear']} onClick={() => onChange(NO_FILTERS)}>

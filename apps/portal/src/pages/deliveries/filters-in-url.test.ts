@@ -21,9 +21,20 @@ describe('the filters in an address', () => {
     });
   });
 
-  it('take times in the viewer’s zone', () => {
+  it('keep times in UTC', () => {
+    const search = 'range=custom&since=2030-01-31T12%3A00%3A00.000Z&until=2030-02-01T12%3A00%3A00.000Z';
+    expect(writeFilters(readFilters(new URLSearchParams(search))).toString()).toBe(search);
+    expect(filtersIn(search)).toEqual({
+      since: '2030-01-31T12:00:00.000Z',
+      until: '2030-02-01T12:00:00.000Z',
+    });
+  });
+
+  it('take times without a zone as the viewer’s, and keep them in UTC from then on', () => {
     const since = new Date(2030, 0, 31, 12).toISOString();
-    expect(filtersIn('range=custom&since=2030-01-31T12:00&until=')).toEqual({ since });
+    const search = new URLSearchParams('range=custom&since=2030-01-31T12:00&until=');
+    expect(filtersOf(readFilters(search))).toEqual({ since });
+    expect(writeFilters(readFilters(search)).get('since')).toBe(since);
   });
 
   it.each(['status=lost', 'http=9', 'http=6000', 'outcome=toString', 'range=-1', 'range=custom&since=never'])(

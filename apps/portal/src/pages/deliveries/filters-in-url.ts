@@ -1,4 +1,5 @@
 import type { DeliveryFilters } from '../../api/delivery-queries';
+import { fromLocalInput } from '../replay/range';
 import { outcomes, statuses } from './words';
 
 /** The filters of the page as texts, as they stand in its address and its form. '' is any. */
@@ -10,7 +11,7 @@ export interface FilterTexts {
   readonly webhook: string;
   /** Hours back from now, `custom` for since and until, or any time. */
   readonly range: string;
-  /** As an input for local date and time has them. */
+  /** RFC 3339, in UTC: an address means the same wherever it is opened. */
   readonly since: string;
   readonly until: string;
 }
@@ -19,7 +20,10 @@ const NAMES = ['status', 'http', 'outcome', 'type', 'webhook', 'range', 'since',
 
 export function readFilters(search: URLSearchParams): FilterTexts {
   const texts = Object.fromEntries(NAMES.map((name) => [name, search.get(name) ?? '']));
-  return texts as Record<keyof FilterTexts, string>;
+  const { since = '', until = '' } = texts;
+  // Addresses that were made before had no zone: those mean the viewer's.
+  const times = { since: fromLocalInput(since) ?? '', until: fromLocalInput(until) ?? '' };
+  return { ...texts, ...times } as Record<keyof FilterTexts, string>;
 }
 
 /** Only what is set: an address that somebody passes on is to be short. */
@@ -45,14 +49,7 @@ export function filtersOf(texts: FilterTexts): DeliveryFilters {
 export const isHttpCode = (text: string) => /^[1-5]\d\d$/.test(text);
 
 function timesOf({ since, until }: FilterTexts): Pick<DeliveryFilters, 'since' | 'until'> {
-  const [from, to] = [instantOf(since), instantOf(until)];
-  return { ...(from !== undefined && { since: from }), ...(to !== undefined && { until: to }) };
-}
-
-/** What an input gives is in the viewer's zone. */
-function instantOf(local: string): string | undefined {
-  const date = new Date(local);
-  return local === '' || Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+  return { ...(since !== '' && { since }), ...(until !== '' && { until }) };
 }
 
 function isKeyOf<Key extends string>(record: Readonly<Record<Key, unknown>>, key: string): key is Key {

@@ -7,8 +7,9 @@ export const RANGES: readonly (readonly [label: string, ms: number])[] = [
 
 /** A time as an `<input type="datetime-local">` has it: in the viewer's zone, to the minute. */
 export function toLocalInput(time: Date): string {
-  const padded = (value: number) => String(value).padStart(2, '0');
-  const day = [time.getFullYear(), padded(time.getMonth() + 1), padded(time.getDate())].join('-');
+  const padded = (value: number, length = 2) => String(value).padStart(length, '0');
+  // A year that is still being typed begins with noughts; without them the input would be emptied.
+  const day = [padded(time.getFullYear(), 4), padded(time.getMonth() + 1), padded(time.getDate())].join('-');
   return `${day}T${padded(time.getHours())}:${padded(time.getMinutes())}`;
 }
 
