@@ -113,6 +113,30 @@ it('changes what was changed and nothing else, with a filter that was tried befo
   });
 });
 
+it('overwrites nothing that somebody else changed meanwhile, and keeps what was typed', async () => {
+  const { client } = portal();
+  const { id } = await client.register(endpoint.receiver.url, ['keyword.*']);
+  const page = await portal().signIn({ path: `/webhooks/${id}/edit` });
+  const description = page.getByLabel('Description');
+  await page.getByLabel('Filter').fill('{"position": {"lte": 3}}');
+  await client.expect(200, 'PATCH', `/v1/webhooks/${id}`, { description: 'Theirs' });
+  await button(page, 'Save').click();
+  await page.getByText('Somebody else changed it meanwhile').waitFor();
+  portal()
+    .faultsOf(page)
+    .expect(/answered 412: PATCH/);
+  expect(await description.inputValue()).toBe('');
+  await checkAccessibility(page);
+  await checkWidth(page);
+  await button(page, 'Load it as it is now').click();
+  await until(async () => ((await description.inputValue()) === 'Theirs' ? true : undefined));
+  expect(await page.getByLabel('Filter').inputValue()).toBe('{"position": {"lte": 3}}');
+  await button(page, 'Save').click();
+  await page.getByText('The webhook was changed.').waitFor();
+  const { body } = await client.expect(200, 'GET', `/v1/webhooks/${id}`);
+  expect(body).toMatchObject({ description: 'Theirs', filter: { position: { lte: 3 } } });
+});
+
 it('shows at its field what the service finds wrong', async () => {
   await portal().client.expect(201, 'POST', '/v1/webhooks', {
     url: endpoint.receiver.url,

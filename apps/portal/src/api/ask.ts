@@ -6,15 +6,25 @@ interface Answer<Data> {
   readonly response: Response;
 }
 
+interface Tagged<Data> {
+  readonly data: NonNullable<Data>;
+  readonly etag: string | null;
+}
+
 /**
  * The data of an answer of the API's client.
  * @throws ProblemError for every other answer, and when none came
  */
 export async function ask<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
+  return (await askTagged(call)).data;
+}
+
+/** The same, with the tag of the state that it shows: a change can be meant for that one alone. */
+export async function askTagged<Data>(call: Promise<Answer<Data>>): Promise<Tagged<Data>> {
   const { data, error, response } = await call.catch(refuseUnlessAborted);
   if (!response.ok) throw problemOf(response, error);
   // An answer without a body, such as 204, has nothing that anybody reads.
-  return data as NonNullable<Data>;
+  return { data: data as NonNullable<Data>, etag: response.headers.get('etag') };
 }
 
 function refuseUnlessAborted(cause: unknown): never {

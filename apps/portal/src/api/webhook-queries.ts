@@ -1,13 +1,15 @@
 import type { components } from '@hookferry/client';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from './api-context';
-import { ask } from './ask';
+import { ask, askTagged } from './ask';
 import type { Api } from './client';
 import { queryKeys } from './query-keys';
 import { usePages } from './use-pages';
 
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookWithHealth = components['schemas']['WebhookWithHealth'];
+/** With the tag of its settings as they were read. */
+export type ReadWebhook = WebhookWithHealth & { readonly etag: string | null };
 export type Health = components['schemas']['Health'];
 export type NewWebhook = components['schemas']['NewWebhook'];
 export type WebhookPatch = components['schemas']['WebhookPatch'];
@@ -51,7 +53,11 @@ export function useWebhook(id: string) {
   const api = useApi();
   return useQuery({
     queryKey: queryKeys.webhook(id),
-    queryFn: ({ signal }) => ask(api.GET('/v1/webhooks/{id}', { params: { path: { id } }, signal })),
+    queryFn: async ({ signal }): Promise<ReadWebhook> => {
+      const call = api.GET('/v1/webhooks/{id}', { params: { path: { id } }, signal });
+      const { data, etag } = await askTagged(call);
+      return { ...data, etag };
+    },
   });
 }
 
@@ -64,12 +70,20 @@ export function useCreateWebhook() {
   });
 }
 
+interface WebhookChange {
+  readonly body: WebhookPatch;
+  /** Of the state that it is meant for: it is refused when somebody has changed that. */
+  readonly etag: string | null;
+}
+
 export function useUpdateWebhook(id: string) {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: WebhookPatch) =>
-      ask(api.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body })),
+    mutationFn: ({ body, etag }: WebhookChange) => {
+      const header = etag === null ? {} : { 'If-Match': etag };
+      return ask(api.PATCH('/v1/webhooks/{id}', { params: { path: { id }, header }, body }));
+    },
     onSuccess: () => refresh(queries, id),
   });
 }

@@ -6,15 +6,27 @@ import styles from './problem.module.css';
 export interface ProblemProps {
   readonly error: Error;
   readonly onRetry?: (() => void) | undefined;
+  readonly retryLabel?: string;
 }
 
+type Words = readonly [title: string, text: string];
+
+/** Where the API speaks to programs. */
+const WORDS: Partial<Record<ProblemError['code'], Words>> = {
+  precondition_failed: [
+    'Somebody else changed it meanwhile',
+    'Nothing was saved, and nothing that you typed is lost.',
+  ],
+};
+
 /** What went wrong, how it can be found in the log, and what to do next. */
-export function Problem({ error, onRetry }: ProblemProps) {
+export function Problem({ error, onRetry, retryLabel = 'Try again' }: ProblemProps) {
   const problem = error instanceof ProblemError ? error : undefined;
+  const [title, text] = wordsOf(error);
   return (
     <div role="alert" className={styles['problem']}>
-      <p className={styles['title']}>{problem?.title ?? 'This page has a fault'}</p>
-      <p>{error.message}</p>
+      <p className={styles['title']}>{title}</p>
+      <p>{text}</p>
       {problem && problem.faults.length > 0 && (
         <ul>
           {problem.faults.map(({ pointer, detail }) => (
@@ -33,11 +45,16 @@ export function Problem({ error, onRetry }: ProblemProps) {
       )}
       {onRetry && (
         <Button size="small" onClick={onRetry}>
-          Try again
+          {retryLabel}
         </Button>
       )}
     </div>
   );
+}
+
+function wordsOf(error: Error): Words {
+  if (!(error instanceof ProblemError)) return ['This page has a fault', error.message];
+  return WORDS[error.code] ?? [error.title, error.detail];
 }
 
 function nextStep(problem: ProblemError | undefined): string {
@@ -47,6 +64,8 @@ function nextStep(problem: ProblemError | undefined): string {
   if (problem.status === 403) return 'This session may not do that: ask whoever gave you the link.';
   if (problem.status === 404) return 'It may have been deleted, or its time to be kept is over.';
   if (problem.status === 409) return 'Something changed meanwhile: look at it again.';
+  if (problem.status === 412)
+    return 'Load it as it is now, with your changes in it. Then look at it, and save again.';
   if (problem.status === 429) return 'Too much was asked for at once: wait a moment.';
   if (problem.isPassing) return 'Try again in a moment. If it stays, pass the request’s id on to support.';
   return 'Correct what is named, and try again.';

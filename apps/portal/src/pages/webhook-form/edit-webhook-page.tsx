@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { useUpdateWebhook, useWebhook, type Webhook } from '../../api/webhook-queries';
+import { type ReadWebhook, useUpdateWebhook, useWebhook } from '../../api/webhook-queries';
 import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { useToasts } from '../../components/toasts';
 import { bodyOf, type Draft, draftOf } from './draft';
 import { patchOf } from './patch-of';
+import { rebaseDraft } from './rebase-draft';
 import { WebhookForm } from './webhook-form';
 
 interface EditWebhookPageProps {
@@ -15,6 +16,10 @@ interface EditWebhookPageProps {
 
 export function EditWebhookPage({ params: { id = '' } }: EditWebhookPageProps) {
   const { data: webhook, error, refetch } = useWebhook(id);
+  const readAgain = async () => {
+    const read = await refetch();
+    return read.isSuccess ? read.data : undefined;
+  };
   return (
     <>
       <PageHeader
@@ -23,35 +28,51 @@ export function EditWebhookPage({ params: { id = '' } }: EditWebhookPageProps) {
       />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!webhook && !error && <Skeleton lines={10} />}
-      {webhook && <EditForm webhook={webhook} />}
+      {webhook && <EditForm webhook={webhook} readAgain={readAgain} />}
     </>
   );
 }
 
-function EditForm({ webhook }: { readonly webhook: Webhook }) {
+interface EditFormProps {
+  readonly webhook: ReadWebhook;
+  readonly readAgain: () => Promise<ReadWebhook | undefined>;
+}
+
+function EditForm({ webhook, readAgain }: EditFormProps) {
   const [, go] = useLocation();
   const toasts = useToasts();
   const update = useUpdateWebhook(webhook.id);
   const page = `/webhooks/${webhook.id}`;
   // As it was when it was opened: what somebody else changes meanwhile is not taken back.
-  const [before] = useState(() => draftOf(webhook));
+  const [opened, setOpened] = useState(() => ({ webhook, initial: draftOf(webhook) }));
+  const before = draftOf(opened.webhook);
   const save = (draft: Draft) => {
-    const patch = patchOf(bodyOf(before), bodyOf(draft));
-    update.mutate(patch, {
+    const change = { body: patchOf(bodyOf(before), bodyOf(draft)), etag: opened.webhook.etag };
+    update.mutate(change, {
       onSuccess: () => {
         toasts.tell('The webhook was changed.');
         go(page);
       },
     });
   };
+  const reload = async (draft: Draft) => {
+    const now = await readAgain();
+    if (!now) return;
+    update.reset();
+    setOpened({ webhook: now, initial: rebaseDraft(draft, before, draftOf(now)) });
+    toasts.tell('This is the webhook as it is now, with your changes.');
+  };
   return (
     <WebhookForm
-      initial={before}
+      // Another form when it is filled anew.
+      key={opened.webhook.etag}
+      initial={opened.initial}
       submitLabel="Save"
       cancelHref={page}
       isBusy={update.isPending}
       error={update.error}
       onSubmit={save}
+      onReload={(draft) => void reload(draft)}
     />
   );
 }

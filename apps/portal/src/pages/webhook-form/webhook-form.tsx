@@ -19,10 +19,13 @@ interface WebhookFormProps {
   /** Why the service did not take it. */
   readonly error: Error | null;
   readonly onSubmit: (draft: Draft) => void;
+  /** Fills the form anew, after the service did not take it because somebody else changed the webhook. */
+  readonly onReload?: (draft: Draft) => void;
 }
 
 /** What a webhook is like. Each member is checked while it is typed; all of them when it is sent. */
-export function WebhookForm({ initial, submitLabel, cancelHref, isBusy, error, onSubmit }: WebhookFormProps) {
+export function WebhookForm(props: WebhookFormProps) {
+  const { initial, submitLabel, cancelHref, isBusy, error, onSubmit, onReload } = props;
   const [draft, setDraft] = useState(initial);
   const [isSent, setIsSent] = useState(false);
   const [refused, setRefused] = useState<Draft>();
@@ -71,7 +74,13 @@ export function WebhookForm({ initial, submitLabel, cancelHref, isBusy, error, o
         onChange={(filter) => change({ filter })}
       />
       <AdvancedSettings draft={draft} faults={shown} onChange={change} />
-      {error && refused === draft && <Problem error={error} />}
+      {error && refused === draft && (
+        <Problem
+          error={error}
+          retryLabel="Load it as it is now"
+          onRetry={isConflict(error) && onReload ? () => onReload(draft) : undefined}
+        />
+      )}
       <div className={styles['actions']}>
         <Button type="submit" kind="primary" isBusy={isBusy}>
           {submitLabel}
@@ -99,6 +108,10 @@ const MEMBERS: Readonly<Record<string, keyof Draft>> = {
 function isTyped(pointer: string, initial: Draft, draft: Draft): boolean {
   const member = MEMBERS[pointer.split('/')[1] ?? ''];
   return member !== undefined && member !== 'events' && draft[member] !== initial[member];
+}
+
+function isConflict(error: Error): boolean {
+  return error instanceof ProblemError && error.code === 'precondition_failed';
 }
 
 function faultsOfAnswer(error: Error | null): readonly Fault[] {
