@@ -45,7 +45,8 @@ describe('a link', () => {
 
     const second = await portal().openBlank();
     await second.goto(url);
-    await second.getByRole('alert').waitFor();
+    await second.getByRole('alert').getByText('This link does not work any more').waitFor();
+    await second.getByRole('alert').getByText('The link was used already').waitFor();
     await portal()
       .faultsOf(second)
       .waitFor(/answered 401: POST .*\/exchange$/);
@@ -54,7 +55,7 @@ describe('a link', () => {
 
   it('is told that it is no good when it is no link of ours', async () => {
     const page = await portal().open('/portal/#code=whc_made-up');
-    await page.getByRole('alert').waitFor();
+    await page.getByRole('alert').getByText('This link does not work any more').waitFor();
     await portal()
       .faultsOf(page)
       .waitFor(/answered 4\d\d: POST .*\/exchange$/);
@@ -121,7 +122,7 @@ describe('a session', () => {
     await page.getByLabel('API key').fill('whk_none');
     await page.keyboard.press('Enter');
     await faults.waitFor(/answered 401/);
-    await page.getByRole('alert').waitFor();
+    await page.getByRole('alert').getByText('No valid API key').waitFor();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
     await page.getByLabel('API key').fill(portal().stack.bootstrapKey);
     await page.getByRole('button', { name: 'Sign in' }).click();

@@ -213,6 +213,25 @@ it('offers nothing that the session may not do', async () => {
   }
 });
 
+it('says at once, in place of a form, that the session may not use it', async () => {
+  const { id } = await portal().client.register(endpoint.receiver.url);
+  const page = await portal().signIn({ capabilities: ['read'] });
+  const refused = page.getByText('Your link does not let you do this');
+  for (const [path, parent] of [
+    ['/webhooks/new', '/webhooks'],
+    [`/webhooks/${id}/edit`, `/webhooks/${id}`],
+    [`/webhooks/${id}/replay`, `/webhooks/${id}`],
+  ] as const) {
+    await go(page, path);
+    await refused.waitFor();
+    expect(await page.locator('form').count()).toBe(0);
+    await checkAccessibility(page);
+    await page.getByRole('link', { name: 'Back' }).click();
+    await page.waitForURL(`**/portal${parent}`);
+    await refused.waitFor({ state: 'detached' });
+  }
+});
+
 it('lists webhooks with how they did in the last day', async () => {
   const { client } = portal();
   const { id } = await client.register(endpoint.receiver.url, ['brief.created']);

@@ -1,4 +1,5 @@
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
+import type { Capability } from '../session/session';
 
 /** What a page is given: the parts of its path that vary, such as `id`. */
 export interface PageProps {
@@ -7,10 +8,12 @@ export interface PageProps {
 
 export interface Page {
   readonly path: string;
+  /** What a session must be allowed to do to be of use there; undefined: every one is. */
+  readonly needs: Capability | undefined;
   readonly component: LazyExoticComponent<ComponentType<PageProps>>;
 }
 
 /** A page that is loaded when somebody goes there. */
-export function page(path: string, load: () => Promise<ComponentType<PageProps>>): Page {
-  return { path, component: lazy(async () => ({ default: await load() })) };
+export function page(path: string, load: () => Promise<ComponentType<PageProps>>, needs?: Capability): Page {
+  return { path, needs, component: lazy(async () => ({ default: await load() })) };
 }

@@ -3,6 +3,7 @@ import { Redirect, Route, Switch } from 'wouter';
 import { Empty } from '../components/empty';
 import { Skeleton } from '../components/skeleton';
 import { useCan } from '../session/session-context';
+import { Allowed } from './allowed';
 import { deliveryPages } from './delivery-pages';
 import { operatorPages } from './operator-pages';
 import type { Page } from './page';
@@ -18,9 +19,13 @@ export function Routes() {
         <Route path="/">
           <Redirect to="/deliveries" replace />
         </Route>
-        {pages.map(({ path, component: Component }) => (
+        {pages.map(({ path, needs, component: Component }) => (
           <Route key={path} path={path}>
-            {(params) => <Component params={textsOf(params)} />}
+            {(params) => (
+              <Allowed needs={needs}>
+                <Component params={textsOf(params)} />
+              </Allowed>
+            )}
           </Route>
         ))}
         <Route>

@@ -13,7 +13,11 @@ export const webhookPages: readonly Page[] = [
     '/webhooks/:id/edit',
     async () => (await import('../pages/webhook-form/edit-webhook-page')).EditWebhookPage,
   ),
-  page('/webhooks/:id/replay', async () => (await import('../pages/replay/new-replay-page')).NewReplayPage),
+  page(
+    '/webhooks/:id/replay',
+    async () => (await import('../pages/replay/new-replay-page')).NewReplayPage,
+    'resend',
+  ),
   page('/replays/:id', async () => (await import('../pages/replay/replay-page')).ReplayPage),
   page('/event-types', async () => (await import('../pages/event-types/event-types-page')).EventTypesPage),
   page('/event-types/:name', async () => (await import('../pages/event-type/event-type-page')).EventTypePage),
@@ -21,11 +25,12 @@ export const webhookPages: readonly Page[] = [
   page('/events/:id', async () => (await import('../pages/event/event-page')).EventPage),
 ];
 
-/** A page that checks what is typed by schemas of the core, which are made while it is loaded. */
+/** A page that changes webhooks. It checks what is typed by schemas of the core, which are made while it is loaded. */
 function formPage(path: string, load: () => Promise<ComponentType<PageProps>>): Page {
-  return page(path, async () => {
+  const loadWithSchemas = async () => {
     const { checkWithoutEval } = await import('@hookferry/core/kernel/zod-without-eval');
     checkWithoutEval();
     return await load();
-  });
+  };
+  return page(path, loadWithSchemas, 'endpoints');
 }

@@ -7,12 +7,21 @@ export interface ProblemProps {
   readonly error: Error;
   readonly onRetry?: (() => void) | undefined;
   readonly retryLabel?: string;
+  /** Where people have something other than a session. */
+  readonly words?: ProblemWords;
 }
 
-type Words = readonly [title: string, text: string];
+/** What is said in place of the API's title, and of its explanation. */
+type Words = readonly [title: string, text?: string];
+export type ProblemWords = Partial<Record<ProblemError['code'], Words>>;
 
-/** Where the API speaks to programs. */
-const WORDS: Partial<Record<ProblemError['code'], Words>> = {
+const TOO_LITTLE: Words = ['Your link does not let you do that', 'It was made for less.'];
+
+/** For people who came by a link: the API speaks to programs, which have keys. */
+const USUAL_WORDS: ProblemWords = {
+  unauthenticated: ['The session has ended', 'What you asked for needs a new one.'],
+  insufficient_scope: TOO_LITTLE,
+  operator_only: TOO_LITTLE,
   precondition_failed: [
     'Somebody else changed it meanwhile',
     'Nothing was saved, and nothing that you typed is lost.',
@@ -20,9 +29,9 @@ const WORDS: Partial<Record<ProblemError['code'], Words>> = {
 };
 
 /** What went wrong, how it can be found in the log, and what to do next. */
-export function Problem({ error, onRetry, retryLabel = 'Try again' }: ProblemProps) {
+export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUAL_WORDS }: ProblemProps) {
   const problem = error instanceof ProblemError ? error : undefined;
-  const [title, text] = wordsOf(error);
+  const [title, text] = wordsOf(error, words);
   return (
     <div role="alert" className={styles['problem']}>
       <p className={styles['title']}>{title}</p>
@@ -52,16 +61,17 @@ export function Problem({ error, onRetry, retryLabel = 'Try again' }: ProblemPro
   );
 }
 
-function wordsOf(error: Error): Words {
+function wordsOf(error: Error, words: ProblemWords): readonly [title: string, text: string] {
   if (!(error instanceof ProblemError)) return ['This page has a fault', error.message];
-  return WORDS[error.code] ?? [error.title, error.detail];
+  const [title, text] = words[error.code] ?? [error.title];
+  return [title, text ?? error.detail];
 }
 
 function nextStep(problem: ProblemError | undefined): string {
   if (!problem) return 'Load the page again. If it comes back, tell whoever runs the service what you did.';
   if (problem.status === 0) return 'Nothing was changed by this page meanwhile.';
   if (problem.status === 401) return 'Open the portal again from where you came.';
-  if (problem.status === 403) return 'This session may not do that: ask whoever gave you the link.';
+  if (problem.status === 403) return 'Ask whoever gave you the link for one that does.';
   if (problem.status === 404) return 'It may have been deleted, or its time to be kept is over.';
   if (problem.status === 409) return 'Something changed meanwhile: look at it again.';
   if (problem.status === 412)

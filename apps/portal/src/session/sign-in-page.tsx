@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Button } from '../components/button';
 import { TextField } from '../components/field';
-import { Problem } from '../components/problem';
+import { Problem, type ProblemWords } from '../components/problem';
 import { useSessionStore } from './session-context';
 import type { SignIn } from './sign-in';
 import styles from './sign-in-page.module.css';
@@ -12,12 +12,16 @@ export interface SignInPageProps {
   readonly error: Error | undefined;
 }
 
+const LINK_WORDS: ProblemWords = { unauthenticated: ['This link does not work any more'] };
+/** Who has a key is spoken to as the API does. */
+const KEY_WORDS: ProblemWords = {};
+
 export function SignInPage({ signIn, error }: SignInPageProps) {
   const isFramed = window.parent !== window;
   return (
     <main className={styles['page']} id="content">
       <h1>Webhooks</h1>
-      {error && <Problem error={error} />}
+      {error && <Problem error={error} words={LINK_WORDS} />}
       <p>
         {isFramed
           ? 'This part of the page needs a new session. Load the whole page again if it does not come by itself.'
@@ -64,7 +68,7 @@ function KeyForm({ signIn }: Pick<SignInPageProps, 'signIn'>) {
         value={key}
         onChange={(event) => setKey(event.target.value)}
       />
-      {error && <Problem error={error} />}
+      {error && <Problem error={error} words={KEY_WORDS} />}
       <Button type="submit" kind="primary" isBusy={isBusy}>
         Sign in
       </Button>
