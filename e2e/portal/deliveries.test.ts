@@ -128,10 +128,34 @@ describe('the list of deliveries', () => {
     const search = page.getByLabel('Go to an id');
     await search.fill('no/id');
     await search.press('Enter');
-    await page.getByText('That is no id').waitFor();
+    await page.getByText('No event, delivery, webhook or replay has this').waitFor();
     await search.fill(` ${webhookId} `);
     await search.press('Enter');
     await page.waitForURL(`**/portal/webhooks/${webhookId}`);
+  });
+
+  it('leads to what has a name of somebody’s own, an event or a webhook, and says when nothing has it', async () => {
+    const { client } = portal();
+    await client.expect(202, 'POST', '/v1/events', { ...QUICK_WIN, id: 'order-4711' });
+    const webhook = { url: sink.receiver.url, events: [QUICK_WIN.type], uid: 'crm' };
+    const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook);
+    const page = await portal().signIn();
+    const search = page.getByLabel('Go to an id');
+    const goTo = async (name: string) => {
+      await go(page, '/deliveries');
+      await search.fill(name);
+      await search.press('Enter');
+    };
+    await goTo('order-4711');
+    await page.waitForURL('**/portal/events/order-4711');
+    await goTo('nothing');
+    await page.getByText('No event, delivery, webhook or replay has this').waitFor();
+    await goTo('crm');
+    await page.waitForURL(`**/portal/webhooks/${body.id}`);
+    portal()
+      .faultsOf(page)
+      .expect(/answered 404: GET .*\/(events|webhooks)\/(nothing|crm)$/);
+    await client.expect(204, 'DELETE', `/v1/webhooks/${body.id}`);
   });
 
   it('can be walked through and opened by keys alone', async () => {

@@ -1,5 +1,5 @@
 import type { components, paths } from '@hookferry/client';
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import type { Api } from './client';
@@ -69,16 +69,20 @@ export function useSendAgain(id: string) {
   });
 }
 
+/** See `eventText`. */
+export function useEventText(id: string | undefined) {
+  const api = useApi();
+  return useQuery({ ...eventText(api, id ?? ''), enabled: id !== undefined });
+}
+
 /**
  * The text of an event as the service wrote it. Parsed and written again it would be another one: numbers and spaces
  * change.
  */
-export function useEventText(id: string | undefined) {
-  const api = useApi();
-  return useQuery({
-    queryKey: [...queryKeys.event(id ?? ''), 'text'],
-    enabled: id !== undefined,
+export function eventText(api: Api, id: string) {
+  return queryOptions({
+    queryKey: [...queryKeys.event(id), 'text'],
     queryFn: ({ signal }) =>
-      ask(api.GET('/v1/events/{id}', { params: { path: { id: id ?? '' } }, parseAs: 'text', signal })),
+      ask(api.GET('/v1/events/{id}', { params: { path: { id } }, parseAs: 'text', signal })),
   });
 }

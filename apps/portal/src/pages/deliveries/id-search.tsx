@@ -1,21 +1,27 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
+import { useApi } from '../../api/api-context';
 import { Button } from '../../components/button';
 import { TextField } from '../../components/field';
 import styles from './deliveries-page.module.css';
-import { placeOfId } from './place-of-id';
+import { findPlace } from './find-place';
 
-const REFUSAL = 'That is no id of an event, a delivery, a webhook or a replay.';
+const NOWHERE = 'No event, delivery, webhook or replay has this id or name.';
 
 export function IdSearch() {
+  const api = useApi();
+  const queries = useQueryClient();
   const [, navigate] = useLocation();
   const [id, setId] = useState('');
   const [error, setError] = useState<string>();
+  const finding = useMutation({ mutationFn: () => findPlace(api, queries, id) });
   const search = (event: FormEvent) => {
     event.preventDefault();
-    const place = placeOfId(id);
-    if (place === undefined) setError(REFUSAL);
-    else navigate(place);
+    finding.mutate(undefined, {
+      onSuccess: (place) => (place === undefined ? setError(NOWHERE) : navigate(place)),
+      onError: ({ message }) => setError(message),
+    });
   };
   return (
     <search>
@@ -32,7 +38,9 @@ export function IdSearch() {
             setError(undefined);
           }}
         />
-        <Button type="submit">Go</Button>
+        <Button type="submit" isBusy={finding.isPending}>
+          Go
+        </Button>
       </form>
     </search>
   );
