@@ -61,6 +61,12 @@ describe.each(processes)('compose.yaml: $name', ({ name, service, config, settin
     expect(Object.keys(service.environment).filter((setting) => !settings.has(setting))).toEqual([]);
   });
 
+  it('is given each setting of traces that is set where Compose runs', () => {
+    const ofTraces = [...settings].filter((setting) => /^(OTEL_|TRACEPARENT_)(?!.*_FILE$)/.test(setting));
+    expect(ofTraces.filter((setting) => service.environment[setting] !== null)).toEqual([]);
+    expect(ofTraces).toContain('OTEL_EXPORTER_OTLP_ENDPOINT');
+  });
+
   it('gets longer to stop than it may take', () => {
     const drainMs = 'DRAIN_DELAY' in config ? config.DRAIN_DELAY : 0;
     const graceMs = Number.parseInt(service.stop_grace_period, 10) * 1_000;

@@ -34,6 +34,10 @@ const REDIS: Rule = {
   to: [{ podSelector: { matchLabels: { app: 'redis' } } }],
   ports: [{ protocol: 'TCP', port: 6379 }],
 };
+const COLLECTOR: Rule = {
+  to: [{ podSelector: { matchLabels: { app: 'otel-collector' } } }],
+  ports: [{ protocol: 'TCP', port: 4318 }],
+};
 
 describeChart('the network policies of the Helm chart', ({ helm }) => {
   const egressOf = (name: string, values: Values) =>
@@ -43,10 +47,11 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
       ingress: unknown[];
     };
 
-  it('let the API reach names and Redis, and nothing else', () => {
-    const { policyTypes, egress } = egressOf('api', ALL);
+  it('let the API reach names, Redis and the collector of traces, and nothing else', () => {
+    const { policyTypes, egress } = egressOf('api', LEAST);
     expect(policyTypes).toEqual(['Ingress', 'Egress']);
     expect(egress).toEqual([NAMES, REDIS]);
+    expect(egressOf('api', ALL).egress).toEqual([NAMES, REDIS, COLLECTOR]);
   });
 
   it('let the API be reached by everybody, or by those who are named', () => {
@@ -75,13 +80,15 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
   });
 
   it('let workers reach the internal receivers that are allowed', () => {
-    const [, , , receivers] = egressOf('worker', ALL).egress;
+    const receivers = egressOf('worker', ALL).egress.at(-1);
     expect(allows(receivers?.to ?? [], '10.1.2.3')).toBe(true);
     expect(allows(receivers?.to ?? [], '10.2.2.3')).toBe(false);
   });
 
-  it('let workers reach the archive, if there is one', () => {
-    expect(egressOf('worker', ALL).egress[2]).toEqual({
+  it('let workers reach the collector of traces, and the archive, if there are some', () => {
+    const [, , collector, archive] = egressOf('worker', ALL).egress;
+    expect(collector).toEqual(COLLECTOR);
+    expect(archive).toEqual({
       to: [{ ipBlock: { cidr: '10.9.0.7/32' } }],
       ports: [{ protocol: 'TCP', port: 5432 }],
     });

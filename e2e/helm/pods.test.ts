@@ -75,7 +75,11 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
     it('is given only settings that it knows', () => {
       const names = Object.keys(environment).map((setting) => setting.replace(/_FILE$/, ''));
       expect(names.filter((setting) => !settings.has(setting))).toEqual([]);
-      expect(environment.LOG_LEVEL).toBe('warn');
+      expect(environment).toMatchObject({
+        LOG_LEVEL: 'warn',
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel-collector.monitoring.svc:4318',
+      });
+      expect(environment.TRACEPARENT_TO_RECEIVERS).toBe(name === 'worker' ? 'true' : undefined);
     });
 
     it('reads its secrets from files that are mounted', () => {
@@ -84,7 +88,9 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
       expect(files.map(([, path]) => path)).toEqual(
         mounted.map(({ path }) => `/run/secrets/webhooks/${path}`),
       );
-      expect(files.map(([setting]) => setting)).toEqual(expect.arrayContaining(['REDIS_URL_FILE']));
+      expect(files.map(([setting]) => setting)).toEqual(
+        expect.arrayContaining(['REDIS_URL_FILE', 'OTEL_EXPORTER_OTLP_HEADERS_FILE']),
+      );
       expect(valueAt(container, 'volumeMounts')).toEqual([
         { name: 'secrets', mountPath: '/run/secrets/webhooks', readOnly: true },
       ]);

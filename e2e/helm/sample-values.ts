@@ -17,10 +17,12 @@ export const ALL: Values = {
       secretsEncryptionKey: 'hidden-encryption-key',
       bootstrapApiKey: 'hidden-api-key',
       archiveDatabaseUrl: 'postgresql://hidden-archive@postgres/webhooks',
+      otelExporterOtlpHeaders: 'api-key=hidden-collector-key',
     },
   },
   settings: { LOG_LEVEL: 'warn' },
   allowedCidrs: ['10.1.0.0/16'],
+  tracing: { endpoint: 'http://otel-collector.monitoring.svc:4318', traceparentToReceivers: true },
   serviceAccount: { annotations: { 'example.com/role': 'webhooks' } },
   api: {
     settings: { TRUST_PROXY: 1 },
@@ -46,6 +48,7 @@ export const ALL: Values = {
   networkPolicy: {
     redis: { to: REDIS },
     postgres: { to: [{ ipBlock: { cidr: '10.9.0.7/32' } }] },
+    tracing: { to: [{ podSelector: { matchLabels: { app: 'otel-collector' } } }] },
     apiFrom: [{ namespaceSelector: {} }],
   },
   metrics: {

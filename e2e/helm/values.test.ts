@@ -59,6 +59,21 @@ describeChart('the values of the Helm chart', ({ helm }) => {
       { secrets: { existingSecret: 'a', keys: { deliveryProxyUrl: 'b' } } },
       /networkPolicy.proxy.to is empty/,
     ],
+    [
+      'no way to the collector',
+      { tracing: { endpoint: 'http://collector:4318' } },
+      /networkPolicy.tracing.to is empty, and no trace would reach tracing.endpoint/,
+    ],
+    [
+      'a collector among settings',
+      { settings: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' } },
+      /"OTEL_EXPORTER_OTLP_ENDPOINT" does not match/,
+    ],
+    [
+      'traces for receivers alone',
+      { tracing: { traceparentToReceivers: true } },
+      /tracing.traceparentToReceivers is true, and tracing.endpoint is empty/,
+    ],
     ['an ingress for nobody', { api: { ingress: { enabled: true } } }, /api.ingress.host is missing/],
     [
       'less time to stop than to deliver',

@@ -8,7 +8,7 @@
     {{- end }}
 {{- end }}
 
-{{/* What both processes need: names, and Redis. */}}
+{{/* What both processes need: names, Redis, and the collector of traces if there is one. */}}
 {{- define "webhooks.commonEgress" -}}
 - to:
     {{- toYaml .Values.networkPolicy.dns.to | nindent 4 }}
@@ -19,4 +19,10 @@
 {{- fail "networkPolicy.redis.to is empty, and nothing would reach Redis: say where it is, such as [{ podSelector: { matchLabels: { app: redis } } }], or set networkPolicy.enabled to false." }}
 {{- end }}
 {{ include "webhooks.tcpRule" .Values.networkPolicy.redis }}
+{{- if .Values.tracing.endpoint }}
+{{- if not .Values.networkPolicy.tracing.to }}
+{{- fail "networkPolicy.tracing.to is empty, and no trace would reach tracing.endpoint: say where the collector is, such as [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: monitoring } } }], and its port in networkPolicy.tracing.ports." }}
+{{- end }}
+{{ include "webhooks.tcpRule" .Values.networkPolicy.tracing }}
+{{- end }}
 {{- end }}

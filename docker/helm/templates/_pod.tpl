@@ -118,6 +118,9 @@ spec:
 {{- with .Values.allowedCidrs }}
 {{- $_ := set $settings "DELIVERY_ALLOWED_CIDRS" (join "," .) }}
 {{- end }}
+{{- with .Values.tracing.endpoint }}
+{{- $_ := set $settings "OTEL_EXPORTER_OTLP_ENDPOINT" . }}
+{{- end }}
 {{- merge (deepCopy .Values.settings) $settings | toJson }}
 {{- end }}
 
