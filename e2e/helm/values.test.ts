@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { apiSettings } from '../../apps/api/src/config';
+import { workerSettings } from '../../apps/worker/src/config';
 import { describeChart } from './chart-tools';
 import { CHART, renderChart, type Values, valueAt } from './render-chart';
 import { ALL, LEAST } from './sample-values';
@@ -8,12 +10,57 @@ import { ALL, LEAST } from './sample-values';
 const schema: unknown = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8'));
 const values: unknown = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8'));
 
+const namesOfApi = Object.keys(apiSettings.shape);
+const namesOfWorker = Object.keys(workerSettings.shape);
+/** By Node.js and by the exporter of traces: docs/operations.md, docs/tracing.md. */
+const READ_BY_LIBRARIES = [
+  'NODE_EXTRA_CA_CERTS',
+  'OTEL_EXPORTER_OTLP_TIMEOUT',
+  'OTEL_EXPORTER_OTLP_COMPRESSION',
+  'OTEL_EXPORTER_OTLP_CERTIFICATE',
+  'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+  'OTEL_EXPORTER_OTLP_CLIENT_KEY',
+];
+/** Secrets, what has values of its own, and where its ports and probes are. */
+const GIVEN_BY_CHART = new Set([
+  'REDIS_URL',
+  'SECRETS_ENCRYPTION_KEY',
+  'BOOTSTRAP_API_KEY',
+  'ARCHIVE_DATABASE_URL',
+  'DELIVERY_PROXY_URL',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'TRACEPARENT_TO_RECEIVERS',
+  'SHUTDOWN_TIMEOUT',
+  'DELIVERY_ALLOWED_CIDRS',
+  'DELIVERY_TIMEOUT',
+  'DRAIN_DELAY',
+  'PORTAL',
+  'PORTAL_FRAME_ANCESTORS',
+  'PUBLIC_URL',
+  'API_HOST',
+  'API_PORT',
+  'WORKER_HOST',
+  'WORKER_PORT',
+]);
+
 describe('values.schema.json', () => {
   it('says of every value what it is', () => {
     const undescribed = pathsOf(values, schema).filter(
       (path) => typeof valueAt(schema, `properties.${path}.description`) !== 'string',
     );
     expect(undescribed).toEqual([]);
+  });
+
+  it.each([
+    ['settings', [...namesOfApi, ...namesOfWorker]],
+    ['api.properties.settings', namesOfApi],
+    ['worker.properties.settings', namesOfWorker],
+  ])('takes as %s what processes know, but for what the chart itself gives them', (path, known) => {
+    const names = new Set([...known, ...READ_BY_LIBRARIES]);
+    const free = [...names].filter((name) => !GIVEN_BY_CHART.has(name));
+    const taken = valueAt(schema, `properties.${path}.propertyNames.enum`) as string[];
+    expect(taken.toSorted()).toEqual(free.toSorted());
   });
 });
 
@@ -26,6 +73,16 @@ describeChart('the values of the Helm chart', ({ helm }) => {
     ['without policies', { ...LEAST, networkPolicy: { enabled: false } }],
     ['a percentage', { ...LEAST, podDisruptionBudget: { maxUnavailable: '25%' } }],
     ['settings as numbers', { ...LEAST, settings: { RETENTION_COUNT: 1000 } }],
+    ['settings of one process among those of both', { ...LEAST, settings: { RATE_LIMIT: '1000/1s' } }],
+    ['as many at most as at least', { ...LEAST, api: { autoscaling: { maxReplicas: 2 } } }],
+    [
+      'a limit that is taken away, and resources of other kinds',
+      {
+        ...LEAST,
+        worker: { resources: { requests: { cpu: 0.5 }, limits: { memory: null, 'example.com/nic': 1 } } },
+      },
+    ],
+    ['ranges of IPv6', { ...LEAST, allowedCidrs: ['fd00::/8', '::1/128'] }],
   ])('may be %s', (_what, good) => {
     expect(renderChart(helm, good)).not.toEqual([]);
   });
@@ -36,6 +93,64 @@ describeChart('the values of the Helm chart', ({ helm }) => {
     ['no worker at all', { worker: { autoscaling: { minReplicas: 0 } } }, /minReplicas: Must be greater/],
     ['a prefix without a slash', { image: { prefix: 'registry' } }, /image.prefix: Does not match pattern/],
     ['a range that is an address', { allowedCidrs: ['10.0.0.1'] }, /allowedCidrs.0: Does not match pattern/],
+    ['a range of no addresses', { allowedCidrs: ['10.256.0.0/16'] }, /allowedCidrs.0: Does not match/],
+    ['a range that is too narrow', { allowedCidrs: ['fd00::/129'] }, /allowedCidrs.0: Does not match/],
+    [
+      'Redis at no range',
+      { networkPolicy: { redis: { to: [{ ipBlock: { cidr: '10.2.3.4' } }] } } },
+      /networkPolicy.redis.to.0.ipBlock.cidr: Does not match/,
+    ],
+    [
+      'a peer that is misspelled',
+      { networkPolicy: { apiFrom: [{ podSelektor: {} }] } },
+      /apiFrom.0: Additional property podSelektor is not allowed/,
+    ],
+    [
+      'as much CPU as words say',
+      { api: { resources: { requests: { cpu: 'half' } } } },
+      /requests.cpu: Does not match/,
+    ],
+    [
+      'a resource that is misspelled',
+      { worker: { resources: { limits: { memroy: '1Gi' } } } },
+      /"memroy" does not match/,
+    ],
+    [
+      'a kind of resources that there is not',
+      { worker: { resources: { limit: {} } } },
+      /Additional property limit is/,
+    ],
+    [
+      'nodes that can never be emptied',
+      { podDisruptionBudget: { maxUnavailable: 0 } },
+      /maxUnavailable: Must be greater than or equal to 1/,
+    ],
+    [
+      'nodes that can never be emptied, in per cent',
+      { podDisruptionBudget: { maxUnavailable: '0%' } },
+      /maxUnavailable: Does not match/,
+    ],
+    [
+      'fewer of the API at most than at least',
+      { api: { autoscaling: { minReplicas: 11 } } },
+      /api.autoscaling.minReplicas is 11: it must not be more than maxReplicas \(10\)/,
+    ],
+    [
+      'fewer workers at most than at least',
+      { worker: { autoscaling: { enabled: true, maxReplicas: 1 } } },
+      /worker.autoscaling.minReplicas is 2: it must not be more than maxReplicas \(1\)/,
+    ],
+    ['a setting that is misspelled', { settings: { LOG_LEVL: 'warn' } }, /"LOG_LEVL" does not match/],
+    [
+      'a setting of the worker for the API',
+      { api: { settings: { WORKER_CONCURRENCY: 64 } } },
+      /api.settings: Property name of "WORKER_CONCURRENCY" does not match/,
+    ],
+    [
+      'a setting of the API for the worker',
+      { worker: { settings: { RATE_LIMIT: 'off' } } },
+      /worker.settings: Property name of "RATE_LIMIT" does not match/,
+    ],
     ['a secret among settings', { settings: { REDIS_URL: 'x' } }, /"REDIS_URL" does not match/],
     [
       'a setting the chart makes',
