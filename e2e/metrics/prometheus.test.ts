@@ -88,6 +88,12 @@ describeWith('a Prometheus that watches the service', () => {
     await Promise.all([newer.stop(), failed.stop()]);
   });
 
+  it('tells of a Redis that is nearly full', async () => {
+    await service.fillRedis(0.8);
+    expect(await firedOf(['WebhooksRedisMemoryNearlyFull'])).toEqual(['WebhooksRedisMemoryNearlyFull']);
+    await service.setRedis('maxmemory', '1gb');
+  });
+
   it('tells of a Redis that throws data away, of one that is slow, and of a process that is', async () => {
     await service.setRedis('maxmemory-policy', 'allkeys-lru');
     expect(await firedOf(['WebhooksRedisEvicts'])).toEqual(['WebhooksRedisEvicts']);

@@ -43,7 +43,7 @@ export class WatchedService {
   }
 
   static async start(program: string, rules: RulesFile): Promise<WatchedService> {
-    const redis = await RedisServer.start();
+    const redis = await RedisServer.start(['--maxmemory', '1gb']);
     const workerPort = String(await findClosedPort());
     const stack = await Stack.start({
       redisUrl: redis.url,
@@ -123,6 +123,13 @@ export class WatchedService {
 
   async setRedis(setting: string, value: string): Promise<void> {
     await this.stack.redis.client.config('SET', setting, value);
+  }
+
+  /** Leaves it so much memory that a share of it is used. */
+  async fillRedis(share: number): Promise<void> {
+    const info = await this.stack.redis.client.info('memory');
+    const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
+    await this.setRedis('maxmemory', String(Math.round(used / share)));
   }
 
   slowDownRedis(): LastingFault {

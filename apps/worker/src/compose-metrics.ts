@@ -17,6 +17,7 @@ import {
 } from '@hookferry/core/telemetry/prom-shared-gauges';
 import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { registerPromWorkerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
+import { readRedisLoads } from '@hookferry/core/telemetry/redis-load';
 import { createRedisReadingsStore } from '@hookferry/core/telemetry/redis-readings-store';
 import { SharedReadings } from '@hookferry/core/telemetry/shared-readings';
 import type { Stores } from './open-stores';
@@ -64,7 +65,7 @@ function composeReadings(deps: GaugesDeps): SharedReadings {
       readHeld: heldCounts.read,
       countDisabledEndpoints: createCountDisabled(deps),
       countOpenBreakers: () => openBreakers.count(systemClock()),
-      readMemory: () => redis.info('memory'),
+      readRedisLoads: () => readRedisLoads(redis),
       archive: archiveStream,
     }),
   );

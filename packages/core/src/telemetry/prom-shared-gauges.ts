@@ -6,6 +6,8 @@ import type { OldestWaiting } from '../queue/bullmq-oldest-waiting';
 import { jobStates, type QueueDepth } from '../queue/bullmq-queue-depth';
 import type { MetricDefinition, MetricLabels } from './metric-definition';
 import { gaugeDefinition, one, registerPromGauge, type Sample } from './prom-gauges';
+import type { RedisLoad } from './redis-load';
+import type { Readings } from './redis-readings-store';
 import type { ReadingSource, SharedReadings } from './shared-readings';
 
 const SAME = 'The same for every worker: aggregate with max, not sum. Missing while Redis is away.';
@@ -35,6 +37,20 @@ const redisEvicts = shared(
   'webhooks_redis_evicts',
   '1 when Redis throws data away once its memory is full: its maxmemory-policy is not noeviction.',
 );
+const node = {
+  node: 'the masters of a Cluster, counted from 0 in the order of their addresses; `0` of any other Redis',
+};
+const redisMemoryUsed = shared('webhooks_redis_memory_used_bytes', "Redis' used_memory.", node);
+const redisMemoryMax = shared(
+  'webhooks_redis_memory_max_bytes',
+  "Redis' maxmemory. Missing where none is set.",
+  node,
+);
+const redisCpu = shared(
+  'webhooks_redis_cpu_seconds',
+  'CPU time that Redis has used since its start, of user and system. Its rate is the share of a core: take the rate of each, then max.',
+  node,
+);
 const archiveBacklog = shared(
   'webhooks_archive_backlog',
   "Attempts that wait to be archived, in Redis' memory. Only with ARCHIVE_DATABASE_URL.",
@@ -52,6 +68,9 @@ export const sharedGauges: readonly MetricDefinition[] = [
   disabledEndpoints,
   openBreakers,
   redisEvicts,
+  redisMemoryUsed,
+  redisMemoryMax,
+  redisCpu,
   archiveBacklog,
   archivePutAside,
 ];
@@ -62,8 +81,8 @@ export interface SharedGaugeSources {
   readonly readHeld: HeldCounts['read'];
   readonly countDisabledEndpoints: () => Promise<number>;
   readonly countOpenBreakers: () => Promise<number>;
-  /** What Redis says of its memory. */
-  readonly readMemory: () => Promise<string>;
+  /** Of each server. */
+  readonly readRedisLoads: () => Promise<readonly RedisLoad[]>;
   /** Absent: there is no archive. */
   readonly archive?: ArchiveCounts | undefined;
 }
@@ -91,7 +110,7 @@ export function sharedSources(sources: SharedGaugeSources): readonly ReadingSour
     ),
     sourceOf(disabledEndpoints, async () => one(await sources.countDisabledEndpoints())),
     sourceOf(openBreakers, async () => one(await sources.countOpenBreakers())),
-    sourceOf(redisEvicts, async () => one(evicts(await sources.readMemory()) ? 1 : 0)),
+    { read: async () => redisReadings(await sources.readRedisLoads()) },
     ...(archive
       ? [
           sourceOf(archiveBacklog, async () => one(await archive.count())),
@@ -102,14 +121,21 @@ export function sharedSources(sources: SharedGaugeSources): readonly ReadingSour
 }
 
 function sourceOf({ name }: MetricDefinition, read: () => Promise<readonly Sample[]>): ReadingSource {
-  return { name, read };
+  return { read: async () => (await read()).map((sample) => ({ name, ...sample })) };
 }
 
-const POLICY = /^maxmemory_policy:(\S+)/m;
-
-function evicts(memory: string): boolean {
-  const policy = POLICY.exec(memory)?.[1];
-  return policy !== undefined && policy !== 'noeviction';
+function redisReadings(loads: readonly RedisLoad[]): Readings {
+  const ofNodes = ({ name }: MetricDefinition, valueOf: (load: RedisLoad) => number | undefined) =>
+    loads.flatMap((load, index) => {
+      const value = valueOf(load);
+      return value === undefined ? [] : [{ name, labels: { node: String(index) }, value }];
+    });
+  return [
+    { name: redisEvicts.name, labels: {}, value: loads.some(({ evicts }) => evicts) ? 1 : 0 },
+    ...ofNodes(redisMemoryUsed, ({ usedBytes }) => usedBytes),
+    ...ofNodes(redisMemoryMax, ({ maxBytes }) => maxBytes),
+    ...ofNodes(redisCpu, ({ cpuSeconds }) => cpuSeconds),
+  ];
 }
 
 export function registerPromSharedGauges(

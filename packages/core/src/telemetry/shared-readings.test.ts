@@ -10,10 +10,9 @@ afterEach(closeAll);
 function startWorker(redis: TestRedis, workerId: string, more: readonly ReadingSource[] = []) {
   const source = {
     reads: 0,
-    name: 'reads',
     async read() {
       source.reads += 1;
-      return [{ labels: { worker: workerId }, value: source.reads }];
+      return readingOf(workerId, source.reads);
     },
   };
   const store = createRedisReadingsStore(redis.client, workerId);
@@ -85,8 +84,8 @@ it('does not put an old reading over a newer one', async () => {
 
 it('leaves out what can not be read, and that alone', async () => {
   const redis = willClose(await openTestRedis());
-  const broken = { name: 'broken', read: () => Promise.reject(new Error('gone')) };
-  const silent = { name: 'silent', read: () => new Promise<never>(() => {}) };
+  const broken = { read: () => Promise.reject(new Error('gone')) };
+  const silent = { read: () => new Promise<never>(() => {}) };
   const { readings } = startWorker(redis, 'first', [broken, silent]);
   expect(await readings.current()).toEqual(readingOf('first', 1));
 });

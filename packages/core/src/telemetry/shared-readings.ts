@@ -1,10 +1,9 @@
 import { answerWithin } from '../kernel/within';
-import type { Reading, Readings, ReadingsStore } from './redis-readings-store';
+import type { Readings, ReadingsStore } from './redis-readings-store';
 
-/** Reads the numbers of one metric. */
+/** Reads the numbers of one metric, or of several that are told of together. */
 export interface ReadingSource {
-  readonly name: string;
-  read(): Promise<readonly Omit<Reading, 'name'>[]>;
+  read(): Promise<Readings>;
 }
 
 // A source that does not answer must not keep the others from being shown: it is given up before whoever asks gives up.
@@ -41,10 +40,7 @@ export class SharedReadings {
   }
 
   async #readAll(): Promise<Readings> {
-    const all = this.#sources.map(async ({ name, read }) => {
-      const readings = (await answerWithin(PATIENCE_MS, read())) ?? [];
-      return readings.map((reading) => ({ name, ...reading }));
-    });
+    const all = this.#sources.map(async ({ read }) => (await answerWithin(PATIENCE_MS, read())) ?? []);
     return (await Promise.all(all)).flat();
   }
 }
