@@ -81,6 +81,19 @@ describeChart('the Helm chart', ({ helm }) => {
     expect(groups).not.toEqual([]);
   });
 
+  it('leads from each alert to where the runbook is kept', () => {
+    const runbookUrl = 'https://git.example.com/team/webhooks/blob/main/';
+    const rendered = renderChart(helm, {
+      ...ALL,
+      metrics: { prometheusRule: { enabled: true, runbookUrl } },
+    });
+    const links = JSON.stringify(rendered).match(/"runbook_url":"[^"]+"/g) ?? [];
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter((link) => !link.startsWith(`"runbook_url":"${runbookUrl}docs/runbook.md#`))).toEqual(
+      [],
+    );
+  });
+
   it('has the dashboards that Grafana has elsewhere', () => {
     const elsewhere = readdirSync(join(PROJECT, 'docker'), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.startsWith('grafana/') && path.endsWith('.json'))

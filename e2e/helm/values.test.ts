@@ -189,6 +189,11 @@ describeChart('the values of the Helm chart', ({ helm }) => {
       { tracing: { traceparentToReceivers: true } },
       /tracing.traceparentToReceivers is true, and tracing.endpoint is empty/,
     ],
+    [
+      'a runbook without a slash behind it',
+      { metrics: { prometheusRule: { runbookUrl: 'https://git.example.com/webhooks' } } },
+      /prometheusRule.runbookUrl: Does not match/,
+    ],
     ['an ingress for nobody', { api: { ingress: { enabled: true } } }, /api.ingress.host is missing/],
     [
       'less time to stop than to deliver',
