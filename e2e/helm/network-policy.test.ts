@@ -9,7 +9,7 @@ import {
 } from '@hookferry/core/model/address-ranges';
 import ipaddr from 'ipaddr.js';
 import { describeChart } from './chart-tools';
-import { findObject, renderChart, type Values } from './render-chart';
+import { findObject, renderChart, type Values, valueAt } from './render-chart';
 import { ALL, LEAST } from './sample-values';
 
 interface Peer {
@@ -34,6 +34,9 @@ const REDIS: Rule = {
   to: [{ podSelector: { matchLabels: { app: 'redis' } } }],
   ports: [{ protocol: 'TCP', port: 6379 }],
 };
+const PROMETHEUS: readonly Peer[] = [
+  { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } },
+];
 const COLLECTOR: Rule = {
   to: [{ podSelector: { matchLabels: { app: 'otel-collector' } } }],
   ports: [{ protocol: 'TCP', port: 4318 }],
@@ -57,7 +60,24 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
   it('let the API be reached by everybody, or by those who are named', () => {
     const port = { protocol: 'TCP', port: 'http' };
     expect(egressOf('api', LEAST).ingress).toEqual([{ ports: [port] }]);
-    expect(egressOf('api', ALL).ingress).toEqual([{ ports: [port], from: [{ namespaceSelector: {} }] }]);
+    expect(egressOf('api', ALL).ingress).toEqual([
+      { ports: [port], from: expect.arrayContaining([{ podSelector: { matchLabels: { app: 'shop' } } }]) },
+    ]);
+  });
+
+  it('let those who are not named reach the API to scrape it, and to test the release', () => {
+    const [{ from }] = egressOf('api', ALL).ingress as [{ from: unknown[] }];
+    const { labels } = findObject(renderChart(helm, ALL), 'Pod', 'hooks-webhooks-test-ready').metadata;
+    const [shop, prometheus, test, ...more] = from;
+    expect([shop, ...more]).toEqual([{ podSelector: { matchLabels: { app: 'shop' } } }]);
+    expect([prometheus]).toEqual(PROMETHEUS);
+    expect(labels).toMatchObject(valueAt(test, 'podSelector.matchLabels') as object);
+    expect(valueAt(test, 'podSelector.matchLabels')).toMatchObject({ 'app.kubernetes.io/component': 'test' });
+  });
+
+  it('let workers be reached by Prometheus alone', () => {
+    const port = { protocol: 'TCP', port: 'http' };
+    expect(egressOf('worker', ALL).ingress).toEqual([{ ports: [port], from: PROMETHEUS }]);
   });
 
   it('let workers reach names, Redis and public addresses, over TCP', () => {

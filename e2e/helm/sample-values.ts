@@ -49,7 +49,7 @@ export const ALL: Values = {
     redis: { to: REDIS },
     postgres: { to: [{ ipBlock: { cidr: '10.9.0.7/32' } }] },
     tracing: { to: [{ podSelector: { matchLabels: { app: 'otel-collector' } } }] },
-    apiFrom: [{ namespaceSelector: {} }],
+    apiFrom: [{ podSelector: { matchLabels: { app: 'shop' } } }],
   },
   metrics: {
     labels: { release: 'monitoring' },

@@ -194,6 +194,11 @@ describeChart('the values of the Helm chart', ({ helm }) => {
       { metrics: { prometheusRule: { runbookUrl: 'https://git.example.com/webhooks' } } },
       /prometheusRule.runbookUrl: Does not match/,
     ],
+    [
+      'no Prometheus',
+      { networkPolicy: { metricsFrom: [] } },
+      /metricsFrom: Array must have at least 1 items/,
+    ],
     ['an ingress for nobody', { api: { ingress: { enabled: true } } }, /api.ingress.host is missing/],
     [
       'less time to stop than to deliver',
