@@ -137,7 +137,10 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
         {
           port: 'http',
           path: '/metrics',
-          relabelings: [{ targetLabel: 'job', replacement: `webhooks-${name}` }],
+          relabelings: [
+            { targetLabel: 'job', replacement: `webhooks-${name}` },
+            { targetLabel: 'release', replacement: 'shop/hooks-webhooks' },
+          ],
         },
       ]);
       const service = findObject(all, 'Service', `hooks-webhooks-${name}`);

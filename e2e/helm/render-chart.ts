@@ -16,13 +16,22 @@ const objectSchema = z.looseObject({
 
 export type KubernetesObject = z.infer<typeof objectSchema>;
 
+export interface Release {
+  readonly name: string;
+  readonly namespace: string;
+}
+
 /**
- * What the real helm makes of the chart for a release `hooks` in the namespace `shop`.
+ * What the real helm makes of the chart.
  *
  * @throws Error with what helm says, if it refuses.
  */
-export function renderChart(helm: string, values: Values): readonly KubernetesObject[] {
-  const parameters = ['template', 'hooks', CHART, '--namespace', 'shop', '--values', '-'];
+export function renderChart(
+  helm: string,
+  values: Values,
+  { name, namespace }: Release = { name: 'hooks', namespace: 'shop' },
+): readonly KubernetesObject[] {
+  const parameters = ['template', name, CHART, '--namespace', namespace, '--values', '-'];
   // Nothing of our environment: it is a program that others packed.
   const run = spawnSync(helm, parameters, { input: JSON.stringify(values), encoding: 'utf8', env: {} });
   if (run.status !== 0) throw new Error(run.error?.message ?? run.stderr);

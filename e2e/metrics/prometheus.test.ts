@@ -128,5 +128,5 @@ describeWith('a Prometheus that watches the service', () => {
 
 /** As Grafana puts values in the place of variables. */
 function withoutVariables(expr: string): string {
-  return expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '8s');
+  return expr.replaceAll(/\$(?:release|instance)/g, '.*').replaceAll('$__rate_interval', '8s');
 }

@@ -103,8 +103,8 @@ function namesOf({ name, type }: { readonly name: string; readonly type: string 
 }
 
 const MATCHER = /(\w+)(=~|!=|=|!~)"((?:[^"\\]|\\.)*)"/g;
-/** What Prometheus itself adds. */
-const TARGET_LABELS = ['job', 'instance'];
+/** What Prometheus itself adds, and what the chart has it add. */
+const TARGET_LABELS = ['job', 'instance', 'release'];
 
 function asksForWhatThereIs({ name, matchers }: { readonly name: string; readonly matchers: string }) {
   const metric = ours.find((each) => namesOf(each).includes(name));

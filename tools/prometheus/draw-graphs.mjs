@@ -46,6 +46,6 @@ async function readExpressions() {
   return PANELS.map((title) => {
     const panel = panels.find((/** @type {{ title: string }} */ one) => one.title === title);
     const expr = String(panel.targets[0].expr);
-    return expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', RATE_INTERVAL);
+    return expr.replaceAll(/\$(?:release|instance)/g, '.*').replaceAll('$__rate_interval', RATE_INTERVAL);
   });
 }

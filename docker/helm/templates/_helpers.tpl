@@ -27,6 +27,11 @@ app.kubernetes.io/part-of: {{ include "webhooks.name" . }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
+{{/* What ServiceMonitors put onto all metrics of this release, and rules ask for. */}}
+{{- define "webhooks.metricsRelease" -}}
+{{- printf "%s/%s" .Release.Namespace (include "webhooks.fullname" .) }}
+{{- end }}
+
 {{- define "webhooks.serviceAccountName" -}}
 {{- default (ternary (include "webhooks.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
 {{- end }}
