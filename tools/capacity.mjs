@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * `npm run capacity -- FILE`: what so many deliveries a day need, by the figures that `npm run bench -- scale --json FILE` has
- * measured. `--peak 3` says how many times the average the busiest hour is, `--busy 0.6` how busy a processor may be then,
+ * `npm run capacity -- PATH SCALE`: what so many deliveries a day need, by the figures that `npm run bench -- path --json PATH`
+ * has measured of an event from HTTP to its receiver, and `npm run bench -- scale --json SCALE` of each further delivery.
+ * `--fanout 1` says how many webhooks get an event, `--peak 3` how many times the average the busiest hour is, `--busy 0.6` how busy a processor may be then,
  * `--attempts 1.05` how many attempts a delivery takes, `--answer 100` how many milliseconds receivers take to answer,
  * `--kept 14` for how many days deliveries are kept. docs/performance.md explains the formulas.
  */
@@ -17,25 +18,33 @@ const WORKER_CONCURRENCY = 256 * 5;
 const PORTS = 28_232;
 
 /**
- * @typedef {{ workerMicros: number, redisMicros: number, redisBytes: number }} Costs in processor time of one delivery, and in
- *   memory for as long as it is kept
- * @typedef {{ peak: number, busy: number, attempts: number, answer: number, kept: number }} Assumptions
+ * @typedef {{ apiMicros: number, workerMicros: number, redisMicros: number }} EventCosts in processor time: of taking it in,
+ *   and of its first delivery
+ * @typedef {{ workerMicros: number, redisMicros: number, redisBytes: number }} DeliveryCosts in processor time of one more
+ *   delivery or attempt, and in memory for as long as it is kept
+ * @typedef {{ event: EventCosts, delivery: DeliveryCosts }} Costs
+ * @typedef {{ fanout: number, peak: number, busy: number, attempts: number, answer: number, kept: number }} Assumptions
  */
 
 /** @param {number} perDay @param {Costs} costs @param {Assumptions} assumed */
-export function capacityOf(perDay, { workerMicros, redisMicros, redisBytes }, assumed) {
-  const perSecond = (perDay / SECONDS_A_DAY) * assumed.peak * assumed.attempts;
-  const workerCores = (perSecond * workerMicros) / 1e6 / assumed.busy;
-  const redisCores = (perSecond * redisMicros) / 1e6 / assumed.busy;
+export function capacityOf(perDay, { event, delivery }, assumed) {
+  const deliveries = (perDay / SECONDS_A_DAY) * assumed.peak;
+  const events = deliveries / assumed.fanout;
+  const perSecond = deliveries * assumed.attempts;
+  const further = perSecond - events;
+  /** @param {number} ofEvent @param {number} ofFurther both in microseconds */
+  const coresFor = (ofEvent, ofFurther) => (events * ofEvent + further * ofFurther) / 1e6 / assumed.busy;
+  const workerCores = coresFor(event.workerMicros, delivery.workerMicros);
   const underWay = (perSecond * assumed.answer) / 1_000;
   return {
     perDay,
     perSecond,
     /** A process has one core. */
+    apis: Math.max(Math.ceil(coresFor(event.apiMicros, 0)), 1),
     workers: Math.max(Math.ceil(workerCores), Math.ceil(underWay / WORKER_CONCURRENCY), 1),
     /** A Redis has one core, and a shard is on one. */
-    redis: Math.max(Math.ceil(redisCores), 1),
-    memoryGib: (perDay * assumed.kept * redisBytes) / 2 ** 30,
+    redis: Math.max(Math.ceil(coresFor(event.redisMicros, delivery.redisMicros)), 1),
+    memoryGib: (perDay * assumed.kept * delivery.redisBytes) / 2 ** 30,
     /** Connections to receivers, of all workers together. */
     sockets: Math.ceil(underWay),
     /** Of the ports that one address has to reach one receiver, if all went to that one. */
@@ -50,10 +59,36 @@ function numberOf(name, text) {
   return value;
 }
 
+/** @param {string} file */
+async function readFigures(file) {
+  return JSON.parse(await readFile(file, 'utf8'));
+}
+
+/** @param {{ saturated: EventCosts }} round */
+const saturated = (round) => round.saturated;
+
+/**
+ * Of each figure by itself.
+ *
+ * @param {readonly EventCosts[] | undefined} rounds
+ * @returns {EventCosts | undefined}
+ */
+function medianOf(rounds) {
+  if (!rounds?.length) return undefined;
+  /** @param {keyof EventCosts} name */
+  const middle = (name) => rounds.map((round) => round[name]).sort((a, b) => a - b)[rounds.length >> 1] ?? 0;
+  return {
+    apiMicros: middle('apiMicros'),
+    workerMicros: middle('workerMicros'),
+    redisMicros: middle('redisMicros'),
+  };
+}
+
 async function main() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
+      fanout: { type: 'string', default: '1' },
       peak: { type: 'string', default: '3' },
       busy: { type: 'string', default: '0.6' },
       attempts: { type: 'string', default: '1.05' },
@@ -61,23 +96,27 @@ async function main() {
       kept: { type: 'string', default: '14' },
     },
   });
-  const [file] = positionals;
-  if (file === undefined) throw new Problem('Say which figures: npm run capacity -- FILE');
-  const figures = JSON.parse(await readFile(file, 'utf8'));
-  const costs = figures.workers?.['1'];
-  if (!costs)
-    throw new Problem(`${file} has no figures of the scene "workers": npm run bench -- scale --json ${file}`);
+  const [path, scale] = positionals;
+  if (path === undefined || scale === undefined)
+    throw new Problem('Say which figures: npm run capacity -- PATH SCALE');
+  const event = medianOf((await readFigures(path)).raw?.service?.map(saturated));
+  if (!event) throw new Problem(`${path} has no figures of the path: npm run bench -- path --json ${path}`);
+  const delivery = (await readFigures(scale)).workers?.['1'];
+  if (!delivery)
+    throw new Problem(
+      `${scale} has no figures of the scene "workers": npm run bench -- scale --json ${scale}`,
+    );
   const assumed = /** @type {Assumptions} */ (
     Object.fromEntries(Object.entries(values).map(([name, text]) => [name, numberOf(name, text)]))
   );
-  const rows = PER_DAY.map((perDay) => capacityOf(perDay, costs, assumed));
+  const rows = PER_DAY.map((perDay) => capacityOf(perDay, { event, delivery }, assumed));
   process.stdout.write(
-    '| Deliveries a day | attempts/s at the peak | workers (cores) | Redis masters and shards | Redis memory, GiB | connections to receivers | ports of one address |\n' +
-      '| ---------------: | ---------------------: | --------------: | -----------------------: | ----------------: | -----------------------: | -------------------: |\n' +
+    '| Deliveries a day | attempts/s at the peak | APIs (cores) | workers (cores) | Redis masters and shards | Redis memory, GiB | connections to receivers | ports of one address |\n' +
+      '| ---------------: | ---------------------: | -----------: | --------------: | -----------------------: | ----------------: | -----------------------: | -------------------: |\n' +
       rows
         .map(
-          ({ perDay, perSecond, workers, redis, memoryGib, sockets, portsShare }) =>
-            `| ${perDay.toLocaleString('en')} | ${Math.round(perSecond)} | ${workers} | ${redis} | ${memoryGib.toFixed(1)} | ${sockets} | ${(100 * portsShare).toFixed(1)} % |\n`,
+          ({ perDay, perSecond, apis, workers, redis, memoryGib, sockets, portsShare }) =>
+            `| ${perDay.toLocaleString('en')} | ${Math.round(perSecond)} | ${apis} | ${workers} | ${redis} | ${memoryGib.toFixed(1)} | ${sockets} | ${(100 * portsShare).toFixed(1)} % |\n`,
         )
         .join(''),
   );

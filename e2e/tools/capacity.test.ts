@@ -11,27 +11,42 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-async function run(figures: object, ...flags: readonly string[]): Promise<string> {
-  const file = join(folder, 'figures.json');
-  await writeFile(file, JSON.stringify(figures));
+async function run(path: object, scale: object, ...flags: readonly string[]): Promise<string> {
+  const files = [join(folder, 'path.json'), join(folder, 'scale.json')] as const;
+  await writeFile(files[0], JSON.stringify(path));
+  await writeFile(files[1], JSON.stringify(scale));
   return await new Promise((done) => {
-    execFile(process.execPath, [TOOL, file, ...flags], (_error, out, error) => done(out + error));
+    execFile(process.execPath, [TOOL, ...files, ...flags], (_error, out, error) => done(out + error));
   });
 }
 
-const figures = { workers: { 1: { workerMicros: 1_000, redisMicros: 300, redisBytes: 1_024 } } };
-const flags = ['--peak', '2', '--busy', '0.5', '--attempts', '1', '--answer', '200', '--kept', '1'];
+const round = (apiMicros: number) => ({ saturated: { apiMicros, workerMicros: 1_500, redisMicros: 400 } });
+const path = { raw: { service: [round(900), round(700), round(800)] } };
+const scale = { workers: { 1: { workerMicros: 1_000, redisMicros: 300, redisBytes: 1_024 } } };
+const flags = ['--peak', '2', '--busy', '0.5', '--answer', '200', '--kept', '1'];
 
 it('computes what so many deliveries a day need, as docs/performance.md says', async () => {
-  const out = await run(figures, ...flags);
-  const rows = out.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
-  // 10^9 × 2 ÷ 86,400 s = 23,148/s; × 1 ms ÷ 0.5 = 46.3 cores; × 0.3 ms ÷ 0.5 = 13.9; × 200 ms = 4,630 under way.
-  expect(rows.find(([, perDay]) => perDay === '1,000,000,000')).toEqual(
-    expect.arrayContaining(['23148', '47', '14', '953.7', '4630', '16.4 %']),
-  );
+  const out = await run(path, scale, '--attempts', '1', ...flags);
+  // 10^9 × 2 ÷ 86,400 s = 23,148/s; × 0.8 ms ÷ 0.5 = 37.04 cores of APIs; × 1.5 ms ÷ 0.5 = 69.4 of workers; × 0.4 ms ÷ 0.5 =
+  // 18.5 of Redis; × 200 ms = 4,630 under way.
+  expect(rowOf(out)).toEqual(['23148', '38', '70', '19', '953.7', '4630', '16.4 %']);
 });
 
+it('takes what follows the first delivery of an event for a delivery more', async () => {
+  const out = await run(path, scale, '--attempts', '1.25', '--fanout', '4', ...flags);
+  // 5,787 events/s and 28,935 attempts, 23,148 of them further ones: (5,787 × 1.5 + 23,148 × 1 ms) ÷ 0.5 = 63.7 of workers;
+  // (5,787 × 0.4 + 23,148 × 0.3 ms) ÷ 0.5 = 18.5 of Redis.
+  expect(rowOf(out)).toEqual(['28935', '10', '64', '19', '953.7', '5788', '20.5 %']);
+});
+
+/** Of 10^9 a day. */
+function rowOf(out: string): readonly string[] {
+  const rows = out.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+  return rows.find(([, perDay]) => perDay === '1,000,000,000')?.slice(2, -1) ?? [];
+}
+
 it('says what is missing or wrong', async () => {
-  expect(await run({ shards: {} })).toContain('no figures of the scene "workers"');
-  expect(await run(figures, '--busy', 'very')).toContain('--busy must be a number above 0');
+  expect(await run({ ratios: [] }, scale)).toContain('no figures of the path');
+  expect(await run(path, { shards: {} })).toContain('no figures of the scene "workers"');
+  expect(await run(path, scale, '--busy', 'very')).toContain('--busy must be a number above 0');
 });
