@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Receiver } from '../support/receiver';
 import { Stack } from '../support/stack';
@@ -10,7 +10,7 @@ import { CTRL_C, hasTerminals, type Terminal } from './cli/terminal';
 const TYPE = 'keyword.quick_win';
 const EXACT = '{"keyword":"red \\u0073hoes", "position":3.0,"volume":10}';
 
-// Three packages are built, packed and installed: on a busy machine that takes longer than a test may.
+// The package is built, packed and installed: on a busy machine that takes longer than a test may.
 const INSTALL_TIMEOUT_MS = 240_000;
 
 let stack: Stack;
@@ -70,6 +70,14 @@ async function delivered(count: number, to: string): Promise<void> {
     return deliveries.filter(({ status }) => status === 'delivered').length === count ? true : undefined;
   });
 }
+
+it('needs no other package of this repository, and brings one program', async () => {
+  const scope = join(cli.folder, 'node_modules/@hookferry');
+  expect(await readdir(scope)).toEqual(['cli']);
+  const entries = await readdir(join(scope, 'cli'), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  expect(files.sort()).toEqual(['LICENSE', 'README.md', 'hookferry.js', 'hookferry.js', 'package.json']);
+});
 
 describe('as a script runs it', () => {
   it('takes an endpoint through its life', async () => {

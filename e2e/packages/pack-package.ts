@@ -1,9 +1,11 @@
-import { cp, mkdtemp, readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, mkdtemp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runWell } from './run-program';
 
 export const PROJECT = join(__dirname, '../..');
+
+/** From here a copy of a package finds what the package finds from its own folder. */
+const COPIES = join(PROJECT, 'node_modules/.cache');
 
 /** A program of this project's development dependencies, such as `tsc`. */
 export const programOf = (name: string) => join(PROJECT, 'node_modules/.bin', name);
@@ -23,7 +25,8 @@ export interface PackedPackage {
  */
 export async function packPackage(name: string): Promise<PackedPackage> {
   await runWell(programOf('tsc'), ['-b', `packages/${name}`], PROJECT);
-  const folder = await mkdtemp(join(tmpdir(), `packed-${name}-`));
+  await mkdir(COPIES, { recursive: true });
+  const folder = await mkdtemp(join(COPIES, `packed-${name}-`));
   const copy = join(folder, 'source');
   const source = join(PROJECT, 'packages', name);
   await cp(source, copy, {

@@ -14,23 +14,16 @@ export interface CliResult {
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** The command line as a stranger has it: from its tarball, in a clean folder, with a home of its own. */
+/** The command line as a stranger has it: from its one tarball, in a clean folder, with a home of its own. */
 export class InstalledCli {
   private constructor(private readonly project: ConsumerProject) {}
 
   static async install(): Promise<InstalledCli> {
-    // One after the other: they build what they share.
-    const packed = [await packPackage('client'), await packPackage('receiver'), await packPackage('cli')];
-    const [client, receiver, cli] = packed.map(({ tarball }) => tarball);
+    const { folder, tarball } = await packPackage('cli');
     try {
-      const dependencies = {
-        '@hookferry/client': client,
-        '@hookferry/receiver': receiver,
-        '@hookferry/cli': cli,
-      };
-      return new InstalledCli(await ConsumerProject.install(dependencies as Record<string, string>));
+      return new InstalledCli(await ConsumerProject.install({ '@hookferry/cli': tarball }));
     } finally {
-      await Promise.all(packed.map(({ folder }) => rm(folder, { recursive: true, force: true })));
+      await rm(folder, { recursive: true, force: true });
     }
   }
 

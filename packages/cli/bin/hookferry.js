@@ -3,8 +3,10 @@
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 
-const program = join(__dirname, '../dist/main.js');
-if (existsSync(program)) {
+// In the repository what the compiler wrote, in the tarball the one file that `prepack` makes of it.
+const programs = ['main.js', 'hookferry.js'].map((name) => join(__dirname, '../dist', name));
+const program = programs.find((path) => existsSync(path));
+if (program !== undefined) {
   require(program);
 } else {
   process.stderr.write('This is not compiled yet. Run first: npm run build\n');
