@@ -62,6 +62,23 @@ describe('a body that was parsed before', () => {
     expect(await post(app.use(forKoa(options)).callback())).toMatchObject(names(/before the body parser/));
   });
 
+  it('is one also where something asked for text, in Express and in Koa', async () => {
+    const app = express()
+      .use((request, _response, next) => {
+        request.setEncoding('utf8');
+        next();
+      })
+      .post('/webhooks', forExpress(options));
+    expect(await post(app)).toMatchObject(names(/leave that call out/));
+    await served?.close();
+    const koa = new Koa().use(async ({ req }, next) => {
+      req.setEncoding('utf8');
+      await next();
+    });
+    expect(await post(koa.use(forKoa(options)).callback())).toMatchObject(names(/leave that call out/));
+    expect(handled).toEqual([]);
+  });
+
   it('is a mistake that whoever uses fetch is told how to mend', async () => {
     const request = new Request('http://receiver/', { method: 'POST', headers: signStandard(), body: BODY });
     await request.json();
@@ -110,6 +127,21 @@ it("leaves the rest of Fastify's routes their parsers", async () => {
     const headers = { 'content-type': 'application/json' };
     const other = await fetch(`${url}/other`, { method: 'POST', headers, body: '{"a":1}' });
     expect(await other.json()).toEqual({ parsed: { a: 1 } });
+    const hook = await fetch(`${url}/webhooks`, { method: 'POST', headers: signStandard(), body: BODY });
+    expect(hook.status).toBe(204);
+  } finally {
+    await app.close();
+  }
+});
+
+it('takes from Fastify also what something made text of', async () => {
+  const app = fastify({ forceCloseConnections: true });
+  app.addHook('onRequest', async ({ raw }) => {
+    raw.setEncoding('utf8');
+  });
+  await app.register(forFastify({ path: '/webhooks', ...options }));
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  try {
     const hook = await fetch(`${url}/webhooks`, { method: 'POST', headers: signStandard(), body: BODY });
     expect(hook.status).toBe(204);
   } finally {

@@ -15,7 +15,7 @@ export interface NodeRequest {
 /**
  * The bytes of a request's body.
  *
- * @throws WebhookVerificationError `body_already_parsed` where somebody has read it and kept no bytes.
+ * @throws WebhookVerificationError `body_already_parsed` where somebody has read it and kept no bytes, or made text of it.
  * @throws BodyTooLong
  */
 export async function readRawBody(
@@ -34,8 +34,18 @@ export async function readRawBody(
   return bytes;
 }
 
+async function readStream(stream: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks = await readChunks(stream, maxBytes);
+  // Also one that something set while the body came.
+  if (stream.readableEncoding === null) return Buffer.concat(chunks);
+  throw new WebhookVerificationError(
+    'body_already_parsed',
+    'Something before this called setEncoding() on the request, so that its body came as text and not as bytes: leave that call out for this route.',
+  );
+}
+
 // Not by `for await`: to leave that loop early would cut the connection before the answer.
-function readStream(stream: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function readChunks(stream: IncomingMessage, maxBytes: number): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
     const hungUp = () => reject(new Error('The sender hung up before its body was complete.'));
     if (stream.destroyed) hungUp();
@@ -50,7 +60,7 @@ function readStream(stream: IncomingMessage, maxBytes: number): Promise<Buffer> 
       stream.pause();
       reject(new BodyTooLong(maxBytes));
     });
-    stream.on('end', () => resolve(Buffer.concat(chunks)));
+    stream.on('end', () => resolve(chunks));
     stream.on('error', reject);
     stream.on('close', hungUp);
   });
