@@ -96,6 +96,11 @@ class VerifyTest(unittest.TestCase):
         self.refused("missing_header", headers={**good, "webhook-id": ""})
         self.refused("no_match", headers={"x-service-signature": "sha256=ü"})
 
+    def test_no_headers_at_all_are_missing_ones(self) -> None:
+        with self.assertRaises(WebhookVerificationError) as caught:
+            verify(BODY, None, SECRET)  # type: ignore[arg-type]
+        self.assertEqual((caught.exception.code, caught.exception.header), ("missing_header", "webhook-signature"))
+
     def test_a_signed_body_that_is_no_event_is_an_invalid_payload(self) -> None:
         bodies = (b"", b"{", b"null", b"[]", b'{"type":1,"data":1}', b'{"type":"a"}', b"[" * 100_000, b"\xff")
         utf16 = '{"type":"a","data":1}'.encode("utf-16")

@@ -1,7 +1,7 @@
 import { WebhookVerificationError } from './verification-error';
 
-/** A request's body as it came over the wire: bytes, or a string, which is encoded as UTF-8. */
-export type RawBody = string | Uint8Array | ArrayBuffer;
+/** A request's body as it came over the wire: bytes of any kind, or a string, which is encoded as UTF-8. */
+export type RawBody = string | ArrayBufferView | ArrayBufferLike;
 
 /**
  * The bytes that the signature is checked over.
@@ -10,10 +10,10 @@ export type RawBody = string | Uint8Array | ArrayBuffer;
  */
 export function bytesOf(body: RawBody): Uint8Array {
   if (typeof body === 'string') return new TextEncoder().encode(body);
-  if (body instanceof Uint8Array) return body;
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
   // By its tag, since what comes from another realm is no instance of ours.
   const tag = Object.prototype.toString.call(body).slice(8, -1);
-  if (tag === 'ArrayBuffer' || tag === 'Uint8Array') return new Uint8Array(body);
+  if (tag === 'ArrayBuffer' || tag === 'SharedArrayBuffer') return new Uint8Array(body);
   throw new WebhookVerificationError(
     'body_already_parsed',
     `The body must be the raw one, as bytes or a string, but is ${tag}: take it before anything parses it, such as express.json() or request.json().`,

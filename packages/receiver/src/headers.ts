@@ -34,11 +34,12 @@ export function missingHeader(name: string, what: string): WebhookVerificationEr
 
 function valuesOf(headers: RequestHeaders, name: string): readonly string[] {
   if (isFetchHeaders(headers)) return [headers.get(name) ?? []].flat();
-  return Object.entries(headers)
+  // Whoever writes no TypeScript may pass none.
+  return Object.entries(headers ?? {})
     .filter(([key]) => key.toLowerCase() === name)
     .flatMap(([, value]) => value ?? []);
 }
 
 function isFetchHeaders(headers: RequestHeaders): headers is { get(name: string): string | null } {
-  return typeof headers.get === 'function';
+  return typeof headers?.get === 'function';
 }

@@ -23,14 +23,14 @@ export async function readRawBody(
   maxBytes: number,
 ): Promise<RawBody> {
   if (!stream.readableDidRead) return await readStream(stream, maxBytes);
-  const bytes = taken.find((body) => body instanceof Uint8Array);
+  const bytes = taken.find((body) => ArrayBuffer.isView(body));
   if (bytes === undefined) {
     throw new WebhookVerificationError(
       'body_already_parsed',
       `The body was read and parsed before its signature could be checked: ${remedy}.`,
     );
   }
-  if (bytes.length > maxBytes) throw new BodyTooLong(maxBytes);
+  if (bytes.byteLength > maxBytes) throw new BodyTooLong(maxBytes);
   return bytes;
 }
 

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { type VerifyInput, verify, verifySignature, WebhookVerificationError } from './index';
@@ -5,6 +6,12 @@ import { BODY, OTHER_SECRET, SECRET, serviceDigits, signStandard } from './testi
 
 const NOW = 1_790_000_000;
 const standard = () => ({ headers: signStandard({ timestamp: NOW }), body: BODY, secret: SECRET, now: NOW });
+
+function sharedCopy(bytes: Uint8Array): SharedArrayBuffer {
+  const shared = new SharedArrayBuffer(bytes.length);
+  new Uint8Array(shared).set(bytes);
+  return shared;
+}
 
 async function faultOf(input: unknown): Promise<WebhookVerificationError> {
   const fault: unknown = await verify(input as VerifyInput).catch((error: unknown) => error);
@@ -48,10 +55,29 @@ describe('verify', () => {
     ['a Buffer', (bytes) => bytes],
     ['a Uint8Array', (bytes) => new Uint8Array(bytes)],
     ['an ArrayBuffer', (bytes) => new Uint8Array(bytes).buffer],
+    ['a SharedArrayBuffer', sharedCopy],
+    ['a view of shared memory', (bytes) => new Uint8Array(sharedCopy(bytes))],
     ['a part of a larger buffer', (bytes) => Buffer.concat([Buffer.from('xx'), bytes]).subarray(2)],
+    [
+      'a DataView of a part',
+      (bytes) => new DataView(new Uint8Array([0, ...bytes, 0]).buffer, 1, bytes.length),
+    ],
+    ['numbers of two bytes', (bytes) => new Uint16Array(new Uint8Array(bytes).buffer)],
+    ['bytes of another realm', (bytes) => runInNewContext('Uint8Array.from(bytes)', { bytes: [...bytes] })],
+    [
+      'an ArrayBuffer of another realm',
+      (bytes) => runInNewContext('Uint8Array.from(bytes).buffer', { bytes: [...bytes] }),
+    ],
   ])('takes the body as %s', async (_what, bodyOf) => {
     const body = bodyOf(Buffer.from(BODY));
     expect(await verify({ ...standard(), body })).toMatchObject({ id: 'evt_1' });
+  });
+
+  it('reads what it has checked, whatever is written to that memory meanwhile', async () => {
+    const body = Buffer.from(BODY);
+    const verified = verify({ ...standard(), body });
+    body.fill(0);
+    expect(await verified).toMatchObject({ type: 'brief.created' });
   });
 
   it('takes the header by the name and prefix that the service was told', async () => {
@@ -82,6 +108,13 @@ describe('verify', () => {
 });
 
 describe('headers', () => {
+  it.each([[undefined], [null]])('are missing where they are %s', async (headers) => {
+    expect(await faultOf({ ...standard(), headers })).toMatchObject({
+      code: 'missing_header',
+      header: 'webhook-signature',
+    });
+  });
+
   it.each([
     ['of fetch', (headers: Record<string, string>) => new Headers(headers)],
     ['of Node', (headers: Record<string, string>) => headers],

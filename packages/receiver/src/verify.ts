@@ -1,6 +1,7 @@
 import { bytesOf, type RawBody } from './body';
 import { parsePayload, type SignedHeaders, type WebhookEvent } from './event';
 import { missingHeader, type RequestHeaders, readHeader, requireHeader } from './headers';
+import { joinBytes } from './join-bytes';
 import { keysOf, type SecretKeys, type Secrets } from './secrets';
 import { hmac, isEqual, toBase64, toHex } from './signature';
 import { WebhookVerificationError } from './verification-error';
@@ -42,7 +43,8 @@ export interface RequestToVerify {
 export async function verify<Events extends object = Record<string, unknown>>(
   input: VerifyInput,
 ): Promise<WebhookEvent<Events>> {
-  const body = bytesOf(input.body);
+  // A copy: what is read has to be what was checked, and others may write to the caller's memory meanwhile.
+  const body = joinBytes([bytesOf(input.body)]);
   const signed = await verifySignature({ ...input, body });
   // Who says what `Events` are vouches for it: the types come from the service that was just verified.
   return { ...signed, ...parsePayload(body) } as WebhookEvent<Events>;

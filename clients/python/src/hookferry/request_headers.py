@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Mapping, Protocol, Tuple
+from typing import Any, Dict, Iterable, Mapping, Optional, Protocol, Tuple
 
 from .verification_error import WebhookVerificationError
 
@@ -13,8 +13,9 @@ class RequestHeaders(Protocol):
     def items(self) -> Iterable[Tuple[str, Any]]: ...
 
 
-def with_lower_names(headers: RequestHeaders) -> Dict[str, object]:
-    return {str(name).lower(): value for name, value in headers.items() if value is not None}
+def with_lower_names(headers: Optional[RequestHeaders]) -> Dict[str, object]:
+    pairs = () if headers is None else headers.items()
+    return {str(name).lower(): value for name, value in pairs if value is not None}
 
 
 def text_of(headers: Mapping[str, object], name: str) -> str:
