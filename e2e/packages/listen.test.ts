@@ -47,6 +47,7 @@ interface ListenerView {
   readonly id: string;
   readonly status: string;
   readonly disabled_reason?: string;
+  readonly description?: string;
 }
 
 async function read(name: string) {
@@ -78,6 +79,23 @@ it('forwards what a worker would send: the same bytes and headers, to the path a
   expect(await verify({ body: raw, headers, secret: body.secret })).toMatchObject({ type: TYPE, data: DATA });
   const delivery = await stack.client.waitForStatus('listener.exact', id, 'delivered');
   expect(delivery).toMatchObject({ attempt_count: 1 });
+});
+
+it('forwards by the user and password of the URL, and tells neither them nor the query', async () => {
+  const receiver = await startReceiver();
+  const url = new URL(`${receiver.url}?token=very-secret`);
+  Object.assign(url, { username: 'me', password: 'top-secret' });
+  const program = await listen('credentials', url.href).ready();
+  await publish('credentials');
+  const [request] = await receiver.waitFor(1);
+  expect(request).toMatchObject({
+    path: '/hook?token=very-secret',
+    headers: { authorization: `Basic ${Buffer.from('me:top-secret').toString('base64')}` },
+  });
+  expect((await read('credentials')).body.description).toBe(`hookferry listen --forward ${receiver.url}`);
+  await program.forwarded(1);
+  expect(program.said).toContain(`→ ${receiver.url} `);
+  expect(program.said + program.raw).not.toContain('secret');
 });
 
 it('goes on where it was when it is killed: a receiver that fails twice accepts the third attempt', async () => {

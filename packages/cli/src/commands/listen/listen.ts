@@ -7,6 +7,7 @@ import { addExample } from '../example';
 import { defaultName, parseName, secretOf } from './listener-name';
 import { type ListenerSettings, Listening } from './listening';
 import { printSecret } from './print-secret';
+import { shownUrl } from './shown-url';
 
 interface ListenFlags {
   readonly forward: URL;
@@ -65,7 +66,7 @@ function settingsOf(name: string, secret: string, flags: ListenFlags): ListenerS
     listener: {
       name,
       secret,
-      description: `hookferry listen --forward ${forward.href}`.slice(0, 500),
+      description: `hookferry listen --forward ${shownUrl(forward)}`.slice(0, 500),
       ...(events && { events: [...events] }),
       ...(ordering && { ordering }),
       ...(timeoutMs && { timeout_ms: timeoutMs }),

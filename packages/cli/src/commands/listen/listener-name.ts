@@ -1,12 +1,13 @@
 import { createHash, createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import { InvalidArgumentError } from 'commander';
+import { shownUrl } from './shown-url';
 
 const NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** The same for the same URL on the same machine: whoever listens again goes on where it was. */
+/** The same for the same origin and path on the same machine: whoever listens again goes on where it was. */
 export function defaultName(url: URL, host: string = hostname()): string {
-  const digest = createHash('sha256').update(url.href).digest('hex').slice(0, 8);
+  const digest = createHash('sha256').update(shownUrl(url)).digest('hex').slice(0, 8);
   const readable = host
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')

@@ -7,6 +7,7 @@ import type { ListenerAnswer, NewListener } from '../../resources';
 import { AnswerSender } from './answer-sender';
 import { type Forwarded, type ForwardedRequest, forward } from './forward';
 import { printForwarded } from './print-forwarded';
+import { shownUrl } from './shown-url';
 
 export interface ListenerSettings {
   readonly listener: NewListener & { readonly secret: string };
@@ -103,7 +104,7 @@ export class Listening {
   #begin(listenerId: string, stream: string, onBroken: () => void): AnswerSender {
     this.#faults = 0;
     const what = this.settings.listener.events?.join(', ') ?? 'all events';
-    this.cli.output.note(`Ready: ${what} → ${this.url.href}   Ctrl-C ends it.`);
+    this.cli.output.note(`Ready: ${what} → ${shownUrl(this.url)}   Ctrl-C ends it.`);
     return new AnswerSender({ client: this.#client, listenerId, stream, onBroken });
   }
 
