@@ -3,6 +3,7 @@ import { Queue } from 'bullmq';
 import { EVENTS_QUEUE } from './contract';
 import type { EventJob } from './event';
 import type { RedisConnection } from './redis-connection';
+import { refusalIn } from './refusal';
 import { within } from './within';
 
 /** Why jobs are not on the queue, or may not be. */
@@ -12,8 +13,6 @@ export interface Failure {
 }
 
 const TRY_AGAIN_AFTER_MS = 100;
-// What Redis answers while it starts, or while another server takes over.
-const PASSING = /^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY) /;
 
 /**
  * Adds jobs to the queue of events, again and again for as long as there is patience: a job under the same id is the
@@ -36,6 +35,7 @@ export class JobSender {
     const left = () => until - performance.now();
     let code: Failure['code'] = 'redis_unavailable';
     let cause: unknown;
+    let mayBeSent = false;
     while (left() > 0) {
       try {
         await within(left(), this.redis.untilReady());
@@ -45,7 +45,9 @@ export class JobSender {
         return undefined;
       } catch (error) {
         cause = error;
-        if (isRefusal(error)) return { code: 'redis_refused', cause };
+        // It says nothing of an earlier try that had no answer.
+        if (refusalIn(error)) return { code: mayBeSent ? 'outcome_unknown' : 'redis_refused', cause };
+        mayBeSent = code === 'outcome_unknown';
         await wait(Math.min(TRY_AGAIN_AFTER_MS, Math.max(left(), 0)));
       }
     }
@@ -84,9 +86,4 @@ function openQueue(connection: RedisConnection['client'], prefix: string): Queue
   // The connection's own listener is told; without one here, BullMQ's copy would end the process.
   queue.on('error', () => {});
   return queue;
-}
-
-function isRefusal(error: unknown): boolean {
-  const { name, message } = error as Partial<Error>;
-  return name === 'ReplyError' && !PASSING.test(message ?? '');
 }

@@ -7,10 +7,11 @@ import { buildReadEventJob } from '@hookferry/core/testing/build-read-event-job'
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
-import { startRedisServer } from '@hookferry/core/testing/redis-server';
+import { type RedisServer, startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '@hookferry/core/testing/unique-ids';
 import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
 import type { BuiltInEvents } from './built-in-events';
 import { EVENTS_QUEUE, eventJobId } from './contract';
 import { createEventPublisher, type PublisherOptions } from './event-publisher';
@@ -191,6 +192,66 @@ describe('publish, while Redis', () => {
     );
     await server.makeRoom();
     expect(await publisher.publish(event)).toEqual({ id: expect.any(String) as string });
+  });
+});
+
+describe('publish, where Redis refuses the connection', () => {
+  let server: RedisServer;
+  let admin: Redis;
+  beforeEach(async () => {
+    server = await startRedisServer();
+    admin = new Redis(server.url);
+    await admin.config('SET', 'requirepass', 'right');
+  });
+  afterEach(async () => {
+    admin.disconnect();
+    await server.close();
+  });
+  const refusedWith = (why: string) =>
+    expect.objectContaining({ code: 'redis_refused', message: expect.stringContaining(why) as string });
+  const urlWith = (credentials: string) => server.url.replace('//', `//${credentials}@`);
+
+  function ownClient(url: string): Redis {
+    const client = new Redis(url);
+    willClose({ close: () => client.disconnect() });
+    return client;
+  }
+
+  it.each<[string, string, (url: string) => PublisherOptions]>([
+    ['a wrong password, by redisUrl', 'WRONGPASS', () => ({ redisUrl: urlWith(':wrong') })],
+    ['none at all, by redisUrl', 'NOAUTH', (url) => ({ redisUrl: url })],
+    ['an unknown user, by redisUrl', 'WRONGPASS', () => ({ redisUrl: urlWith('nobody:right') })],
+    [
+      'a wrong password, by options',
+      'WRONGPASS',
+      (url) => ({ connection: { port: Number(new URL(url).port), password: 'wrong' } }),
+    ],
+    [
+      'a wrong password, by a client of your own',
+      'WRONGPASS',
+      () => ({ connection: ownClient(urlWith(':wrong')) }),
+    ],
+    ['none at all, by a client of your own', 'NOAUTH', (url) => ({ connection: ownClient(url) })],
+    [
+      'a wrong password, at the nodes of a Cluster',
+      'WRONGPASS',
+      () => ({ redisUrl: urlWith(':wrong').replace('redis:', 'redis+cluster:') }),
+    ],
+  ])('says so to all who wait: %s', async (_what, why, optionsAt) => {
+    const publisher = open({ ...optionsAt(server.url), ...PATIENT });
+    const refused = { status: 'rejected', reason: refusedWith(why) };
+    const both = [publisher.publish(event), publisher.publish(event)];
+    expect(await Promise.allSettled(both)).toEqual([refused, refused]);
+    await expect(publisher.publish(event)).rejects.toEqual(refusedWith(why));
+  });
+
+  it('works by itself once the password is the right one', async () => {
+    const publisher = open({ redisUrl: urlWith(':later'), ...PATIENT });
+    await expect(publisher.publish(event)).rejects.toEqual(refusedWith('WRONGPASS'));
+    await admin.config('SET', 'requirepass', 'later');
+    let published: unknown;
+    while (!published) published = await publisher.publish({ ...event, id: 'late' }).catch(() => undefined);
+    expect(published).toEqual({ id: 'late' });
   });
 });
 

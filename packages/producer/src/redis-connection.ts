@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { CLUSTER_QUEUE_PREFIX, parseRedisUrl, QUEUE_PREFIX } from './contract';
+import { refusalIn } from './refusal';
 
 export type RedisClient = Redis | Cluster;
 
@@ -21,7 +23,7 @@ export interface RedisConnection {
   readonly prefix: string;
   /** What went wrong with it last, while it is not ready. */
   lastError(): unknown;
-  /** Resolves when commands can be sent. */
+  /** Resolves when commands can be sent. @throws what Redis refuses the connection with, such as a wrong password. */
   untilReady(): Promise<void>;
   close(): void;
 }
@@ -37,35 +39,62 @@ export function openRedis(
   const own = createOwn(options, patienceMs);
   const client = own ?? (options.connection as RedisClient);
   let lastError: unknown;
-  let ready: Promise<void> | undefined;
-  const note = (error: Error) => {
+  // One for all who wait.
+  let waiting: Waiting | undefined;
+  const noteReady = () => {
+    lastError = undefined;
+    waiting?.resolve();
+    waiting = undefined;
+  };
+  const noteError = (error: Error) => {
     lastError = error;
+    const refusal = refusalIn(error);
+    if (refusal) {
+      waiting?.reject(refusal);
+      waiting = undefined;
+    }
     onError(error);
   };
+  client.on('ready', noteReady);
   // Without a listener an 'error' event would end the process.
-  client.on('error', note);
+  client.on('error', noteError);
   return {
     client,
     prefix: client.isCluster ? CLUSTER_QUEUE_PREFIX : QUEUE_PREFIX,
     lastError: () => lastError,
     async untilReady() {
       if (client.status === 'ready') return;
-      // One for all who wait.
-      ready ??= new Promise((resolve) => {
-        client.once('ready', () => {
-          ready = undefined;
-          resolve();
-        });
-      });
-      await ready;
+      const refusal = refusalIn(lastError);
+      if (refusal) {
+        // Or whoever publishes again at once, over and over, would leave the connection no time to be made.
+        await nextTurn();
+        throw refusal;
+      }
+      waiting ??= createWaiting();
+      await waiting.over;
     },
     close() {
-      client.off('error', note);
+      client.off('ready', noteReady);
+      client.off('error', noteError);
       if (!own) return;
       own.on('error', () => {});
       own.disconnect();
     },
   };
+}
+
+interface Waiting {
+  readonly over: Promise<void>;
+  resolve(): void;
+  reject(refusal: Error): void;
+}
+
+function createWaiting(): Waiting {
+  let [resolve, reject]: [() => void, (refusal: Error) => void] = [() => {}, () => {}];
+  const over = new Promise<void>((...settle) => {
+    [resolve, reject] = settle;
+  });
+  return { over, resolve: () => resolve(), reject: (refusal) => reject(refusal) };
 }
 
 /** `undefined` for a client that is not ours. */
