@@ -1,11 +1,12 @@
 import type { BuiltInEvents } from './built-in-events';
 import { type Failure, JobSender } from './bullmq-job-sender';
 import { type AnyEvent, type EventInput, type EventJob, toEventJob } from './event';
+import { checkOptions } from './options';
 import { PublishError } from './publish-error';
 import { type ConnectionOptions, openRedis } from './redis-connection';
 
 export type PublisherOptions = ConnectionOptions & {
-  /** How long publishing waits for Redis at most, in milliseconds. Default 5,000. */
+  /** How long publishing waits for Redis at most, in milliseconds: 1 to a day, 5,000 by default. */
   readonly patienceMs?: number;
   /** Told of each error of the connection, which is made anew by itself. */
   readonly onConnectionError?: (error: Error) => void;
@@ -35,7 +36,6 @@ export interface EventPublisher<Events extends object> {
   close(): Promise<void>;
 }
 
-const DEFAULT_PATIENCE_MS = 5_000;
 // Few enough that one round trip holds nobody else up.
 const CHUNK = 100;
 
@@ -54,12 +54,13 @@ const CHUNK = 100;
  * Types of your own: `createEventPublisher<{ 'invoice.paid': { total: number } }>(…)`. While Redis is away, publishing
  * waits for it up to `patienceMs`, and tries again; afterwards the publisher works on by itself.
  *
- * @throws Error when `redisUrl` has none of its forms.
+ * @throws TypeError for an option that can't work. @throws Error when `redisUrl` has none of its forms.
  */
 export function createEventPublisher<Events extends object = BuiltInEvents>(
   options: PublisherOptions,
 ): EventPublisher<Events> {
-  const { patienceMs = DEFAULT_PATIENCE_MS, onConnectionError = () => {} } = options;
+  const patienceMs = checkOptions(options);
+  const { onConnectionError = () => {} } = options;
   const redis = openRedis(options, patienceMs, onConnectionError);
   const sender = new JobSender(redis, patienceMs);
   const underWay = new Set<Promise<unknown>>();
