@@ -117,6 +117,16 @@ describe('publish', () => {
     expect(await jobs.getWaitingCount()).toBe(0);
   });
 
+  it.each([[undefined], [null]])('refuses %s as an event, alone and among others', async (none) => {
+    const publisher = ofTest();
+    await expect(publisher.publish(none as unknown as typeof event)).rejects.toEqual(codeOf('invalid_event'));
+    const both = [{ ...event, id: 'good' }, none as unknown as typeof event];
+    expect(await publisher.publishBatch(both)).toEqual([
+      { status: 'published', id: 'good' },
+      { status: 'failed', error: codeOf('invalid_event') },
+    ]);
+  });
+
   it('takes events of a map of its own', async () => {
     const publisher = willClose(
       createEventPublisher<{ 'invoice.paid': { readonly total: number } }>({

@@ -35,10 +35,9 @@ const ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_WEBHOOKS = 100;
 
 /** @param trace the `traceparent` to send along. @throws PublishError `invalid_event`. */
-export function toEventJob(
-  { accountId = DEFAULT_ACCOUNT, type, data, id, webhookIds }: AnyEvent,
-  trace?: string,
-): EventJob {
+export function toEventJob(event: AnyEvent | null | undefined, trace?: string): EventJob {
+  // Whoever writes no TypeScript may pass none: it lacks a type then.
+  const { accountId = DEFAULT_ACCOUNT, type, data, id, webhookIds } = (event ?? {}) as AnyEvent;
   const refuse = (what: string, cause?: unknown): never => {
     throw new PublishError('invalid_event', `The event can not be published: ${what}.`, undefined, cause);
   };
