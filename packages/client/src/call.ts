@@ -1,8 +1,8 @@
 import createFetchClient from 'openapi-fetch';
-import type { CallOptions, Method } from './call-types';
+import type { CallOptions, Method, Page } from './call-types';
 import type { CheckedOptions } from './options';
 import { checkPathParams, type Params } from './path-params';
-import { readData } from './read-answer';
+import { readData, unexpectedAnswer } from './read-answer';
 import { routesWithIdempotencyKey } from './schema';
 import { send } from './send';
 
@@ -43,6 +43,17 @@ export function createSendCall(options: CheckedOptions): SendCall {
 export async function readBody(request: string, response: Response): Promise<unknown> {
   const { status, headers } = response;
   return readData(request, { status, headers, text: await response.text() });
+}
+
+/** The page of a list in a good answer. @throws WebhooksApiError if there is none */
+export async function readPage(request: string, response: Response): Promise<Page<unknown>> {
+  const data = await readBody(request, response);
+  if (isPage(data)) return data;
+  throw unexpectedAnswer(request, response);
+}
+
+function isPage(data: unknown): data is Page<unknown> {
+  return typeof data === 'object' && data !== null && 'data' in data && Array.isArray(data.data);
 }
 
 function headersFor({ apiKey, account, userAgent }: CheckedOptions): Record<string, string> {

@@ -170,6 +170,18 @@ describe('paginate', () => {
     ]);
   });
 
+  it.each([[{}], [{ data: null }], [null], [[]], ['list']])(
+    'is unexpected_answer where the answer %j has no list',
+    async (answer) => {
+      const client = await serve({}, json(200, answer));
+      expect(await failureOf(client.paginate('/v1/webhooks').next())).toMatchObject({
+        name: 'WebhooksApiError',
+        status: 200,
+        code: 'unexpected_answer',
+      });
+    },
+  );
+
   it('goes over a list that belongs to something', async () => {
     const client = await serve({}, json(200, { data: [], next_cursor: null, has_more: false }));
     const list = client.paginate('/v1/webhooks/{id}/deliveries', { params: { path: { id: 'crm' } } });

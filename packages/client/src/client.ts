@@ -1,4 +1,4 @@
-import { type AnyInit, createSendCall, readBody } from './call';
+import { type AnyInit, createSendCall, readBody, readPage } from './call';
 import type { Call, CallOptions, Init, InitArguments, Item, ListPath, Method } from './call-types';
 import {
   EXPORT_PATH,
@@ -70,7 +70,8 @@ export function createClient(options: ClientOptions): Client {
     PUT: callBy('put'),
     PATCH: callBy('patch'),
     DELETE: callBy('delete'),
-    paginate: (path: string, init?: AnyInit) => paginate((page) => call('get', path, page), init),
+    paginate: (path: string, init?: AnyInit) =>
+      paginate(async (page) => await readPage(`GET ${path}`, await sendCall('get', path, false, page)), init),
     exportDeliveries: (query: ExportQuery = {}, { signal }: Pick<CallOptions, 'signal'> = {}) =>
       readExport((init) => sendCall('get', EXPORT_PATH, true, init), query, signal, {
         ...checked,
