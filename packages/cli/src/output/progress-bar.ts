@@ -14,6 +14,8 @@ export class ProgressBar {
       barIncompleteChar: '░',
       hideCursor: true,
       stream: output.errorStream,
+      // Of a total that nobody knows yet, none is done.
+      emptyOnZero: true,
     });
   }
 
