@@ -103,4 +103,39 @@ add('an API key in the place of the secret', 'not_a_secret', {
   headers: std(),
 });
 add('a secret that is not base64', 'not_a_secret', { secrets: ['whsec_***'], headers: std() });
+// White space around a secret is ignored, and so is the padding of its base64.
+add('white space around the secret', ok, { secrets: [` ${secret}\r\n`], headers: { ...x(), ...std() } });
+add('white space around the secret, service', ok, { secrets: [`${secret}\n`], headers: x() });
+const padded = 'whsec_AAECAwQFBgcICQoLDA0ODw==';
+add('white space in the secret', 'not_a_secret', {
+  secrets: [`${secret.slice(0, 20)} ${secret.slice(20)}`],
+  headers: std(),
+});
+add('a secret with its padding', ok, { secrets: [padded], headers: std({ key: padded }) });
+add('a secret without its padding', ok, {
+  secrets: [padded.slice(0, -2)],
+  headers: std({ key: padded }),
+});
+add('the same header twice, in another case', 'missing_header', {
+  headers: { ...std(), 'Webhook-Id': id },
+  header: 'webhook-id',
+});
+add('the signature twice, in another case', 'missing_header', {
+  headers: { ...std(), 'Webhook-Signature': std()['webhook-signature'] },
+  header: 'webhook-signature',
+});
+add('the same header twice, joined', 'missing_header', {
+  headers: { ...std(), 'webhook-id': `${id}, ${id}` },
+  header: 'webhook-id',
+});
+add('the service signature twice, in another case', 'missing_header', {
+  headers: { ...x(), 'X-Service-Signature': x()['x-service-signature'] },
+  header: 'x-service-signature',
+});
+const signed = (bytes) => ({ headers: std({ bytes }), body_base64: body(bytes) });
+add('a body that begins with a byte order mark', ok, { ...signed(`\uFEFF${text}`), payload: ok });
+for (const constant of ['NaN', 'Infinity', '-Infinity']) {
+  const bytes = `{"type":"keyword.quick_win","data":{"volume":${constant}}}`;
+  add(`a body with ${constant}`, ok, { ...signed(bytes), payload: 'invalid_payload' });
+}
 writeFileSync(new URL('signatures.json', import.meta.url), `${JSON.stringify({ cases }, null, 2)}\n`);

@@ -56,6 +56,13 @@ class AsgiTest(unittest.TestCase):
         self.assertIs(threads[0], threading.main_thread())
         self.assertIsNot(threads[1], threading.main_thread())
 
+    def test_a_header_that_comes_twice_is_refused(self) -> None:
+        self.router.on("*")(lambda event: self.handled.append(event.type))
+        body, headers = signed("a.b")
+        sent = self.request(body, {"Webhook-Id": "evt_other", **headers})
+        self.assertEqual([sent[0]["status"], sent[1]["body"]], [401, b"missing_header"])
+        self.assertEqual(self.handled, [])
+
     def test_a_body_in_parts_is_put_together(self) -> None:
         self.router.on("*")(lambda event: self.handled.append(event.type))
         body, headers = signed()

@@ -74,12 +74,12 @@ class VerifyTest(unittest.TestCase):
         self.refused("missing_secret", headers=headers, secrets=[SECRET, None])
 
     def test_what_is_no_secret_is_named(self) -> None:
-        for secret in (SECRET + "\n", SECRET + "=", "whsec_MfK", "whsec_Mf KQ", "whsec_ÄÖÜß", "whk_a_b", 7):
+        for secret in (SECRET + "=", "whsec_MfKQ9", "whsec_Mf KQ", "whsec_ÄÖÜß", "whk_a_b", 7):
             self.refused("not_a_secret", secret=secret)
         self.refused("not_a_secret", secret=None, secrets=SECRET)
 
     def test_no_message_holds_the_secret(self) -> None:
-        for secret in (SECRET + "\n", SECRET + "=", OTHER_SECRET, "whk_abc_0123456789"):
+        for secret in (SECRET + "=", OTHER_SECRET, "whk_abc_0123456789"):
             with self.assertRaises(WebhookVerificationError) as caught:
                 verify(BODY, sign_standard(BODY, at=NOW), secret, now=NOW)
             self.assertNotIn(secret.strip()[8:], str(caught.exception) + repr(caught.exception))

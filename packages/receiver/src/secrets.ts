@@ -32,6 +32,7 @@ function keysOfOne(secret: unknown): SecretKeys {
   const encoded = issued.replace(/^whsec_/, '');
   if (encoded === '') throw missingSecret('the secret is empty');
   if (issued.startsWith('whk_')) throw notASecret('it is an API key');
+  if (/\s/.test(encoded)) throw notASecret('it has white space in it');
   return { issued: new TextEncoder().encode(issued), decoded: decodeBase64(encoded) };
 }
 

@@ -60,7 +60,12 @@ class AsgiApp:
 
 
 def _headers_of(pairs: Iterable[Tuple[bytes, bytes]]) -> Dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in pairs}
+    """What came twice is joined, as WSGI servers do: whichever is taken may be the wrong one."""
+    found: Dict[str, str] = {}
+    for name, value in pairs:
+        lower, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        found[lower] = f"{found[lower]}, {text}" if lower in found else text
+    return found
 
 
 async def _send_answer(send: Send, answer: Answer) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Iterable, Mapping, Optional, Protocol, Tuple
 
 from .verification_error import WebhookVerificationError
+
+_JOINED = re.compile(r",\s")
 
 
 class RequestHeaders(Protocol):
@@ -14,13 +17,24 @@ class RequestHeaders(Protocol):
 
 
 def with_lower_names(headers: Optional[RequestHeaders]) -> Dict[str, object]:
-    pairs = () if headers is None else headers.items()
-    return {str(name).lower(): value for name, value in pairs if value is not None}
+    """A header that came more than once, in whichever case, has a tuple of its values."""
+    found: Dict[str, object] = {}
+    if headers is None:
+        return found
+    for name, value in headers.items():
+        if value is None:
+            continue
+        lower = str(name).lower()
+        found[lower] = (found[lower], value) if lower in found else value
+    return found
 
 
 def text_of(headers: Mapping[str, object], name: str) -> str:
     """Raises WebhookVerificationError `missing_header`, also for what is no text."""
     value = headers.get(name)
+    # Servers join what comes twice; no value of ours has a comma before white space.
+    if isinstance(value, tuple) or (isinstance(value, str) and _JOINED.search(value)):
+        raise missing_header(name, f"The header {name} came more than once: what stands in front of this server?")
     if isinstance(value, str):
         return value
     if value is None:

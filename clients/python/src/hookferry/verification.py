@@ -46,7 +46,7 @@ def verify(
 def _read_event(body: bytes, headers: Mapping[str, object]) -> Event:
     # RecursionError: nested deeper than the parser goes.
     try:
-        payload = json.loads(body.decode("utf-8"))
+        payload = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise _invalid_payload("is not JSON in UTF-8") from None
     if not isinstance(payload, dict) or not isinstance(payload.get("type"), str) or "data" not in payload:
@@ -58,6 +58,10 @@ def _read_event(body: bytes, headers: Mapping[str, object]) -> Event:
         type=payload["type"],
         data=payload["data"],
     )
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"JSON has no {name}.")
 
 
 def _invalid_payload(what: str) -> WebhookVerificationError:
