@@ -246,6 +246,14 @@ describe('as a script runs it', () => {
     await writeFile(file, `${head.join('\r\n')}\r\n\r\n${String(request?.body)}`);
     const verify = ['verify', '--delivery', file, '--secret-stdin'];
     expect(await json(verify, `${secret}\n`)).toEqual({ is_genuine: true });
+    const withAt = ['verify', '--delivery', `@${file}`, '--secret-stdin'];
+    expect(await json(withAt, secret)).toEqual({ is_genuine: true });
+    expect(await cli.run(['verify', '--delivery', '-', '--secret-stdin'], environment, secret)).toMatchObject(
+      {
+        exitCode: 2,
+        stderr: expect.stringContaining('stdin, which is for the secret'),
+      },
+    );
     await writeFile(file, `${head.join('\r\n')}\r\n\r\n${String(request?.body)} `);
     const changed = await cli.run(verify, environment, secret);
     expect(changed).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('no_match') });

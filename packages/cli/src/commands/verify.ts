@@ -23,7 +23,7 @@ export function addVerify(program: Command, cli: Cli): void {
     .description(
       'Check the signature of a request that was saved: header lines, an empty line, the raw body.',
     )
-    .requiredOption('--delivery <file>', 'the request as it came')
+    .requiredOption('--delivery <file>', 'the request as it came: FILE or @FILE; stdin is for the secret')
     .option('--secret-stdin', "read the endpoint's secret from stdin instead of asking for it")
     .option('--tolerance <seconds>', 'how old it may be', parsePositive, DEFAULT_TOLERANCE_SECONDS)
     .option('--any-age', 'it may be as old as it likes')
@@ -51,13 +51,16 @@ async function verifyDelivery(flags: VerifyFlags, { output, prompt }: Cli): Prom
   output.result({ is_genuine: true }, 'Genuine: the signature fits the secret and the body.');
 }
 
-async function read(path: string): Promise<Buffer> {
+const WAYS = 'Name the saved request: --delivery FILE, or --delivery @FILE';
+
+async function read(given: string): Promise<Buffer> {
+  // Whoever is asked for the secret answers by stdin as well.
+  if (given === '-')
+    throw new UsageError('The request can not come by stdin, which is for the secret.', WAYS);
+  const path = given.replace(/^@/, '');
   try {
     return await readFile(path);
   } catch (error) {
-    throw new UsageError(
-      `${path} can't be read: ${(error as Error).message}`,
-      'Name the saved request: --delivery FILE',
-    );
+    throw new UsageError(`${path} can't be read: ${(error as Error).message}`, WAYS);
   }
 }
