@@ -213,12 +213,21 @@ describe('the list of deliveries', () => {
 });
 
 describe('one delivery', () => {
+  it('says that it waits for as long as its receiver asked', async () => {
+    const { client } = portal();
+    sink.answerWith({ status: 429, body: '', headers: { 'retry-after': '600' } });
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}` });
+    await page.getByText('as the receiver asked (Retry-After: 600); attempt 1 failed (HTTP 429)').waitFor();
+  });
+
   it('says why it failed and what comes next, is sent again by hand, and shows what comes of it', async () => {
     const { client } = portal();
     sink.answerWith({ status: 503, body: '<b>down</b> for now', headers: { 'content-type': 'text/html' } });
     const eventId = await client.publish(BRIEF.type, BRIEF.data);
     const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}` });
     await page.getByText('Attempt 3 is due').waitFor();
+    await page.getByText('as the retry schedule says; attempt 2 failed (HTTP 503)').waitFor();
     const attempt = page.locator('details', { hasText: 'Attempt 2' });
     await attempt.getByText('HTTP 503').first().waitFor();
     await attempt.getByText('<b>down</b> for now').waitFor();

@@ -1,7 +1,11 @@
 import { Link } from 'wouter';
 import type { DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Time } from '../../components/time';
+import { answerOf } from '../deliveries/answer-of';
 import { holds } from '../deliveries/words';
+import { isAsAsked } from './is-as-asked';
+
+type Attempt = DeliveryWithAttempts['attempts'][number];
 
 /** What becomes of the delivery now, and why. */
 export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
@@ -13,7 +17,7 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
       ) : (
         <>
           Attempt {count + 1} is due <Time at={nextAt} />
-          {count > 0 && ', as the retry schedule says or the receiver asked: the one before failed'}.
+          {whyThen(delivery.attempts.at(-1), nextAt)}.
         </>
       );
     case 'held':
@@ -43,4 +47,14 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
     case 'cancelled':
       return <>It has nowhere to go or nothing to bring any more: no attempt follows.</>;
   }
+}
+
+function whyThen(before: Attempt | undefined, dueAt: string): string {
+  if (before === undefined) return '';
+  const answer = answerOf({ last_outcome: before.outcome, last_response_status: before.response_status });
+  const wish = before.response_headers?.['retry-after'];
+  const source = isAsAsked(before, dueAt)
+    ? `as the receiver asked (Retry-After: ${wish})`
+    : 'as the retry schedule says';
+  return `, ${source}; attempt ${before.number} failed (${answer})`;
 }
