@@ -2,9 +2,9 @@
 /**
  * `npm run capacity -- PATH SCALE`: what so many deliveries a day need, by the figures that `npm run bench -- path --json PATH`
  * has measured of an event from HTTP to its receiver, and `npm run bench -- scale --json SCALE` of each further delivery.
- * `--fanout 1` says how many webhooks get an event, `--peak 3` how many times the average the busiest hour is, `--busy 0.6` how busy a processor may be then,
- * `--attempts 1.05` how many attempts a delivery takes, `--answer 100` how many milliseconds receivers take to answer,
- * `--kept 14` for how many days deliveries are kept. docs/performance.md explains the formulas.
+ * `--fanout 1` says how many webhooks get an event, `--peak 3` how many times the average the busiest hour is, `--busy 0.6` how
+ * busy a processor may be then, `--attempts 1.05` how many attempts a delivery takes, `--answer 100` how many milliseconds
+ * receivers take to answer, `--kept 14` for how many days deliveries are kept. docs/performance.md explains the formulas.
  */
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -64,24 +64,18 @@ async function readFigures(file) {
   return JSON.parse(await readFile(file, 'utf8'));
 }
 
-/** @param {{ saturated: EventCosts }} round */
-const saturated = (round) => round.saturated;
-
 /**
- * Of each figure by itself.
+ * The medians that the benchmark has printed.
  *
- * @param {readonly EventCosts[] | undefined} rounds
+ * @param {readonly { name: string, service: number }[]} ratios
  * @returns {EventCosts | undefined}
  */
-function medianOf(rounds) {
-  if (!rounds?.length) return undefined;
-  /** @param {keyof EventCosts} name */
-  const middle = (name) => rounds.map((round) => round[name]).sort((a, b) => a - b)[rounds.length >> 1] ?? 0;
-  return {
-    apiMicros: middle('apiMicros'),
-    workerMicros: middle('workerMicros'),
-    redisMicros: middle('redisMicros'),
-  };
+function eventCostsIn(ratios) {
+  /** @param {string} part */
+  const of = (part) => ratios.find(({ name }) => name === `saturated: CPU per event, ${part}, µs`)?.service;
+  const [apiMicros, workerMicros, redisMicros] = [of('API'), of('worker'), of('Redis')];
+  if (apiMicros === undefined || workerMicros === undefined || redisMicros === undefined) return undefined;
+  return { apiMicros, workerMicros, redisMicros };
 }
 
 async function main() {
@@ -99,7 +93,7 @@ async function main() {
   const [path, scale] = positionals;
   if (path === undefined || scale === undefined)
     throw new Problem('Say which figures: npm run capacity -- PATH SCALE');
-  const event = medianOf((await readFigures(path)).raw?.service?.map(saturated));
+  const event = eventCostsIn((await readFigures(path)).ratios ?? []);
   if (!event) throw new Problem(`${path} has no figures of the path: npm run bench -- path --json ${path}`);
   const delivery = (await readFigures(scale)).workers?.['1'];
   if (!delivery)

@@ -20,8 +20,8 @@ async function run(path: object, scale: object, ...flags: readonly string[]): Pr
   });
 }
 
-const round = (apiMicros: number) => ({ saturated: { apiMicros, workerMicros: 1_500, redisMicros: 400 } });
-const path = { raw: { service: [round(900), round(700), round(800)] } };
+const cpuOf = (part: string, service: number) => ({ name: `saturated: CPU per event, ${part}, µs`, service });
+const path = { ratios: [cpuOf('API', 800), cpuOf('worker', 1_500), cpuOf('Redis', 400)] };
 const scale = { workers: { 1: { workerMicros: 1_000, redisMicros: 300, redisBytes: 1_024 } } };
 const flags = ['--peak', '2', '--busy', '0.5', '--answer', '200', '--kept', '1'];
 

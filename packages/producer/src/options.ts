@@ -8,7 +8,7 @@ export function checkOptions(options: PublisherOptions): number {
   const { redisUrl, connection, patienceMs = DEFAULT_PATIENCE_MS } = options;
   // A variable that is not set comes as undefined, and ioredis would take this machine for it.
   check(
-    redisUrl !== undefined || (connection ?? undefined) !== undefined,
+    redisUrl !== undefined || Boolean(connection),
     'redisUrl is not set, and there is no connection: is its variable set, such as REDIS_URL=redis://…',
   );
   check(

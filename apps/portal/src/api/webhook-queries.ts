@@ -31,9 +31,10 @@ export function useWebhooks() {
 }
 
 /** All webhooks of the account without their health: to choose from, and to name by. */
-export function useAllWebhooks() {
+export function useAllWebhooks(isWanted: boolean) {
   const api = useApi();
   return useQuery({
+    enabled: isWanted,
     queryKey: queryKeys.allWebhooks(),
     queryFn: async ({ signal }) => {
       const webhooks: Webhook[] = [];

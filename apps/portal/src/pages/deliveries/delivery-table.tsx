@@ -27,7 +27,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
   const list = useDeliveries(filters);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = list;
   const rows = useMemo(() => data?.pages.flatMap((page) => page.data), [data]);
-  const names = useWebhookNames();
+  const names = useWebhookNames(filters.webhook_id === undefined);
   const columns = useMemo(() => columnsFor(filters, names), [filters, names]);
   const news = useNewDeliveries(filters, rows);
 

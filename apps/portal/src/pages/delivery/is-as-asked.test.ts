@@ -1,4 +1,4 @@
-import type { DeliveryWithAttempts } from '../../api/delivery-queries';
+import type { Attempt } from '../../api/delivery-queries';
 import { isAsAsked } from './is-as-asked';
 
 const attemptThatSays = (retryAfter?: string) =>
@@ -6,7 +6,7 @@ const attemptThatSays = (retryAfter?: string) =>
     started_at: '2030-01-31T12:00:00.000Z',
     duration_ms: 1_000,
     response_headers: retryAfter === undefined ? null : { 'retry-after': retryAfter },
-  }) as unknown as DeliveryWithAttempts['attempts'][number];
+  }) as unknown as Attempt;
 
 it.each([
   ['in so many seconds', '30', '2030-01-31T12:00:31.200Z', true],

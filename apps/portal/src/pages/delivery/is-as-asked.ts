@@ -1,6 +1,5 @@
-import type { DeliveryWithAttempts } from '../../api/delivery-queries';
-
-type Attempt = DeliveryWithAttempts['attempts'][number];
+import { parseRetryAfter } from '@hookferry/core/attempt/judge-result';
+import type { Attempt } from '../../api/delivery-queries';
 
 // What passes between the answer and the decision what follows, and what an HTTP date leaves out of a second.
 const LEEWAY_MS = 2_000;
@@ -12,8 +11,7 @@ export function isAsAsked(
 ): boolean {
   const wish = headers?.['retry-after'];
   if (wish === undefined) return false;
-  const seconds = /^\d+$/.test(wish) ? Number(wish) : undefined;
-  const askedFor =
-    seconds === undefined ? Date.parse(wish) : Date.parse(startedAt) + durationMs + seconds * 1_000;
-  return Math.abs(Date.parse(dueAt) - askedFor) <= LEEWAY_MS;
+  const endedAt = Date.parse(startedAt) + durationMs;
+  const waitMs = parseRetryAfter(wish, endedAt);
+  return waitMs > 0 && Math.abs(Date.parse(dueAt) - endedAt - waitMs) <= LEEWAY_MS;
 }

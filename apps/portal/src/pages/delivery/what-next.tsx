@@ -1,11 +1,9 @@
 import { Link } from 'wouter';
-import type { DeliveryWithAttempts } from '../../api/delivery-queries';
+import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Time } from '../../components/time';
 import { answerOf } from '../deliveries/answer-of';
 import { holds } from '../deliveries/words';
 import { isAsAsked } from './is-as-asked';
-
-type Attempt = DeliveryWithAttempts['attempts'][number];
 
 /** What becomes of the delivery now, and why. */
 export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
