@@ -73,6 +73,7 @@ ofWebhook('filter', [], [{ a: { lte: '10' } }, { a: { lte: true } }], ['/filter/
 ofWebhook('filter', [], [{ a: { less: 1 } }], ['/filter/a/less']);
 ofWebhook('description', ['', repeat('d', 500), repeat('🥿', 500)], [repeat('d', 501), 1, null]);
 ofWebhook('rate_limit', [1, 10_000], [0, 10_001, 1.5, '5']);
+ofWebhook('max_concurrency', [1, 1_000], [0, 1_001, 1.5, '5']);
 ofWebhook('ordering', ['none', 'strict'], ['loose']);
 ofWebhook('uid', ['u', repeat('u', 128), 'a.b_c-D'], ['', repeat('u', 129), '.a', 'a b', 'wh_a']);
 ofWebhook('timeout_ms', [1_000, 60_000], [999, 60_001]);

@@ -91,10 +91,12 @@ describe('as a script runs it', () => {
       'crm',
       '--rate-limit',
       '20',
+      '--max-concurrency',
+      '4',
       '--header',
       'X-A: b',
     ]);
-    expect(updated).toMatchObject({ id, uid: 'crm', rate_limit: 20 });
+    expect(updated).toMatchObject({ id, uid: 'crm', rate_limit: 20, max_concurrency: 4 });
     expect(await json(['endpoints', 'update', id, '--data', '{"rate_limit":null}'])).not.toHaveProperty(
       'rate_limit',
     );

@@ -101,6 +101,7 @@ it('changes what was changed and nothing else, with a filter that was tried befo
   await page.getByText('position is 4, asked for: lte 3').waitFor();
   await page.getByText('Advanced settings').click();
   await page.getByLabel('Rate limit, per second').fill('7');
+  await page.getByLabel('Most at once').fill('3');
   await button(page, 'Remove the header x-team').click();
   await button(page, 'Save').click();
   await page.getByText('The webhook was changed.').waitFor();
@@ -109,6 +110,7 @@ it('changes what was changed and nothing else, with a filter that was tried befo
     events: ['keyword.*'],
     filter: { position: { lte: 3 } },
     rate_limit: 7,
+    max_concurrency: 3,
     headers: { 'x-token': '***' },
   });
 });

@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 ecdb9cb6de36eb334b1f6ff04aa0e38742773fb4f6d86a8b6b32f3bd176fae80
+// docs/openapi.json: sha256 e7f5bdd0bb0934d0534ac0b69b3d36fb74649d0310a26e1175f0a9eca77bbc09
 
 export interface paths {
   '/v1/webhooks': {
@@ -1079,6 +1079,8 @@ export interface components {
       description?: string;
       /** @description How many requests a second its receiver takes. */
       rate_limit?: number;
+      /** @description How many attempts may be under way at it at once, in each worker process. */
+      max_concurrency?: number;
       /**
        * @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come.
        * @enum {string}
@@ -1180,6 +1182,8 @@ export interface components {
       ordering: 'none' | 'strict';
       /** @description How many requests a second its receiver takes. */
       rate_limit?: number;
+      /** @description How many attempts may be under way at it at once, in each worker process. */
+      max_concurrency?: number;
       /** @description How long an attempt may take. */
       timeout_ms?: number;
       /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
@@ -1280,6 +1284,8 @@ export interface components {
       ordering: 'none' | 'strict';
       /** @description How many requests a second its receiver takes. */
       rate_limit?: number;
+      /** @description How many attempts may be under way at it at once, in each worker process. */
+      max_concurrency?: number;
       /** @description How long an attempt may take. */
       timeout_ms?: number;
       /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
@@ -1388,6 +1394,8 @@ export interface components {
       ordering: 'none' | 'strict';
       /** @description How many requests a second its receiver takes. */
       rate_limit?: number;
+      /** @description How many attempts may be under way at it at once, in each worker process. */
+      max_concurrency?: number;
       /** @description How long an attempt may take. */
       timeout_ms?: number;
       /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
@@ -1440,6 +1448,8 @@ export interface components {
       description?: string | null;
       /** @description How many requests a second its receiver takes. */
       rate_limit?: number | null;
+      /** @description How many attempts may be under way at it at once, in each worker process. */
+      max_concurrency?: number | null;
       /** @description `strict`: one at a time, in the order in which the events were accepted; `none`: as they come. */
       ordering?: ('none' | 'strict') | null;
       /** @description A name of your own, which works wherever its id does. */
@@ -1506,6 +1516,8 @@ export interface components {
       ordering: 'none' | 'strict';
       /** @description How many requests a second its receiver takes. */
       rate_limit?: number;
+      /** @description How many attempts may be under way at it at once, in each worker process. */
+      max_concurrency?: number;
       /** @description How long an attempt may take. */
       timeout_ms?: number;
       /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */
@@ -1705,6 +1717,8 @@ export interface components {
       ordering: 'none' | 'strict';
       /** @description How many requests a second its receiver takes. */
       rate_limit?: number;
+      /** @description How many attempts may be under way at it at once, in each worker process. */
+      max_concurrency?: number;
       /** @description How long an attempt may take. */
       timeout_ms?: number;
       /** @description Waits between attempts, such as `5m`; there is one attempt more than waits. */

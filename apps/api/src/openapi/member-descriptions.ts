@@ -78,6 +78,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   last_success_at: 'When an attempt was accepted last; null: never.',
   last_used_at: 'When it was used last, to within a few minutes; null: never.',
   limit: 'How many at most.',
+  max_concurrency: 'How many attempts may be under way at it at once, in each worker process.',
   max_seconds: 'After so long it ends; connect again.',
   metadata: 'Texts of your own, by name.',
   mode: 'Which events: `failed`, those whose delivery failed; `missing`, those that have none; `all`.',

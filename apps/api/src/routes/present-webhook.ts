@@ -35,6 +35,7 @@ export const webhookSchema = z
     description: z.string().optional(),
     ordering: z.enum(orderings),
     rate_limit: z.int().optional(),
+    max_concurrency: z.int().optional(),
     timeout_ms: z.int().optional(),
     retry_schedule: z.array(z.string().meta({ example: '5m' })).optional(),
     tls: tlsSchema.optional(),
@@ -49,7 +50,8 @@ export const webhookSchema = z
 /** An endpoint as clients see it. Its secrets and its private key are not part of it. */
 export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema> {
   const { id, url, events, status, disabledReason, description, ordering, createdAt, updatedAt } = endpoint;
-  const { filter, uid, metadata, headers, rateLimit, timeoutMs, retrySchedule, tls } = endpoint;
+  const { filter, uid, metadata, headers, rateLimit, maxConcurrency, timeoutMs, retrySchedule, tls } =
+    endpoint;
   return {
     id,
     url,
@@ -60,6 +62,7 @@ export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema
     ...(description === undefined ? {} : { description }),
     ordering,
     ...(rateLimit === undefined ? {} : { rate_limit: rateLimit }),
+    ...(maxConcurrency === undefined ? {} : { max_concurrency: maxConcurrency }),
     ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
     ...(retrySchedule === undefined ? {} : { retry_schedule: retrySchedule.map(formatDuration) }),
     ...(tls === undefined ? {} : { tls: presentTls(tls) }),

@@ -70,6 +70,7 @@ describe('POST /v1/webhooks', () => {
   it('takes how the webhook is to be delivered to, and shows it as it was said', async () => {
     const options = {
       rate_limit: 10,
+      max_concurrency: 4,
       ordering: 'strict',
       timeout_ms: 5_000,
       retry_schedule: ['5s', '5m', '1h'],
@@ -77,10 +78,11 @@ describe('POST /v1/webhooks', () => {
     const { status, headers, body } = await call('post', '/v1/webhooks', { ...minimal, ...options });
     expect(status).toBe(201);
     expect(body).toMatchObject(options);
-    const patch = { rate_limit: null, ordering: null, retry_schedule: ['7d'] };
+    const patch = { rate_limit: null, max_concurrency: null, ordering: null, retry_schedule: ['7d'] };
     const { body: patched } = await call('patch', headers.location ?? '', patch);
     expect(patched).toMatchObject({ ordering: 'none', timeout_ms: 5_000, retry_schedule: ['7d'] });
     expect(patched).not.toHaveProperty('rate_limit');
+    expect(patched).not.toHaveProperty('max_concurrency');
   });
 
   it('registers one that is disabled at first', async () => {
@@ -94,6 +96,7 @@ describe('POST /v1/webhooks', () => {
   it.each([
     [{ status: 'paused' }, '/status'],
     [{ rate_limit: 0 }, '/rate_limit'],
+    [{ max_concurrency: 1_001 }, '/max_concurrency'],
     [{ ordering: 'fifo' }, '/ordering'],
     [{ timeout_ms: 999 }, '/timeout_ms'],
     [{ retry_schedule: ['5s', 'soon'] }, '/retry_schedule/1'],

@@ -19,6 +19,7 @@ it.each([
   [{ url: 'https://me:secret@example.com' }, '/url', 'must not hold a user name or password'],
   [{ url: 'https://example.com:22' }, '/url', 'must not have port 22, which is not one for HTTP'],
   [{ events: [] }, '/events', 'must name at least one event type'],
+  [{ max_concurrency: 1_001 }, '/max_concurrency', 'must be at most 1000'],
   [{ timeout_ms: 2.5 }, '/timeout_ms', 'must be a whole number'],
   [
     { retry_schedule: ['5s', 'soon'] },

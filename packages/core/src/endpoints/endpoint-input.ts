@@ -41,6 +41,7 @@ export function endpointPatchSchema(rules: TargetUrlRules) {
       filter: filterSchema.nullish(),
       description: optionSchemas.description.nullish(),
       rate_limit: optionSchemas.rate_limit.nullish(),
+      max_concurrency: optionSchemas.max_concurrency.nullish(),
       ordering: optionSchemas.ordering.nullish(),
       uid: optionSchemas.uid.nullish(),
       timeout_ms: optionSchemas.timeout_ms.nullish(),
@@ -70,6 +71,7 @@ export const listenerMembers = {
 
 const INNER_NAMES = {
   rate_limit: 'rateLimit',
+  max_concurrency: 'maxConcurrency',
   timeout_ms: 'timeoutMs',
   retry_schedule: 'retrySchedule',
 } as const;

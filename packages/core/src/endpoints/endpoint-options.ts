@@ -22,6 +22,7 @@ const MAX_DELAY_MS = 7 * 86_400_000;
 export const optionSchemas = {
   description: textSchema(500),
   rate_limit: z.int().min(1).max(10_000),
+  max_concurrency: z.int().min(1).max(1_000),
   ordering: z.enum(orderings),
   uid: endpointUidSchema,
   timeout_ms: z.int().min(1_000).max(60_000),

@@ -84,6 +84,8 @@ export const endpointSchema = z.object({
   headers: z.record(z.string(), z.string()).optional(),
   /** The most attempts that may reach it within any second. */
   rateLimit: z.number().optional(),
+  /** The most attempts that each worker process may have under way at it at once. */
+  maxConcurrency: z.number().optional(),
   /** `strict`: its deliveries leave one at a time, in the order in which their events were accepted. */
   ordering: z.enum(orderings).default('none'),
   /** For a whole attempt, instead of the deployment's. Milliseconds. */

@@ -11,7 +11,15 @@ interface AdvancedSettingsProps {
   readonly onChange: (part: Partial<Draft>) => void;
 }
 
-const MEMBERS = ['/rate_limit', '/timeout_ms', '/retry_schedule', '/uid', '/headers', '/metadata'];
+const MEMBERS = [
+  '/rate_limit',
+  '/max_concurrency',
+  '/timeout_ms',
+  '/retry_schedule',
+  '/uid',
+  '/headers',
+  '/metadata',
+];
 
 /** What most webhooks need not have. Folded, unless something in it is wrong. */
 export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsProps) {
@@ -27,6 +35,14 @@ export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsPr
           value={draft.rateLimit}
           error={faultAt(faults, '/rate_limit')}
           onChange={(event) => onChange({ rateLimit: event.target.value })}
+        />
+        <TextField
+          label="Most at once"
+          hint="At most so many requests of each worker are under way at once: 1 to 1000. Empty: as the service sees fit."
+          inputMode="numeric"
+          value={draft.maxConcurrency}
+          error={faultAt(faults, '/max_concurrency')}
+          onChange={(event) => onChange({ maxConcurrency: event.target.value })}
         />
         <SelectField
           label="Order"

@@ -10,6 +10,7 @@ const webhook = {
   ordering: 'none',
   description: 'Ours',
   rate_limit: 5,
+  max_concurrency: 4,
   retry_schedule: ['5s', '1m'],
   filter: { position: { lte: 10 } },
   headers: { 'x-team': '***', 'x-token': '***' },
@@ -32,6 +33,7 @@ it('asks for what was changed, and for null where something was taken away', () 
     ...draft,
     description: '',
     rateLimit: '20',
+    maxConcurrency: '',
     isStrict: true,
     filter: '',
     headers: draft.headers.filter(({ name }) => name !== 'x-token'),
@@ -40,6 +42,7 @@ it('asks for what was changed, and for null where something was taken away', () 
   expect(patchOf(bodyOf(draft), bodyOf(changed))).toEqual({
     description: null,
     rate_limit: 20,
+    max_concurrency: null,
     ordering: 'strict',
     filter: null,
     headers: { 'x-token': null },

@@ -17,6 +17,7 @@ export interface Draft {
   readonly filter: string;
   readonly uid: string;
   readonly rateLimit: string;
+  readonly maxConcurrency: string;
   readonly timeoutMs: string;
   /** Durations, separated by commas. */
   readonly retrySchedule: string;
@@ -35,6 +36,7 @@ export const emptyDraft: Draft = {
   filter: '',
   uid: '',
   rateLimit: '',
+  maxConcurrency: '',
   timeoutMs: '',
   retrySchedule: '',
   isStrict: false,
@@ -51,6 +53,7 @@ export function draftOf(webhook: Webhook): Draft {
     filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
     uid,
     rateLimit: String(webhook.rate_limit ?? ''),
+    maxConcurrency: String(webhook.max_concurrency ?? ''),
     timeoutMs: String(webhook.timeout_ms ?? ''),
     retrySchedule: (webhook.retry_schedule ?? []).join(', '),
     isStrict: ordering === 'strict',
@@ -61,7 +64,8 @@ export function draftOf(webhook: Webhook): Draft {
 
 /** What a draft asks for. A filter that is no JSON stays the text that it is. */
 export function bodyOf(draft: Draft): NewWebhook {
-  const { url, events, description, filter, uid, rateLimit, timeoutMs, retrySchedule, isStrict } = draft;
+  const { url, events, description, filter, uid, rateLimit, maxConcurrency, timeoutMs, retrySchedule } =
+    draft;
   return {
     url: url.trim(),
     events: [...events],
@@ -69,11 +73,12 @@ export function bodyOf(draft: Draft): NewWebhook {
     ...(filter.trim() !== '' && { filter: parse(filter) as NonNullable<NewWebhook['filter']> }),
     ...(uid !== '' && { uid }),
     ...(rateLimit !== '' && { rate_limit: Number(rateLimit) }),
+    ...(maxConcurrency !== '' && { max_concurrency: Number(maxConcurrency) }),
     ...(timeoutMs !== '' && { timeout_ms: Number(timeoutMs) }),
     ...(retrySchedule.trim() !== '' && {
       retry_schedule: retrySchedule.split(',').map((delay) => delay.trim()),
     }),
-    ...(isStrict && { ordering: 'strict' as const }),
+    ...(draft.isStrict && { ordering: 'strict' as const }),
     ...recordOf('headers', draft.headers),
     ...recordOf('metadata', draft.metadata),
   };

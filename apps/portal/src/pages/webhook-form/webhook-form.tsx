@@ -98,6 +98,7 @@ const MEMBERS: Readonly<Record<string, keyof Draft>> = {
   filter: 'filter',
   uid: 'uid',
   rate_limit: 'rateLimit',
+  max_concurrency: 'maxConcurrency',
   timeout_ms: 'timeoutMs',
   retry_schedule: 'retrySchedule',
   headers: 'headers',

@@ -8,6 +8,7 @@ import { Time } from '../../components/time';
 /** How a webhook is set up; what it lacks is left out. */
 export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth }) {
   const { id, url, uid, description, events, filter, rate_limit: rateLimit, timeout_ms: timeoutMs } = webhook;
+  const { max_concurrency: maxConcurrency } = webhook;
   const { retry_schedule: retries, ordering, headers, metadata, tls, created_at: createdAt } = webhook;
   return (
     <Facts
@@ -23,6 +24,7 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
         Events: <Events filters={events} />,
         Filter: filter && <code>{JSON.stringify(filter)}</code>,
         'Rate limit': rateLimit && `${rateLimit} per second`,
+        'Most at once': maxConcurrency && `${maxConcurrency} in each worker`,
         Order: ordering === 'strict' ? 'One at a time, in order' : undefined,
         'Time-out': timeoutMs && `${timeoutMs} ms`,
         Retries: retries?.join(', '),

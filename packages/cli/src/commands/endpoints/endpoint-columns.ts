@@ -17,6 +17,7 @@ export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
   ['description', ({ description }) => description],
   ['ordering', ({ ordering }) => ordering],
   ['rate limit', ({ rate_limit }) => rate_limit],
+  ['max concurrency', ({ max_concurrency }) => max_concurrency],
   ['timeout ms', ({ timeout_ms }) => timeout_ms],
   ['retry schedule', ({ retry_schedule }) => retry_schedule],
   ['headers', ({ headers }) => headers],

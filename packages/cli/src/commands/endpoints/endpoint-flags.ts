@@ -13,6 +13,7 @@ export interface EndpointFlags {
   readonly header?: Pairs;
   readonly metadata?: Pairs;
   readonly rateLimit?: number;
+  readonly maxConcurrency?: number;
   readonly timeoutMs?: number;
   readonly retrySchedule?: readonly string[];
   readonly ordering?: 'none' | 'strict';
@@ -32,6 +33,11 @@ export function addEndpointFlags(command: Command): Command {
     .option('--header <"name: value">', 'sent with each delivery; may be repeated', parseHeader)
     .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember)
     .option('--rate-limit <n>', 'at most so many requests within a second', parsePositive)
+    .option(
+      '--max-concurrency <n>',
+      'at most so many attempts under way at once, in each worker',
+      parsePositive,
+    )
     .option('--timeout-ms <n>', 'for a whole attempt, in milliseconds', parsePositive)
     .option('--retry-schedule <delays>', 'such as 5s,1m,1h', parseList)
     .addOption(new Option('--ordering <kind>', 'strict: one at a time, in order').choices(['none', 'strict']))
@@ -51,6 +57,7 @@ export async function membersOf(
     headers: flags.header,
     metadata: flags.metadata,
     rate_limit: flags.rateLimit,
+    max_concurrency: flags.maxConcurrency,
     timeout_ms: flags.timeoutMs,
     retry_schedule: flags.retrySchedule,
     ordering: flags.ordering,
