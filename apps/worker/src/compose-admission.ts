@@ -22,7 +22,7 @@ import type { DeliveryStore } from '@hookferry/core/record/redis-delivery-store'
 import { createRestoreDelivery } from '@hookferry/core/recovery/restore-delivery';
 import type { WorkerConfig } from './config';
 
-// One endpoint may hold a quarter of the slots.
+// One endpoint may hold a quarter of the slots, and all of them while nobody else wants any.
 const ENDPOINT_SHARE = 4;
 // Several times what a healthy receiver takes to answer.
 const PLACE_PATIENCE_MS = 100;
@@ -56,11 +56,13 @@ export function composeAdmission(config: WorkerConfig, deps: AdmissionDeps) {
     slow: config.SLOW_LANE_CONCURRENCY ?? quick * SLOW_FACTOR,
     onCapacity: deps.onCapacity,
     clock: steadyClock,
+    processorTime,
   });
   const concurrency = new Concurrency({
     slots,
     onSlotFree: () => releaser.slotIsFree(),
-    maxPerEndpoint: Math.max(Math.floor(quick / ENDPOINT_SHARE), 1),
+    maxPerEndpoint: quick,
+    sharePerEndpoint: Math.max(Math.floor(quick / ENDPOINT_SHARE), 1),
     maxStrangers: Math.max(Math.floor(quick / STRANGERS_SHARE), 1),
     patienceMs: PLACE_PATIENCE_MS,
   });
@@ -83,4 +85,10 @@ function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig):
   return DISABLE_AFTER === 'never'
     ? 'never'
     : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
+}
+
+/** Milliseconds. */
+function processorTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }

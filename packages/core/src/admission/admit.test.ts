@@ -72,7 +72,7 @@ async function arrange({ endpoint = buildEndpoint(), openUntil, hasOlderEvents =
     async countStrangersLetIn(): Promise<number> {
       let letIn = 0;
       for (;;) {
-        const place = await admission.concurrency.enter(uniqueEndpointId(), false, false);
+        const place = await admission.concurrency.enter({ id: uniqueEndpointId() }, false, false);
         if (typeof place === 'string' || !place.isOfStrangers) return letIn;
         letIn += 1;
       }
@@ -105,7 +105,7 @@ it('holds what finds no place at its endpoint, with a look soon', async () => {
 it('holds what finds no slot until one is free, with a look in any case', async () => {
   const { admit, concurrency, slots } = await arrange();
   while (slots.hasRoomForSlow) slots.take(true);
-  while (typeof (await concurrency.enter(uniqueEndpointId(), false, false)) === 'object');
+  while (typeof (await concurrency.enter({ id: uniqueEndpointId() }, false, false)) === 'object');
   expect(await admit()).toEqual({ kind: 'refused', reason: 'busy', lookAt: NOW + 10_000, awaitsSlot: true });
 });
 

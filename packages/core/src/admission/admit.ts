@@ -63,7 +63,7 @@ export function createAdmit(deps: AdmitDeps) {
     const now = clock();
     if (endpoint.status === 'disabled') return refused('disabled', now + SOON_MS);
     if (phaseOf(breaker, now) === 'open') return refused('breaker_open', breaker.openUntil);
-    const place = await concurrency.enter(endpoint.id, breaker.failures > 0, input.hasWaited);
+    const place = await concurrency.enter(endpoint, breaker.failures > 0, input.hasWaited);
     if (place === 'no_slot') return { ...refused('busy', now + SAFETY_LOOK_MS), awaitsSlot: true };
     if (place === 'endpoint_full') return refused('busy', now + SOON_MS);
     if (!isLimited(input)) return { kind: 'admitted', place, attemptKey: undefined, isProbe: false };

@@ -20,15 +20,28 @@ interface Arrangement {
 function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs = 0 }: Arrangement = {}) {
   let freed = 0;
   let now = 0;
-  const slots = new Slots({ quick: 32, slow, onCapacity: () => {}, clock: () => now });
+  const slots = new Slots({
+    quick: 32,
+    slow,
+    onCapacity: () => {},
+    clock: () => now,
+    processorTime: () => now,
+  });
   const onSlotFree = () => {
     freed += 1;
   };
-  const concurrency = new Concurrency({ slots, onSlotFree, maxPerEndpoint, maxStrangers, patienceMs });
+  const concurrency = new Concurrency({
+    slots,
+    onSlotFree,
+    sharePerEndpoint: maxPerEndpoint,
+    maxPerEndpoint,
+    maxStrangers,
+    patienceMs,
+  });
   const taken: Place[] = [];
 
   async function enter(endpointId = HERE, isFailing = false): Promise<Place | NoPlace> {
-    const place = await concurrency.enter(endpointId, isFailing, false);
+    const place = await concurrency.enter({ id: endpointId }, isFailing, false);
     if (typeof place === 'object') taken.push(place);
     return place;
   }
@@ -57,7 +70,7 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
     },
     /** As if an attempt had ended like that. */
     async learn(attempt: Parameters<Concurrency['leave']>[1], endpointId = HERE): Promise<void> {
-      const place = await concurrency.enter(endpointId, false, false);
+      const place = await concurrency.enter({ id: endpointId }, false, false);
       if (typeof place !== 'object') throw new Error(`There is no place: ${place}.`);
       concurrency.leave(place, attempt);
     },

@@ -1,11 +1,11 @@
 import { createLru } from '../kernel/lru';
 import type { Attempt, AttemptOutcome } from '../model/attempt';
-import type { EndpointId } from '../model/endpoint';
+import type { Endpoint, EndpointId } from '../model/endpoint';
 import { SLOW_AFTER_MS, type Slot, type Slots } from './slots';
 import { WaitingLine } from './waiting-line';
 
-/** How an attempt ended for its endpoint; `unused`: nothing is known of the receiver by it. */
-type PlaceUse = 'succeeded' | 'failed' | 'unused';
+/** What an attempt tells of its endpoint. */
+type EndedAttempt = Pick<Attempt, 'outcome' | 'durationMs'>;
 
 /** What an attempt holds at its endpoint while it is under way. */
 export interface Place {
@@ -24,7 +24,9 @@ export interface ConcurrencyOptions {
   readonly slots: Slots;
   /** Told when a slot is free again for those that find none. */
   readonly onSlotFree: () => void;
-  /** The most attempts that one endpoint may have under way; fewer while the process is late. */
+  /** How many attempts one endpoint may have under way whatever others want; fewer while the process is late. */
+  readonly sharePerEndpoint: number;
+  /** How many it may have while nobody else wants them. */
   readonly maxPerEndpoint: number;
   /** How many attempts at endpoints that nothing is known of may be under way, all together. */
   readonly maxStrangers: number;
@@ -35,8 +37,13 @@ export interface ConcurrencyOptions {
 /** An endpoint's attempts of this process: how many may be under way, how many are, and which wait for a place. */
 interface Limit {
   size: number;
+  /** What the endpoint has set for itself. */
+  bound: number;
   underWay: number;
   readonly waiting: WaitingLine;
+  /** How long successful attempts take, smoothed: within the endpoint's share, and beyond it. Milliseconds. */
+  usualMs: number | undefined;
+  crowdedMs: number | undefined;
 }
 
 /** What stays known of an endpoint with nothing under way. */
@@ -45,6 +52,8 @@ interface Known {
   readonly lastMs: number;
   /** How many it may have under way to begin with. */
   readonly size: number;
+  /** How long successful attempts take within its share. Milliseconds. */
+  readonly usualMs: number | undefined;
 }
 
 // Little for a stranger, so that many of them that hang leave slots to the others; twice as much after each success.
@@ -55,6 +64,16 @@ const MIN_SIZE = 1;
 // from the start each time, and wait while it does. Few enough that hundreds that hang when they are needed again find room.
 const IDLE_SIZE = 8;
 
+// Of what is idle an endpoint takes two more at a time, so that it stops where others begin to need it.
+const STEP_BEYOND_SHARE = 2;
+// An answer counts a sixteenth: a receiver's usual spread is no change.
+const SMOOTHING = 1 / 16;
+// So much slower may a receiver become when it is sent more at once than its share. One that becomes slower still has enough.
+const TOLERATED_SLOWDOWN = 1.5;
+const TOLERATED_MS = 10;
+// How long a wait is expected of one whose pace is not known.
+const STRANGERS_MS = 20;
+
 /** Well above what a receiver that accepts first and works afterwards takes; well below any usual time-out. */
 export const SLOW_MS = 5_000;
 const TIMEOUTS: readonly AttemptOutcome[] = ['connect_timeout', 'response_timeout'];
@@ -64,8 +83,8 @@ const REMEMBERED_ENDPOINTS = 50_000;
 
 /**
  * Keeps one endpoint from taking the slots of all others, by memory alone: it may have a few attempts under way, more with
- * each success and fewer with each failure. A healthy endpoint hardly notices, since its places come free within
- * milliseconds. What would have to wait for longer is to be held.
+ * each success and fewer with each failure, up to its share. Beyond its share it takes what is idle, for as long as it
+ * answers as fast as before. What would have to wait for longer than a moment is to be held.
  *
  * Endpoints whose last attempt here was slow begin among the slow attempts, and so do strangers beyond their share.
  */
@@ -79,42 +98,47 @@ export class Concurrency {
   /**
    * A place for one attempt, or why there is none for it without waiting for long. Whoever got one has to `leave`.
    *
+   * @param endpoint its id, and the bound that it has set for itself.
    * @param isFailing whether the endpoint's last attempt failed, be it another worker's: a stranger that fails is taken
    *   for slow until it has shown otherwise.
    * @param wasHeld whether this delivery was held before: then it is before those that come for the first time.
    */
-  async enter(endpointId: EndpointId, isFailing: boolean, wasHeld: boolean): Promise<Place | NoPlace> {
+  async enter(
+    { id: endpointId, maxConcurrency }: Pick<Endpoint, 'id' | 'maxConcurrency'>,
+    isFailing: boolean,
+    wasHeld: boolean,
+  ): Promise<Place | NoPlace> {
+    this.#limitOf(endpointId).bound = maxConcurrency ?? Number.POSITIVE_INFINITY;
     const lastMs = this.#lastMsOf(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
-    // One that takes long will hardly free a place before patience is over; until then it would only cost a slot.
-    const isWorthWaiting = lastMs === undefined || lastMs <= SLOW_AFTER_MS;
     const hasEntered =
       this.#enterAtOnce(endpointId, isFailing) ||
-      (isWorthWaiting && (await this.#limitOf(endpointId).waiting.join(wasHeld && lastMs !== undefined)));
+      (this.#roomInLine(endpointId) > 0 &&
+        (await this.#limitOf(endpointId).waiting.join(wasHeld && lastMs !== undefined)));
     if (!hasEntered) return 'endpoint_full';
     const place = this.#takeSlot(endpointId, lastMs);
-    if (!place) this.#free(endpointId, 'unused');
+    if (!place) this.#free(endpointId, undefined);
     return place ?? 'no_slot';
   }
 
   /** @param attempt what came of it; none if nothing did. */
-  leave(
-    { endpointId, slot, isOfStrangers }: Place,
-    attempt: Pick<Attempt, 'outcome' | 'durationMs'> | undefined,
-  ): void {
+  leave({ endpointId, slot, isOfStrangers }: Place, attempt: EndedAttempt | undefined): void {
     if (isOfStrangers) this.#strangers -= 1;
     this.options.slots.leave(slot);
-    const size = this.#free(endpointId, useOf(attempt));
+    const { size, usualMs } = this.#free(endpointId, attempt);
     // Pace is all that counts here: a receiver that refuses at once holds no slot.
-    if (attempt) this.#known.set(endpointId, { lastMs: paceOf(attempt), size: idleSizeOf(attempt, size) });
+    if (attempt) {
+      this.#known.set(endpointId, { lastMs: paceOf(attempt), size: idleSizeOf(attempt, size), usualMs });
+    }
     if (isOfStrangers || slot.isSlow) this.options.onSlotFree();
   }
 
-  /** How many more may begin at an endpoint now. */
+  /** How many more may begin at an endpoint now, or will find a place within a moment. */
   freePlaces(endpointId: EndpointId): number {
     if (!this.#hasSlotFor(this.#lastMsOf(endpointId))) return 0;
-    const limit = this.#limits.get(endpointId);
-    if (!limit) return this.#mostOf(endpointId, this.#firstSizeOf(endpointId));
-    return Math.max(this.#mostOf(endpointId, limit.size) - limit.underWay - limit.waiting.length, 0);
+    const limit = this.#limitOf(endpointId);
+    const free = this.#mostOf(endpointId, limit) - limit.underWay - limit.waiting.length;
+    this.#forgetIdle(endpointId, limit);
+    return Math.max(free, 0);
   }
 
   /** Whether the last attempt here at the endpoint was a slow one. */
@@ -140,71 +164,99 @@ export class Concurrency {
     return this.#strangers < this.options.maxStrangers;
   }
 
-  /** How many of `size` may be under way at the moment. What a receiver takes its time for keeps no processor busy. */
-  #mostOf(endpointId: EndpointId, size: number): number {
-    const { maxPerEndpoint, slots } = this.options;
+  /** How many may be under way at the moment. What a receiver takes its time for keeps no processor busy. */
+  #mostOf(endpointId: EndpointId, { size, bound, underWay }: Limit): number {
+    const { sharePerEndpoint, slots } = this.options;
     const isSlow = (this.#lastMsOf(endpointId) ?? 0) > SLOW_AFTER_MS;
-    return Math.min(size, isSlow ? maxPerEndpoint : Math.max(Math.floor(maxPerEndpoint * slots.pace), 1));
+    const share = isSlow ? sharePerEndpoint : Math.max(Math.floor(sharePerEndpoint * slots.pace), 1);
+    const most = slots.isIdle ? Math.max(share, underWay + STEP_BEYOND_SHARE) : share;
+    return Math.min(size, bound, most);
+  }
+
+  // As many as will be done with while anybody has the patience to wait. More would only keep what they wait in from others.
+  #roomInLine(endpointId: EndpointId): number {
+    const limit = this.#limitOf(endpointId);
+    const lastMs = Math.max(this.#lastMsOf(endpointId) ?? STRANGERS_MS, 1);
+    const most = this.#mostOf(endpointId, limit) * (this.options.patienceMs / lastMs);
+    return Math.floor(most) - limit.waiting.length;
   }
 
   #enterAtOnce(endpointId: EndpointId, isFailing: boolean): boolean {
     const limit = this.#limitOf(endpointId);
     if (isFailing && limit.underWay === 0) limit.size = MIN_SIZE;
-    if (limit.underWay >= this.#mostOf(endpointId, limit.size)) return false;
+    if (limit.underWay >= this.#mostOf(endpointId, limit)) return false;
     limit.underWay += 1;
     return true;
   }
 
-  /** @returns how many may be under way from now on. */
-  #free(endpointId: EndpointId, use: PlaceUse): number {
+  #free(endpointId: EndpointId, attempt: EndedAttempt | undefined): Limit {
     const limit = this.#limitOf(endpointId);
+    this.#learn(limit, attempt);
     limit.underWay -= 1;
-    limit.size = this.#sizeAfter(use, limit.size);
-    const most = this.#mostOf(endpointId, limit.size);
+    const most = this.#mostOf(endpointId, limit);
     while (limit.underWay < most && limit.waiting.move()) limit.underWay += 1;
-    // Forgotten when idle: memory is for what is under way.
-    if (limit.underWay === 0) this.#limits.delete(endpointId);
-    return limit.size;
+    this.#forgetIdle(endpointId, limit);
+    return limit;
+  }
+
+  // Memory is for what is under way.
+  #forgetIdle(endpointId: EndpointId, { underWay, waiting }: Limit): void {
+    if (underWay === 0 && waiting.length === 0) this.#limits.delete(endpointId);
+  }
+
+  /** How many may be under way from now on. */
+  #learn(limit: Limit, attempt: EndedAttempt | undefined): void {
+    const { sharePerEndpoint: share, maxPerEndpoint } = this.options;
+    if (!attempt) return;
+    if (attempt.outcome !== 'delivered') {
+      limit.size = Math.max(Math.floor(limit.size / 2), MIN_SIZE);
+      return;
+    }
+    if (limit.underWay <= share) limit.usualMs = smoothed(limit.usualMs, attempt.durationMs);
+    else limit.crowdedMs = smoothed(limit.crowdedMs, attempt.durationMs);
+    if (limit.size < share) limit.size = Math.min(limit.size * 2, share);
+    else if (!isCrowded(limit)) limit.size = Math.min(limit.size + 1, maxPerEndpoint);
+    else {
+      limit.size = Math.max(Math.floor(limit.size / 2), share);
+      limit.crowdedMs = undefined;
+    }
   }
 
   #limitOf(endpointId: EndpointId): Limit {
     const known = this.#limits.get(endpointId);
     if (known) return known;
-    const size = this.#firstSizeOf(endpointId);
-    const limit: Limit = { size, underWay: 0, waiting: new WaitingLine(this.options.patienceMs) };
+    const { size = FIRST_SIZE, usualMs } = this.#known.get(endpointId) ?? {};
+    const limit: Limit = {
+      size: Math.min(size, this.options.sharePerEndpoint),
+      bound: Number.POSITIVE_INFINITY,
+      underWay: 0,
+      waiting: new WaitingLine(this.options.patienceMs),
+      usualMs,
+      crowdedMs: undefined,
+    };
     this.#limits.set(endpointId, limit);
     return limit;
-  }
-
-  #firstSizeOf(endpointId: EndpointId): number {
-    return Math.min(this.#known.get(endpointId)?.size ?? FIRST_SIZE, this.options.maxPerEndpoint);
   }
 
   #lastMsOf(endpointId: EndpointId): number | undefined {
     return this.#known.get(endpointId)?.lastMs;
   }
-
-  #sizeAfter(use: PlaceUse, size: number): number {
-    switch (use) {
-      case 'succeeded':
-        return Math.min(size * 2, this.options.maxPerEndpoint);
-      case 'failed':
-        return Math.max(Math.floor(size / 2), MIN_SIZE);
-      case 'unused':
-        return size;
-    }
-  }
 }
 
-function paceOf({ outcome, durationMs }: Pick<Attempt, 'outcome' | 'durationMs'>): number {
+function smoothed(beforeMs: number | undefined, lastMs: number): number {
+  return beforeMs === undefined ? lastMs : beforeMs + (lastMs - beforeMs) * SMOOTHING;
+}
+
+/** Whether a receiver has become slower because it has more at once. */
+function isCrowded({ usualMs, crowdedMs }: Limit): boolean {
+  if (usualMs === undefined || crowdedMs === undefined) return false;
+  return crowdedMs > usualMs * TOLERATED_SLOWDOWN + TOLERATED_MS;
+}
+
+function paceOf({ outcome, durationMs }: EndedAttempt): number {
   return TIMEOUTS.includes(outcome) ? Number.POSITIVE_INFINITY : durationMs;
 }
 
 function idleSizeOf({ outcome }: Pick<Attempt, 'outcome'>, size: number): number {
   return outcome === 'delivered' ? Math.min(size, IDLE_SIZE) : FIRST_SIZE;
-}
-
-function useOf(attempt: Pick<Attempt, 'outcome'> | undefined): PlaceUse {
-  if (!attempt) return 'unused';
-  return attempt.outcome === 'delivered' ? 'succeeded' : 'failed';
 }

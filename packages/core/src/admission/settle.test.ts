@@ -250,7 +250,7 @@ describe('what is held', () => {
 
   it('waits for some seconds when an attempt at a slow endpoint has failed, and not when it ended well', async () => {
     const { failOnce, succeed, concurrency, endpoint, asked } = await arrange({ isWatched: true });
-    const place = await concurrency.enter(endpoint.id, false, false);
+    const place = await concurrency.enter(endpoint, false, false);
     if (typeof place === 'object') {
       concurrency.leave(place, { outcome: 'response_timeout', durationMs: 15_000 });
     }

@@ -11,6 +11,7 @@ function arrange({ quick = 2, slow = 2 } = {}) {
     slow,
     onCapacity: (capacity) => capacities.push(capacity),
     clock: () => performance.now() + lateMs,
+    processorTime: () => performance.now() + lateMs,
   });
   return {
     slots,

@@ -8,6 +8,8 @@ export interface SlotsOptions {
   readonly onCapacity: (capacity: number) => void;
   /** Milliseconds, of a clock that never jumps. */
   readonly clock: () => number;
+  /** Processor time that this process has taken so far. Milliseconds. */
+  readonly processorTime: () => number;
 }
 
 /** One attempt's slot. */
@@ -22,6 +24,7 @@ const LOOK_EVERY_MS = 50;
 
 // So late comes a timer when there is more under way than the processor keeps up with. What is under way beyond that waits in
 // this process, in front of whatever comes next, and gains nothing: it is better off in the queue, which has a fair order.
+// Only processor time of our own counts: a timer that is late because others use the processor says nothing of our load.
 const LATE_MS = 5;
 const SLOWED_DOWN_BY = 0.7;
 const SPED_UP_BY = 1 / 16;
@@ -42,7 +45,9 @@ export class Slots {
   /** Those among the quick ones that would be slow if there were room: they wait, and use no processor. */
   #stuck = 0;
   #timer: NodeJS.Timeout | undefined;
-  #dueAt = 0;
+  /** When the timer was set, and the processor time that had been taken by then. */
+  #setAt = 0;
+  #taken = 0;
 
   constructor(private readonly options: SlotsOptions) {}
 
@@ -65,6 +70,15 @@ export class Slots {
   /** Which share of the quick slots there is at the moment: 1 unless the process is late. */
   get pace(): number {
     return this.#pace;
+  }
+
+  /**
+   * Whether so much is idle that an endpoint may have more than its share: an eighth of the quick slots stays free for what
+   * comes next, and half of the slow ones for endpoints that begin to hang.
+   */
+  get isIdle(): boolean {
+    const { quick, slow } = this.options;
+    return this.#quick.size < (quick * this.#pace * 7) / 8 && this.#slow <= slow / 2;
   }
 
   get hasRoomForSlow(): boolean {
@@ -95,7 +109,7 @@ export class Slots {
     this.#timer = undefined;
     const now = this.options.clock();
     const before = this.capacity;
-    this.#keepPace(now - this.#dueAt);
+    this.#keepPace(now - this.#setAt, this.options.processorTime() - this.#taken);
     this.#moveSlow(now - SLOW_AFTER_MS);
     if (this.capacity !== before) this.options.onCapacity(this.capacity);
     this.#keepLooking();
@@ -103,11 +117,14 @@ export class Slots {
 
   #keepLooking(): void {
     if (this.#quick.size === 0 || this.#timer !== undefined) return;
-    this.#dueAt = this.options.clock() + LOOK_EVERY_MS;
+    this.#setAt = this.options.clock();
+    this.#taken = this.options.processorTime();
     this.#timer = setTimeout(this.#onTimer, LOOK_EVERY_MS);
   }
 
-  #keepPace(lateMs: number): void {
+  #keepPace(passedMs: number, takenMs: number): void {
+    const ownShare = Math.min(takenMs / passedMs, 1);
+    const lateMs = (passedMs - LOOK_EVERY_MS) * ownShare;
     const wanted = lateMs > LATE_MS ? this.#pace * SLOWED_DOWN_BY : this.#pace + SPED_UP_BY;
     this.#pace = Math.min(Math.max(wanted, LEAST_PACE, LEAST_SLOTS / this.options.quick), 1);
   }

@@ -711,7 +711,7 @@ describe('a delivery that has to wait', () => {
 type Admission = ReturnType<typeof buildAdmission>;
 
 async function enter(concurrency: Concurrency, endpointId: EndpointId): Promise<Place> {
-  const place = await concurrency.enter(endpointId, false, false);
+  const place = await concurrency.enter({ id: endpointId }, false, false);
   if (typeof place === 'string') throw new Error(`There is no place: ${place}.`);
   return place;
 }

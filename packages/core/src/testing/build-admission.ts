@@ -48,11 +48,18 @@ export function buildAdmission({
   eventHorizon = { hasOlder: async () => false },
 }: AdmissionOptions) {
   const connection = { redis, prefix: QUEUE_PREFIX };
-  const slots = new ForgottenSlots({ quick: SLOTS, slow: SLOTS, onCapacity: () => {}, clock });
+  const slots = new ForgottenSlots({
+    quick: SLOTS,
+    slow: SLOTS,
+    onCapacity: () => {},
+    clock,
+    processorTime: () => 0,
+  });
   // No patience: what finds no place is told so at once.
   const concurrency = new Concurrency({
     slots,
     onSlotFree: () => releaser.slotIsFree(),
+    sharePerEndpoint: 8,
     maxPerEndpoint: 8,
     maxStrangers: MAX_STRANGERS,
     patienceMs: 0,

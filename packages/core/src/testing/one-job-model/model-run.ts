@@ -59,10 +59,17 @@ const NOT_OURS: readonly unknown[] = [
 ];
 
 export function startProcess(admission: Admission, worker: Worker<DeliveryJob>): ModelProcess {
-  const slots = new Slots({ quick: SLOTS, slow: SLOTS, onCapacity: () => {}, clock: admission.clock });
+  const slots = new Slots({
+    quick: SLOTS,
+    slow: SLOTS,
+    onCapacity: () => {},
+    clock: admission.clock,
+    processorTime: () => 0,
+  });
   const concurrency = new Concurrency({
     slots,
     onSlotFree: () => {},
+    sharePerEndpoint: MAX_PER_ENDPOINT,
     maxPerEndpoint: MAX_PER_ENDPOINT,
     maxStrangers: SLOTS,
     patienceMs: 0,
