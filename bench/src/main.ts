@@ -50,6 +50,10 @@ async function main(): Promise<void> {
       build: { type: 'string' },
       json: { type: 'string' },
       profile: { type: 'string' },
+      'receiver-ms': { type: 'string' },
+      webhooks: { type: 'string' },
+      busy: { type: 'string' },
+      receivers: { type: 'boolean', default: false },
     },
     allowPositionals: true,
   });
@@ -79,9 +83,21 @@ async function main(): Promise<void> {
       ...(shards > 0 ? { shards } : {}),
       ...(values.scene === undefined ? {} : { scene: values.scene }),
       ...(values.json === undefined ? {} : { json: resolve(values.json) }),
+      ...numbersIf('receiverMs', values['receiver-ms']),
+      ...numbersIf('webhooks', values.webhooks),
+      ...numbersIf('busy', values.busy),
+      receivers: values.receivers,
       ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),
     });
   }
+}
+
+function numbersIf<Name extends string>(name: Name, list: string | undefined) {
+  if (list === undefined) return {};
+  const numbers = list.split(',').map(Number);
+  if (!numbers.every((each) => Number.isInteger(each) && each >= 0))
+    throw new Error(`"${list}" is no list of whole numbers.`);
+  return { [name]: numbers };
 }
 
 main().catch((error: unknown) => {

@@ -17,6 +17,14 @@ export interface SuiteOptions {
   readonly shards?: number;
   /** The one scene to measure, instead of all. */
   readonly scene?: string;
+  /** How long receivers take on average, in milliseconds, where that can be chosen: each of these in turn. */
+  readonly receiverMs?: readonly number[];
+  /** How many webhooks the events are spread over, where that can be chosen: each of these in turn. */
+  readonly webhooks?: readonly number[];
+  /** How many processes beside it are busy all the time, where that can be chosen: each of these in turn. */
+  readonly busy?: readonly number[];
+  /** Measures `path` with all the receivers that its aims are about. */
+  readonly receivers?: boolean;
   /** The folder for CPU profiles, which are then made instead of measuring. */
   readonly profile?: string;
 }

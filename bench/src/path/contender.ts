@@ -3,13 +3,13 @@ import type { Target } from '../traffic/sender';
 
 export interface PathOptions {
   readonly redisUrl: string;
-  /** Where the one endpoint is. */
-  readonly receiverUrl: string;
+  /** Where the webhooks are. Each event goes to one of them; with more than one, events are aimed at them in turn. */
+  readonly receiverUrls: readonly string[];
   /** For node, in both processes. */
   readonly nodeOptions?: readonly string[];
 }
 
-/** An API and a worker with one endpoint registered. */
+/** An API and a worker with all webhooks registered. */
 export interface Pair {
   readonly api: MeasuredProcess;
   readonly worker: MeasuredProcess;

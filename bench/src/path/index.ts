@@ -1,11 +1,12 @@
-import { printTable } from '../report/print-table';
 import { writeJson } from '../report/write-json';
 import type { SuiteOptions } from '../suite';
 import type { PathContender } from './contender';
-import { judge, type Verdict } from './judge';
+import { judge, pathFigures } from './judge';
 import { measurePaths, type PathResult, type PathSize } from './measure-path';
 import { plainContender } from './plain-contender';
+import { printVerdicts } from './print-verdicts';
 import { profilePath } from './profile-path';
+import { runScenes, scenesOf } from './scenes';
 import { serviceContender } from './service-contender';
 
 const SIZE: PathSize = { saturatedEvents: 10_000, steadySeconds: 20, idleSeconds: 10 };
@@ -18,6 +19,11 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
   const service = serviceContender(build);
   if (options.profile !== undefined) {
     await profilePath(service, size.saturatedEvents, options.profile);
+    return;
+  }
+  const scenes = scenesOf(options);
+  if (scenes.length > 0) {
+    await runScenes(scenes, options);
     return;
   }
   const rounds = options.rounds ?? (short ? 1 : 3);
@@ -35,35 +41,11 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
     }
   }
   const raw = { plain: results.get(plainContender) ?? [], service: results.get(service) ?? [] };
-  const verdicts = judge(raw.plain, raw.service);
-  print(verdicts, rounds);
+  const verdicts = judge(pathFigures, raw.plain, raw.service);
+  printVerdicts(`From HTTP to the receiver (median of ${rounds})`, verdicts);
   await writeJson(json, { ratios: verdicts, raw });
 }
 
 function inShort({ saturated }: PathResult): string {
   return `${Math.round(saturated.totalMicros)} µs of CPU per event, ${Math.round(saturated.deliveredPerSecond)}/s`;
-}
-
-function print(verdicts: readonly Verdict[], rounds: number): void {
-  printTable(`From HTTP to the receiver (median of ${rounds})`, [
-    ['', plainContender.name, 'this service', 'ratio', 'aim', 'met'],
-    ...verdicts.map(toRow),
-  ]);
-}
-
-function toRow({ name, plain, service, value, aim, met }: Verdict): string[] {
-  const isOwn = value === service;
-  const aimText = aim === null ? '' : `${aim}${isOwn ? ', of its own' : ''}`;
-  return [
-    name,
-    figure(plain),
-    figure(service),
-    plain === 0 ? '' : (service / plain).toFixed(2),
-    aimText,
-    met === null ? '' : met ? 'yes' : 'no',
-  ];
-}
-
-function figure(value: number): string {
-  return value.toFixed(value < 100 ? 1 : 0);
 }

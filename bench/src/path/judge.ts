@@ -13,15 +13,16 @@ export interface Verdict {
   readonly met: boolean | null;
 }
 
-interface Figure {
+/** What is read from results, and its aim if it has one. */
+export interface Figure<Result> {
   readonly name: string;
-  readonly of: (result: PathResult) => number;
+  readonly of: (result: Result) => number;
   readonly kind: 'ratio' | 'own';
   readonly atMost?: number;
   readonly atLeast?: number;
 }
 
-const figures: readonly Figure[] = [
+export const pathFigures: readonly Figure<PathResult>[] = [
   {
     name: 'saturated: CPU per event, all, µs',
     of: (r) => r.saturated.totalMicros,
@@ -75,13 +76,21 @@ const figures: readonly Figure[] = [
 ];
 
 /** The medians of both, beside each other and beside the aims. */
-export function judge(plain: readonly PathResult[], service: readonly PathResult[]): readonly Verdict[] {
+export function judge<Result>(
+  figures: readonly Figure<Result>[],
+  plain: readonly Result[],
+  service: readonly Result[],
+): readonly Verdict[] {
   return figures.map((figure) =>
     judgeFigure(figure, median(plain.map(figure.of)), median(service.map(figure.of))),
   );
 }
 
-function judgeFigure({ name, kind, atMost, atLeast }: Figure, plain: number, service: number): Verdict {
+function judgeFigure(
+  { name, kind, atMost, atLeast }: Pick<Figure<never>, 'name' | 'kind' | 'atMost' | 'atLeast'>,
+  plain: number,
+  service: number,
+): Verdict {
   const value = kind === 'ratio' ? service / plain : service;
   const both = { name, plain, service, value };
   if (atMost !== undefined) return { ...both, aim: `≤ ${atMost}`, met: value <= atMost };

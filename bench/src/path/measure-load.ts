@@ -19,15 +19,25 @@ const AT_ONCE = 32;
 // What is done about a delivery once it was received belongs to its cost.
 const SETTLE_MS = 500;
 // A bound, so that a pair that stops delivering ends the benchmark.
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 300_000;
 
 /** Gives when each event was sent, in microseconds. */
 type Publish = (firstEvent: number) => Promise<readonly number[]>;
 
-/** So many requests at once, each followed by the next one. */
-export async function measureSaturated(stage: Stage, events: number): Promise<LoadFigures> {
-  return await measureLoad(stage, (firstEvent) =>
-    stage.sender.publish({ target: stage.pair.target, firstEvent, events, atOnce: AT_ONCE }),
+/**
+ * So many requests at once, each followed by the next one.
+ * @param beside processes of the measurement that are no others.
+ */
+export async function measureSaturated(
+  stage: Stage,
+  events: number,
+  beside: readonly { readonly pid: number }[] = [],
+): Promise<LoadFigures> {
+  const { sender, pair } = stage;
+  return await measureLoad(
+    stage,
+    (firstEvent) => sender.publish({ target: pair.target, firstEvent, events, atOnce: AT_ONCE }),
+    beside,
   );
 }
 
@@ -40,11 +50,15 @@ export async function measureSteady(stage: Stage, perSecond: number, seconds: nu
   });
 }
 
-async function measureLoad(stage: Stage, publish: Publish): Promise<LoadFigures> {
+async function measureLoad(
+  stage: Stage,
+  publish: Publish,
+  beside: readonly { readonly pid: number }[] = [],
+): Promise<LoadFigures> {
   const { receiver, sender, pair, redis } = stage;
   const firstEvent = await receiver.count(STREAM);
   const parts = [pair.api, pair.worker, redis];
-  const others = watchOthers([...parts, sender, receiver]);
+  const others = watchOthers([...parts, sender, receiver, ...beside]);
   const before = parts.map((part) => part.cpuMs());
   const sentAt = await publish(firstEvent);
   const all = await receiver.waitFor(STREAM, firstEvent + sentAt.length, LIMIT_MS);

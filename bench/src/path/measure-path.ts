@@ -1,7 +1,7 @@
 import type { PathContender } from './contender';
 import { type LoadFigures, measureSaturated, measureSteady } from './measure-load';
 import { measureRest, type RestFigures } from './measure-rest';
-import { onStage, type Stage } from './stage';
+import { inTurn, onStages } from './stage';
 
 export interface PathResult {
   readonly saturated: LoadFigures;
@@ -27,7 +27,7 @@ export async function measurePaths(
   contenders: readonly PathContender[],
   size: PathSize,
 ): Promise<readonly PathResult[]> {
-  return await onStages(contenders, [], async (stages) => {
+  return await onStages(contenders, async (stages) => {
     await inTurn(stages, (stage) =>
       measureSaturated(stage, Math.round(size.saturatedEvents * WARM_UP_SHARE)),
     );
@@ -37,25 +37,6 @@ export async function measurePaths(
     const rest = await inTurn(stages, (stage) => measureRest(stage, size.idleSeconds));
     return zip(saturated, at100, at20, rest);
   });
-}
-
-async function onStages<T>(
-  contenders: readonly PathContender[],
-  stages: readonly Stage[],
-  work: (stages: readonly Stage[]) => Promise<T>,
-): Promise<T> {
-  const [next, ...others] = contenders;
-  if (!next) return await work(stages);
-  return await onStage(next, (stage) => onStages(others, [...stages, stage], work));
-}
-
-async function inTurn<T>(
-  stages: readonly Stage[],
-  work: (stage: Stage) => Promise<T>,
-): Promise<readonly T[]> {
-  const results: T[] = [];
-  for (const stage of stages) results.push(await work(stage));
-  return results;
 }
 
 function zip(

@@ -12,10 +12,12 @@ const CONCURRENCY = 256;
 export const plainContender: PathContender = {
   name: 'hand-rolled pair',
 
-  async start({ redisUrl, receiverUrl }) {
+  async start({ redisUrl, receiverUrls }) {
     const redis = new Redis(redisUrl);
-    const secret = `whsec_${randomBytes(32).toString('base64')}`;
-    await redis.hset('endpoint:0', { url: receiverUrl, secret });
+    for (const [i, url] of receiverUrls.entries()) {
+      const secret = `whsec_${randomBytes(32).toString('base64')}`;
+      await redis.hset(`endpoint:${i}`, { url, secret });
+    }
     redis.disconnect();
 
     const port = await findClosedPort();
@@ -35,6 +37,7 @@ export const plainContender: PathContender = {
       await stop();
       throw error;
     }
-    return { api, worker, target: { url, headers: {} }, stop };
+    const webhookIds = receiverUrls.length > 1 ? receiverUrls.map((_, i) => String(i)) : [];
+    return { api, worker, target: { url, headers: {}, webhookIds }, stop };
   },
 };

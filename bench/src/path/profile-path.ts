@@ -16,7 +16,7 @@ export async function profilePath(contender: PathContender, events: number, fold
       await measureSaturated(stage, events);
       return { API: stage.pair.api.pid, worker: stage.pair.worker.pid };
     },
-    ['--cpu-prof', `--cpu-prof-dir=${folder}`],
+    { nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${folder}`] },
   );
   for (const [part, pid] of Object.entries(pids)) {
     const rows = (await selfTimesOf(folder, pid)).slice(0, ROWS);

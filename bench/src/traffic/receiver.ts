@@ -1,6 +1,6 @@
 /**
  * The receivers of all endpoints, a process of its own that costs next to nothing. The path says what comes of a
- * request, and the stream it is counted in: `/ok/light` is answered with 204 at once.
+ * request, and the stream it is counted in: `/ok/light` is answered with 204 at once, `/after-200/light` after 100 to 300 ms.
  */
 
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,8 @@ import { onEachRequest } from '../processes/each-request';
 import { EVENT_NUMBER } from './event-text';
 import { micros } from './micros';
 
-export type Behaviour = 'ok' | 'slow' | 'hang' | 'fail';
+/** `after-200`: accepted after 200 ms ± 100 ms, evenly spread. */
+export type Behaviour = 'ok' | 'slow' | 'hang' | 'fail' | `after-${number}`;
 
 export type ReceiverCommand =
   /** How many requests of a stream were taken so far, those that failed not among them. */
@@ -29,7 +30,9 @@ export interface Arrivals {
 const ACCEPTED = 'HTTP/1.1 204 No Content\r\n\r\n';
 const FAILED = 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n';
 const SLOW_MS = 1_000;
-const PATH = /^\w+ \/(\w+)\/([\w-]+) /;
+const AFTER = /^after-(\d+)$/;
+// Endpoints of one stream may differ in their query.
+const PATH = /^\w+ \/([\w-]+)\/([\w-]+)[ ?]/;
 
 const streams = new Map<string, { readonly events: number[]; readonly at: number[] }>();
 let switched: Behaviour = 'ok';
@@ -54,8 +57,15 @@ function take(request: string, socket: Socket): void {
 
 async function answer(behaviour: Exclude<Behaviour, 'fail'>, socket: Socket): Promise<void> {
   if (behaviour === 'hang') return;
-  if (behaviour === 'slow') await wait(SLOW_MS);
+  const delayMs = delayOf(behaviour);
+  if (delayMs > 0) await wait(delayMs);
   if (socket.writable) socket.write(ACCEPTED);
+}
+
+function delayOf(behaviour: Exclude<Behaviour, 'fail' | 'hang'>): number {
+  if (behaviour === 'slow') return SLOW_MS;
+  const meanMs = Number(AFTER.exec(behaviour)?.[1] ?? 0);
+  return meanMs * (0.5 + Math.random());
 }
 
 function arrivalsOf(stream: string) {

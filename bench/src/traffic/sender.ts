@@ -10,6 +10,8 @@ export interface Target {
   /** Of the API. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Those that single events are aimed at in turn. With none, they go to all that asked for their type. */
+  readonly webhookIds?: readonly string[];
 }
 
 /** Events of one account, to be published in one request. */
@@ -69,7 +71,7 @@ async function obey(command: SenderCommand): Promise<readonly number[] | undefin
 async function publish({ target, firstEvent, events, atOnce }: SenderCommand & { do: 'publish' }) {
   const sentAt: number[] = [];
   await inTurns(events, atOnce, async (i) => {
-    const body = textOf(firstEvent + i);
+    const body = singleEvent(target, firstEvent + i);
     sentAt[i] = micros();
     await post(target, '/v1/events', body);
   });
@@ -110,7 +112,7 @@ async function sendSteadily(
     const due = startedAt + stream.sentAt.length * everyMs;
     const early = due - performance.now();
     if (early > 0) await wait(early);
-    const body = textOf(firstEvent + stream.sentAt.length);
+    const body = singleEvent(target, firstEvent + stream.sentAt.length);
     stream.sentAt.push(micros());
     const answered = post(target, '/v1/events', body);
     answered.catch(() => {});
@@ -127,6 +129,10 @@ async function stopStream(name: string): Promise<readonly number[]> {
   await stream.underWay[0];
   await Promise.all(stream.underWay);
   return stream.sentAt;
+}
+
+function singleEvent({ webhookIds = [] }: Target, event: number): string {
+  return textOf(event, webhookIds[event % webhookIds.length]);
 }
 
 function post({ url, headers }: Target, path: string, body: string): Promise<string> {

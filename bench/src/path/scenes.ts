@@ -1,0 +1,173 @@
+import { besideBusyProcesses } from '../processes/busy-processes';
+import { writeJson } from '../report/write-json';
+import type { SuiteOptions } from '../suite';
+import type { PathContender } from './contender';
+import { type Figure, judge, type Verdict } from './judge';
+import { type LoadFigures, measureSaturated } from './measure-load';
+import { plainContender } from './plain-contender';
+import { printVerdicts } from './print-verdicts';
+import { serviceContender } from './service-contender';
+import { inTurn, onStages } from './stage';
+
+/** Who gets the events, and beside what. */
+export interface Scene {
+  /** What a receiver takes on average, from half of it to one and a half. 0: it answers at once. */
+  readonly receiverMs: number;
+  /** Each gets as many events as the others. */
+  readonly webhooks: number;
+  /** Processes that use all the processor time that they get. */
+  readonly busy: number;
+}
+
+interface Raw {
+  readonly plain: readonly LoadFigures[];
+  readonly service: readonly LoadFigures[];
+}
+
+// Those that have aims.
+const allScenes: readonly Scene[] = [
+  { receiverMs: 200, webhooks: 1, busy: 0 },
+  { receiverMs: 200, webhooks: 20, busy: 0 },
+  { receiverMs: 200, webhooks: 1_000, busy: 0 },
+  { receiverMs: 1_000, webhooks: 20, busy: 0 },
+  { receiverMs: 0, webhooks: 1, busy: 6 },
+  { receiverMs: 200, webhooks: 20, busy: 6 },
+];
+
+const EVENTS = 10_000;
+const BUSY_EVENTS = 6_000;
+const SHORT_EVENTS = 400;
+// Until the processes run at their usual speed, and know how much their endpoints bear.
+const WARM_UP_SHARE = 0.5;
+const LONGEST_SECONDS = 30;
+
+// The attempts that a worker has under way by default. The service has more for those that take longer than a quick receiver.
+const SLOTS = 256;
+const SLOTS_WITH_SLOW = SLOTS + 1_024;
+const SLOW_MS = 250;
+
+/** Those that were asked for; none when none of the options is given that ask for one. */
+export function scenesOf(options: SuiteOptions): readonly Scene[] {
+  const { receiverMs, webhooks, busy, receivers } = options;
+  if (receivers) return allScenes;
+  if (!receiverMs && !webhooks && !busy) return [];
+  return (busy ?? [0]).flatMap((processes) =>
+    (receiverMs ?? [0]).flatMap((ms) =>
+      (webhooks ?? [1]).map((count) => ({ receiverMs: ms, webhooks: count, busy: processes })),
+    ),
+  );
+}
+
+/** What a saturated worker does for receivers that take their time, beside the hand-rolled pair, in turn. */
+export async function runScenes(scenes: readonly Scene[], options: SuiteOptions): Promise<void> {
+  const rounds = options.rounds ?? (options.short ? 1 : 3);
+  const results: (Scene & { readonly ratios: readonly Verdict[]; readonly raw: Raw })[] = [];
+  for (const scene of scenes) {
+    const raw = await measureRounds(scene, rounds, options);
+    const ratios = judge(figuresOf(scene), raw.plain, raw.service);
+    printVerdicts(`${titleOf(scene)} (median of ${rounds})`, ratios);
+    results.push({ ...scene, ratios, raw });
+    // What was measured is kept when a later scene breaks off.
+    await writeJson(options.json, { scenes: results });
+  }
+}
+
+async function measureRounds(scene: Scene, rounds: number, options: SuiteOptions): Promise<Raw> {
+  const service = serviceContender(options.build);
+  const events = options.deliveries ?? (options.short ? SHORT_EVENTS : eventsOf(scene));
+  const results = new Map<PathContender, LoadFigures[]>([
+    [plainContender, []],
+    [service, []],
+  ]);
+  for (let round = 1; round <= rounds; round += 1) {
+    // The machine's moods even out when neither is always the first.
+    const order = round % 2 === 1 ? [plainContender, service] : [service, plainContender];
+    for (const [i, figures] of (await measureScene(scene, order, events)).entries()) {
+      const contender = order[i] ?? service;
+      results.get(contender)?.push(figures);
+      const { deliveredPerSecond, totalMicros } = figures;
+      process.stderr.write(
+        `  ${titleOf(scene)}, round ${round} of ${rounds}: ${contender.name}, ` +
+          `${Math.round(totalMicros)} µs of CPU per event, ${Math.round(deliveredPerSecond)}/s\n`,
+      );
+    }
+  }
+  return { plain: results.get(plainContender) ?? [], service: results.get(service) ?? [] };
+}
+
+async function measureScene(
+  scene: Scene,
+  contenders: readonly PathContender[],
+  events: number,
+): Promise<readonly LoadFigures[]> {
+  return await onStages(
+    contenders,
+    async (stages) => {
+      await inTurn(stages, (stage) => measureSaturated(stage, Math.round(events * WARM_UP_SHARE)));
+      return await inTurn(stages, (stage) =>
+        besideBusyProcesses(scene.busy, (busy) => measureSaturated(stage, events, busy)),
+      );
+    },
+    scene,
+  );
+}
+
+/** As many as the pair with fewer slots delivers in time. */
+function eventsOf({ receiverMs, busy }: Scene): number {
+  const most = receiverMs > 0 ? (SLOTS / receiverMs) * 1_000 * LONGEST_SECONDS : EVENTS;
+  return Math.min(Math.round(most), busy > 0 ? BUSY_EVENTS : EVENTS);
+}
+
+function figuresOf(scene: Scene): readonly Figure<LoadFigures>[] {
+  const cpuAim = cpuAimOf(scene);
+  return [
+    {
+      name: 'delivered per second',
+      of: (r) => r.deliveredPerSecond,
+      kind: 'ratio',
+      ...(isSlow(scene) ? {} : { atLeast: 0.85 }),
+    },
+    ...(isSlow(scene) ? [shareOfSlots(scene)] : []),
+    {
+      name: 'CPU per event, all, µs',
+      of: (r) => r.totalMicros,
+      kind: 'ratio',
+      ...(cpuAim === undefined ? {} : { atMost: cpuAim }),
+    },
+    { name: 'CPU per event, API, µs', of: (r) => r.apiMicros, kind: 'ratio' },
+    { name: 'CPU per event, worker, µs', of: (r) => r.workerMicros, kind: 'ratio' },
+    { name: 'CPU per event, Redis, µs', of: (r) => r.redisMicros, kind: 'ratio' },
+    { name: 'sent to received, p50, ms', of: (r) => r.p50, kind: 'ratio' },
+    { name: 'sent to received, p99, ms', of: (r) => r.p99, kind: 'ratio' },
+    { name: 'cores taken by others', of: (r) => r.coresOfOthers, kind: 'own' },
+  ];
+}
+
+/** Whether all of its answers take so long that the attempts count as slow. */
+function isSlow({ receiverMs }: Scene): boolean {
+  return receiverMs / 2 >= SLOW_MS;
+}
+
+/** The rate beside what the service's slots would deliver if processors cost nothing. */
+function shareOfSlots({ receiverMs }: Scene): Figure<LoadFigures> {
+  const most = (SLOTS_WITH_SLOW / receiverMs) * 1_000;
+  return {
+    name: `… as % of the ${Math.round(most)}/s that ${SLOTS_WITH_SLOW} slots allow`,
+    of: (r) => (r.deliveredPerSecond / most) * 100,
+    kind: 'own',
+    atLeast: 85,
+  };
+}
+
+function cpuAimOf(scene: Scene): number | undefined {
+  if (scene.receiverMs === 0 || isSlow(scene) || scene.busy > 0) return undefined;
+  return scene.webhooks > 20 ? 1.4 : 1.3;
+}
+
+function titleOf({ receiverMs, webhooks, busy }: Scene): string {
+  return [
+    receiverMs > 0 ? `receivers of ${receiverMs} ± ${receiverMs / 2} ms` : 'receivers that answer at once',
+    webhooks === 1 ? '1 webhook' : `${webhooks} webhooks`,
+    ...(busy > 0 ? [`${busy} busy processes`] : []),
+  ].join(', ');
+}
