@@ -56,7 +56,7 @@ export function composeAdmission(config: WorkerConfig, deps: AdmissionDeps) {
     slow: config.SLOW_LANE_CONCURRENCY ?? quick * SLOW_FACTOR,
     onCapacity: deps.onCapacity,
     clock: steadyClock,
-    processorTime,
+    measureTurn,
   });
   const concurrency = new Concurrency({
     slots,
@@ -87,8 +87,10 @@ function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig):
     : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
 }
 
-/** Milliseconds. */
-function processorTime(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
+function measureTurn(onMeasured: (processorMs: number) => void): void {
+  const before = process.cpuUsage();
+  setImmediate(() => {
+    const { user, system } = process.cpuUsage(before);
+    onMeasured((user + system) / 1_000);
+  });
 }

@@ -25,7 +25,7 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
     slow,
     onCapacity: () => {},
     clock: () => now,
-    processorTime: () => now,
+    measureTurn: () => {},
   });
   const onSlotFree = () => {
     freed += 1;

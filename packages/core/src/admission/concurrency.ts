@@ -1,7 +1,7 @@
 import { createLru } from '../kernel/lru';
 import type { Attempt, AttemptOutcome } from '../model/attempt';
 import type { Endpoint, EndpointId } from '../model/endpoint';
-import { SLOW_AFTER_MS, type Slot, type Slots } from './slots';
+import type { Slot, Slots } from './slots';
 import { WaitingLine } from './waiting-line';
 
 /** What an attempt tells of its endpoint. */
@@ -44,6 +44,8 @@ interface Limit {
   /** How long successful attempts take, smoothed: within the endpoint's share, and beyond it. Milliseconds. */
   usualMs: number | undefined;
   crowdedMs: number | undefined;
+  /** The quickest of its answers lately: what it takes by itself, without what our own load adds. Milliseconds. */
+  bestMs: number | undefined;
 }
 
 /** What stays known of an endpoint with nothing under way. */
@@ -54,6 +56,7 @@ interface Known {
   readonly size: number;
   /** How long successful attempts take within its share. Milliseconds. */
   readonly usualMs: number | undefined;
+  readonly bestMs: number | undefined;
 }
 
 // Little for a stranger, so that many of them that hang leave slots to the others; twice as much after each success.
@@ -71,6 +74,10 @@ const SMOOTHING = 1 / 16;
 // So much slower may a receiver become when it is sent more at once than its share. One that becomes slower still has enough.
 const TOLERATED_SLOWDOWN = 1.5;
 const TOLERATED_MS = 10;
+// Who takes so long at the best keeps no processor busy, however many attempts it has under way.
+const PATIENT_MS = 50;
+// A receiver that has become slower for good is known as such after some hundred answers.
+const FORGET_BEST = 1 / 128;
 // How long a wait is expected of one whose pace is not known.
 const STRANGERS_MS = 20;
 
@@ -124,10 +131,11 @@ export class Concurrency {
   leave({ endpointId, slot, isOfStrangers }: Place, attempt: EndedAttempt | undefined): void {
     if (isOfStrangers) this.#strangers -= 1;
     this.options.slots.leave(slot);
-    const { size, usualMs } = this.#free(endpointId, attempt);
+    const { size, usualMs, bestMs } = this.#free(endpointId, attempt);
     // Pace is all that counts here: a receiver that refuses at once holds no slot.
     if (attempt) {
-      this.#known.set(endpointId, { lastMs: paceOf(attempt), size: idleSizeOf(attempt, size), usualMs });
+      const lastMs = paceOf(attempt);
+      this.#known.set(endpointId, { lastMs, size: idleSizeOf(attempt, size), usualMs, bestMs });
     }
     if (isOfStrangers || slot.isSlow) this.options.onSlotFree();
   }
@@ -152,7 +160,12 @@ export class Concurrency {
     const isOfStrangers = isStranger && this.#hasRoomForStrangers;
     if (isOfStrangers) this.#strangers += 1;
     const isSlow = isStranger ? !isOfStrangers : lastMs > SLOW_MS;
-    return { endpointId, slot: this.options.slots.take(isSlow), isStranger, isOfStrangers };
+    const pace = isSlow ? 'slow' : this.#isPatient(endpointId) ? 'patient' : 'quick';
+    return { endpointId, slot: this.options.slots.take(pace), isStranger, isOfStrangers };
+  }
+
+  #isPatient(endpointId: EndpointId): boolean {
+    return (this.#known.get(endpointId)?.bestMs ?? 0) >= PATIENT_MS;
   }
 
   #hasSlotFor(lastMs: number | undefined): boolean {
@@ -167,8 +180,8 @@ export class Concurrency {
   /** How many may be under way at the moment. What a receiver takes its time for keeps no processor busy. */
   #mostOf(endpointId: EndpointId, { size, bound, underWay }: Limit): number {
     const { sharePerEndpoint, slots } = this.options;
-    const isSlow = (this.#lastMsOf(endpointId) ?? 0) > SLOW_AFTER_MS;
-    const share = isSlow ? sharePerEndpoint : Math.max(Math.floor(sharePerEndpoint * slots.pace), 1);
+    const pace = this.#isPatient(endpointId) ? 1 : slots.pace;
+    const share = Math.max(Math.floor(sharePerEndpoint * pace), 1);
     const most = slots.isIdle ? Math.max(share, underWay + STEP_BEYOND_SHARE) : share;
     return Math.min(size, bound, most);
   }
@@ -212,6 +225,7 @@ export class Concurrency {
       limit.size = Math.max(Math.floor(limit.size / 2), MIN_SIZE);
       return;
     }
+    limit.bestMs = Math.min(smoothed(limit.bestMs, attempt.durationMs, FORGET_BEST), attempt.durationMs);
     if (limit.underWay <= share) limit.usualMs = smoothed(limit.usualMs, attempt.durationMs);
     else limit.crowdedMs = smoothed(limit.crowdedMs, attempt.durationMs);
     if (limit.size < share) limit.size = Math.min(limit.size * 2, share);
@@ -225,7 +239,7 @@ export class Concurrency {
   #limitOf(endpointId: EndpointId): Limit {
     const known = this.#limits.get(endpointId);
     if (known) return known;
-    const { size = FIRST_SIZE, usualMs } = this.#known.get(endpointId) ?? {};
+    const { size = FIRST_SIZE, usualMs, bestMs } = this.#known.get(endpointId) ?? {};
     const limit: Limit = {
       size: Math.min(size, this.options.sharePerEndpoint),
       bound: Number.POSITIVE_INFINITY,
@@ -233,6 +247,7 @@ export class Concurrency {
       waiting: new WaitingLine(this.options.patienceMs),
       usualMs,
       crowdedMs: undefined,
+      bestMs,
     };
     this.#limits.set(endpointId, limit);
     return limit;
@@ -243,8 +258,8 @@ export class Concurrency {
   }
 }
 
-function smoothed(beforeMs: number | undefined, lastMs: number): number {
-  return beforeMs === undefined ? lastMs : beforeMs + (lastMs - beforeMs) * SMOOTHING;
+function smoothed(beforeMs: number | undefined, lastMs: number, weight = SMOOTHING): number {
+  return beforeMs === undefined ? lastMs : beforeMs + (lastMs - beforeMs) * weight;
 }
 
 /** Whether a receiver has become slower because it has more at once. */

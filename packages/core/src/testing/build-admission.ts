@@ -8,7 +8,7 @@ import { createRedisAttemptStore } from '../admission/redis-attempt-store';
 import { createRedisOpenBreakers } from '../admission/redis-open-breakers';
 import { Releaser } from '../admission/releaser';
 import { createSettle } from '../admission/settle';
-import { type Slot, Slots } from '../admission/slots';
+import { type AttemptPace, type Slot, Slots } from '../admission/slots';
 import { createLeaveOrder } from '../attempt/leave-order';
 import { createDisable } from '../endpoints/disable';
 import { createDisableFailing } from '../endpoints/disable-failing';
@@ -53,7 +53,7 @@ export function buildAdmission({
     slow: SLOTS,
     onCapacity: () => {},
     clock,
-    processorTime: () => 0,
+    measureTurn: () => {},
   });
   // No patience: what finds no place is told so at once.
   const concurrency = new Concurrency({
@@ -108,8 +108,8 @@ export function buildAdmission({
 export class ForgottenSlots extends Slots {
   readonly #taken = new Set<Slot>();
 
-  override take(isSlow: boolean): Slot {
-    const slot = super.take(isSlow);
+  override take(pace: AttemptPace): Slot {
+    const slot = super.take(pace);
     this.#taken.add(slot);
     return slot;
   }

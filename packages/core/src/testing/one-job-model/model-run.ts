@@ -64,7 +64,7 @@ export function startProcess(admission: Admission, worker: Worker<DeliveryJob>):
     slow: SLOTS,
     onCapacity: () => {},
     clock: admission.clock,
-    processorTime: () => 0,
+    measureTurn: () => {},
   });
   const concurrency = new Concurrency({
     slots,
