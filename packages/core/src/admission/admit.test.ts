@@ -104,7 +104,7 @@ it('holds what finds no place at its endpoint, with a look soon', async () => {
 
 it('holds what finds no slot until one is free, with a look in any case', async () => {
   const { admit, concurrency, slots } = await arrange();
-  while (slots.hasRoomForSlow) slots.take(true);
+  while (slots.hasRoomForSlow) slots.take('slow');
   while (typeof (await concurrency.enter({ id: uniqueEndpointId() }, false, false)) === 'object');
   expect(await admit()).toEqual({ kind: 'refused', reason: 'busy', lookAt: NOW + 10_000, awaitsSlot: true });
 });

@@ -118,9 +118,7 @@ export class Concurrency {
     this.#limitOf(endpointId).bound = maxConcurrency ?? Number.POSITIVE_INFINITY;
     const lastMs = this.#lastMsOf(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
     const hasEntered =
-      this.#enterAtOnce(endpointId, isFailing) ||
-      (this.#roomInLine(endpointId) > 0 &&
-        (await this.#limitOf(endpointId).waiting.join(wasHeld && lastMs !== undefined)));
+      this.#enterAtOnce(endpointId, isFailing) || (await this.#enterLater(endpointId, lastMs, wasHeld));
     if (!hasEntered) return 'endpoint_full';
     const place = this.#takeSlot(endpointId, lastMs);
     if (!place) this.#free(endpointId, undefined);
@@ -142,11 +140,14 @@ export class Concurrency {
 
   /** How many more may begin at an endpoint now, or will find a place within a moment. */
   freePlaces(endpointId: EndpointId): number {
-    if (!this.#hasSlotFor(this.#lastMsOf(endpointId))) return 0;
+    const lastMs = this.#lastMsOf(endpointId);
+    if (!this.#hasSlotFor(lastMs)) return 0;
     const limit = this.#limitOf(endpointId);
-    const free = this.#mostOf(endpointId, limit) - limit.underWay - limit.waiting.length;
+    const free = this.#mostOf(endpointId, limit) - limit.underWay;
+    // Half of those that may wait: what is released needs a moment to get here, and none is to be idle meanwhile.
+    const places = free + Math.floor(this.#lineOf(endpointId, limit, lastMs) / 2) - limit.waiting.length;
     this.#forgetIdle(endpointId, limit);
-    return Math.max(free, 0);
+    return Math.max(places, 0);
   }
 
   /** Whether the last attempt here at the endpoint was a slow one. */
@@ -186,12 +187,10 @@ export class Concurrency {
     return Math.min(size, bound, most);
   }
 
-  // As many as will be done with while anybody has the patience to wait. More would only keep what they wait in from others.
-  #roomInLine(endpointId: EndpointId): number {
-    const limit = this.#limitOf(endpointId);
-    const lastMs = Math.max(this.#lastMsOf(endpointId) ?? STRANGERS_MS, 1);
-    const most = this.#mostOf(endpointId, limit) * (this.options.patienceMs / lastMs);
-    return Math.floor(most) - limit.waiting.length;
+  /** How many may wait: as many as will be done with while anybody has the patience. More would only be in others' way. */
+  #lineOf(endpointId: EndpointId, limit: Limit, lastMs = STRANGERS_MS): number {
+    const times = this.options.patienceMs / Math.max(lastMs, 1);
+    return Math.floor(this.#mostOf(endpointId, limit) * times);
   }
 
   #enterAtOnce(endpointId: EndpointId, isFailing: boolean): boolean {
@@ -200,6 +199,12 @@ export class Concurrency {
     if (limit.underWay >= this.#mostOf(endpointId, limit)) return false;
     limit.underWay += 1;
     return true;
+  }
+
+  async #enterLater(endpointId: EndpointId, lastMs: number | undefined, wasHeld: boolean): Promise<boolean> {
+    const limit = this.#limitOf(endpointId);
+    if (limit.waiting.length >= this.#lineOf(endpointId, limit, lastMs)) return false;
+    return await limit.waiting.join(wasHeld && lastMs !== undefined);
   }
 
   #free(endpointId: EndpointId, attempt: EndedAttempt | undefined): Limit {

@@ -40,8 +40,20 @@ export interface Released {
  * its delay is over, whatever becomes of the entry; the entry is how it is found before that.
  */
 export interface HeldDeliveries {
-  /** Enters a delivery whose job is about to be delayed, and asks for a look at its endpoint. Twice is once. */
-  enter(address: EndpointAddress, delivery: HeldDelivery, lookAt: number, reason: HoldReason): Promise<void>;
+  /**
+   * Enters a delivery whose job is about to be delayed, and asks for a look at its endpoint. Twice is once.
+   *
+   * @param alongForMs given: some of the endpoint's others, those that would be taken next, are held along with it, without
+   *   being taken for that. Their jobs come back by themselves after so many milliseconds, or some time later.
+   * @returns the events of those that were held along.
+   */
+  enter(
+    address: EndpointAddress,
+    delivery: HeldDelivery,
+    lookAt: number,
+    reason: HoldReason,
+    alongForMs?: number,
+  ): Promise<readonly EventId[]>;
   /** Puts jobs back onto the queue. An entry goes with that, or when its job turns out not to be delayed any more. */
   release(address: EndpointAddress, request: ReleaseRequest): Promise<Released>;
   /** Asks for a look at an endpoint, unless there will be one before. */

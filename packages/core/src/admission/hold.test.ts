@@ -21,6 +21,7 @@ function arrange({ random = 0, ...change }: Partial<HoldInput> & { readonly rand
     acceptedAt: NOW - 1_000,
     reason: 'busy',
     lookAt: NOW + 100,
+    isForAll: false,
     ...change,
   };
   const admission = buildAdmission({ redis: redis.client, clock: () => NOW });
@@ -72,6 +73,16 @@ it('is announced, with its reason', async () => {
   expect(signals.named('delivery.held')).toEqual([
     { name: 'delivery.held', accountId, endpointId, eventId, reason: 'breaker_open' },
   ]);
+});
+
+it('holds those along that would be refused next, and announces each', async () => {
+  const { hold, input, signals, deliveryQueue, heldDeliveries } = arrange({ isForAll: true });
+  const { accountId, endpointId, acceptedAt } = input;
+  const eventId = uniqueEventId();
+  await deliveryQueue.addAll([{ accountId, endpointId, eventId, acceptedAt: acceptedAt + 1 }]);
+  await hold(input);
+  expect(await readHeld(heldDeliveries, endpointId)).toEqual([input.eventId, eventId]);
+  expect(signals.named('delivery.held').map((signal) => signal.eventId)).toEqual([input.eventId, eventId]);
 });
 
 it('announces nothing that Redis did not take, so that the job is not put off without an entry', async () => {

@@ -25,6 +25,8 @@ export interface HoldInput {
   readonly traceId?: string | undefined;
   /** Whether it waits for a slot, whichever endpoint's attempt frees it. */
   readonly awaitsSlot?: boolean | undefined;
+  /** Whether what is refused to it would be refused to the endpoint's next ones as well. */
+  readonly isForAll: boolean;
 }
 
 /**
@@ -34,7 +36,8 @@ export interface HoldInput {
 const BOUND_MS = 3_600_000;
 
 /**
- * Enters a delivery among the held ones. Waiting uses no attempt.
+ * Enters a delivery among the held ones. Waiting uses no attempt. Others of the endpoint that would be taken next only to be
+ * refused are held along with it.
  *
  * @returns for how long its job is to be delayed, in milliseconds: between one hour and two, so that what was held together
  *   does not come back together.
@@ -44,21 +47,25 @@ export function createHold({ heldDeliveries, releaser, random, emit }: HoldDeps)
     reason,
     lookAt,
     awaitsSlot = false,
+    isForAll,
     traceId,
     ...delivery
   }: HoldInput): Promise<number> {
     const { accountId, endpointId, eventId, acceptedAt } = delivery;
-    await heldDeliveries.enter({ accountId, endpointId }, { eventId, acceptedAt }, lookAt, reason);
+    const address = { accountId, endpointId };
+    const entry = { eventId, acceptedAt };
+    const alongForMs = isForAll ? BOUND_MS : undefined;
+    const along = await heldDeliveries.enter(address, entry, lookAt, reason, alongForMs);
     releaser.lookAt(accountId, endpointId, lookAt);
     if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
     emit({
       name: 'delivery.held',
-      accountId,
-      endpointId,
+      ...address,
       eventId,
       reason,
       ...(traceId === undefined ? {} : { traceId }),
     });
+    for (const each of along) emit({ name: 'delivery.held', ...address, eventId: each, reason });
     return Math.round(BOUND_MS * (1 + random()));
   };
 }

@@ -5,20 +5,20 @@ afterEach(() => jest.useRealTimers());
 
 function arrange({ quick = 2, slow = 2 } = {}) {
   const capacities: number[] = [];
-  let lateMs = 0;
+  let turnMs = 0;
   const slots = new Slots({
     quick,
     slow,
     onCapacity: (capacity) => capacities.push(capacity),
-    clock: () => performance.now() + lateMs,
-    processorTime: () => performance.now() + lateMs,
+    clock: () => performance.now(),
+    measureTurn: (onMeasured) => onMeasured(turnMs),
   });
   return {
     slots,
     capacities,
-    /** The process is busy for so long, and comes to its timer only then. */
+    /** The event loop has so much to do for one turn when it is looked at next. */
     beBusy(ms: number) {
-      lateMs += ms;
+      turnMs = ms;
       jest.advanceTimersByTime(50);
     },
   };
@@ -26,7 +26,7 @@ function arrange({ quick = 2, slow = 2 } = {}) {
 
 it('counts an attempt that has been under way for a while as slow, and lets one more begin in its place', () => {
   const { slots, capacities } = arrange();
-  slots.take(false);
+  slots.take('quick');
   expect(slots.capacity).toBe(2);
   jest.advanceTimersByTime(SLOW_AFTER_MS + 100);
   expect(slots.capacity).toBe(3);
@@ -35,7 +35,7 @@ it('counts an attempt that has been under way for a while as slow, and lets one 
 
 it('does so for the oldest first, and for as long as there is room among the slow ones', () => {
   const { slots } = arrange({ quick: 4, slow: 2 });
-  const taken = [1, 2, 3].map(() => slots.take(false));
+  const taken = [1, 2, 3].map(() => slots.take('quick'));
   jest.advanceTimersByTime(SLOW_AFTER_MS + 100);
   expect(taken.map(({ isSlow }) => isSlow)).toEqual([true, true, false]);
   expect(slots.hasRoomForSlow).toBe(false);
@@ -43,7 +43,7 @@ it('does so for the oldest first, and for as long as there is room among the slo
 
 it('takes one more as slow when a slow one leaves', () => {
   const { slots } = arrange({ quick: 4, slow: 1 });
-  const [first, second] = [slots.take(false), slots.take(false)];
+  const [first, second] = [slots.take('quick'), slots.take('quick')];
   jest.advanceTimersByTime(SLOW_AFTER_MS + 100);
   slots.leave(first);
   expect(second.isSlow).toBe(false);
@@ -53,7 +53,7 @@ it('takes one more as slow when a slow one leaves', () => {
 
 it('counts one that is known to be slow at once, and has its room back when it leaves', () => {
   const { slots, capacities } = arrange();
-  const slot = slots.take(true);
+  const slot = slots.take('slow');
   expect(slot.isSlow).toBe(true);
   slots.leave(slot);
   expect(capacities).toEqual([3, 2]);
@@ -62,7 +62,7 @@ it('counts one that is known to be slow at once, and has its room back when it l
 
 it('leaves those alone that end soon', () => {
   const { slots, capacities } = arrange();
-  const slot = slots.take(false);
+  const slot = slots.take('quick');
   jest.advanceTimersByTime(SLOW_AFTER_MS - 100);
   slots.leave(slot);
   jest.advanceTimersByTime(10 * SLOW_AFTER_MS);
@@ -71,8 +71,8 @@ it('leaves those alone that end soon', () => {
 
 it('has no timer left when nothing is under way', () => {
   const { slots } = arrange();
-  slots.leave(slots.take(false));
-  slots.leave(slots.take(true));
+  slots.leave(slots.take('quick'));
+  slots.leave(slots.take('slow'));
   jest.advanceTimersByTime(SLOW_AFTER_MS);
   expect(jest.getTimerCount()).toBe(0);
 });
@@ -80,11 +80,11 @@ it('has no timer left when nothing is under way', () => {
 describe('a process that is late', () => {
   it('takes fewer at once, down to a sixteenth, and more again when it keeps up', () => {
     const { slots, capacities, beBusy } = arrange({ quick: 256, slow: 0 });
-    let slot = slots.take(false);
-    const takeTurn = (lateMs: number) => {
+    let slot = slots.take('quick');
+    const takeTurn = (ms: number) => {
       slots.leave(slot);
-      slot = slots.take(false);
-      beBusy(lateMs);
+      slot = slots.take('quick');
+      beBusy(ms);
     };
     takeTurn(30);
     expect(slots.capacity).toBe(179);
@@ -99,33 +99,58 @@ describe('a process that is late', () => {
 
   it('takes as many beside those that hang as without them, for as long as there are slots', () => {
     const { slots, beBusy } = arrange({ quick: 32, slow: 4 });
-    for (let i = 0; i < 20; i += 1) slots.take(false);
+    for (let i = 0; i < 20; i += 1) slots.take('quick');
     for (let i = 0; i < 20; i += 1) beBusy(30);
     // Four are slow, sixteen would be; eight more may begin.
     expect(slots.capacity).toBe(4 + 16 + 8);
-    for (let i = 0; i < 12; i += 1) slots.take(false);
+    for (let i = 0; i < 12; i += 1) slots.take('quick');
     for (let i = 0; i < 10; i += 1) beBusy(30);
     expect(slots.capacity).toBe(4 + 32);
   });
 
   it('takes eight at least, however few slots there are', () => {
     const { slots, beBusy } = arrange({ quick: 16, slow: 0 });
-    const slot = slots.take(false);
+    const slot = slots.take('quick');
     beBusy(1_000);
     slots.leave(slot);
     for (let i = 0; i < 10; i += 1) {
-      const other = slots.take(false);
+      const other = slots.take('quick');
       beBusy(30);
       slots.leave(other);
     }
     expect(slots.pace).toBe(1 / 2);
   });
 
+  it('has no fewer for receivers that take their time, which keep no processor busy', () => {
+    const { slots, beBusy } = arrange({ quick: 64, slow: 0 });
+    const patient = Array.from({ length: 40 }, () => slots.take('patient'));
+    for (let i = 0; i < 20; i += 1) beBusy(30);
+    expect(slots.capacity).toBe(40 + 8);
+    for (const slot of patient) slots.leave(slot);
+    expect(slots.capacity).toBe(8);
+  });
+
+  it('leaves an eighth of the slots idle for who comes next', () => {
+    const { slots } = arrange({ quick: 16, slow: 4 });
+    for (let i = 0; i < 13; i += 1) slots.take('quick');
+    expect(slots.isIdle).toBe(true);
+    slots.take('quick');
+    expect(slots.isIdle).toBe(false);
+  });
+
+  it('counts as idle only while half of the slow slots are free', () => {
+    const { slots } = arrange({ quick: 16, slow: 4 });
+    for (let i = 0; i < 2; i += 1) slots.take('slow');
+    expect(slots.isIdle).toBe(true);
+    slots.take('slow');
+    expect(slots.isIdle).toBe(false);
+  });
+
   it('is not taken for late because nothing was under way for a while', () => {
     const { slots } = arrange({ quick: 64 });
-    slots.leave(slots.take(false));
+    slots.leave(slots.take('quick'));
     jest.advanceTimersByTime(60_000);
-    slots.leave(slots.take(false));
+    slots.leave(slots.take('quick'));
     jest.advanceTimersByTime(60_000);
     expect(slots.pace).toBe(1);
   });

@@ -838,7 +838,7 @@ describe('an attempt at a slow endpoint', () => {
   it('is held, at no cost of attempts, while there is no room among the slow ones', async () => {
     const { deliver, admission, input, requests, readRecord, signals } = await arrange();
     await learn(admission, input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
-    while (admission.slots.hasRoomForSlow) admission.slots.take(true);
+    while (admission.slots.hasRoomForSlow) admission.slots.take('slow');
     expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
     expect(await readRecord()).toMatchObject({ status: 'pending', attempts: [] });

@@ -78,10 +78,10 @@ export function createDeliver(deps: DeliverDeps) {
     const { acceptedAt } = event;
     const admission = await deps.admit({ ...run, endpoint, breaker, acceptedAt });
     if (admission.kind === 'refused') {
-      return {
-        kind: 'later',
-        delayMs: await deps.hold({ ...run, ...admission, acceptedAt, traceId: event.trace?.traceId }),
-      };
+      // In strict order each one has to be asked, which gives it its place.
+      const isForAll = endpoint.ordering === 'none' && !admission.awaitsSlot;
+      const held = { ...run, ...admission, acceptedAt, isForAll, traceId: event.trace?.traceId };
+      return { kind: 'later', delayMs: await deps.hold(held) };
     }
 
     // Whoever had it before may have recorded what it has sent in this very moment.

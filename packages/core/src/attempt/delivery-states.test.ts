@@ -64,8 +64,14 @@ async function arrange() {
   });
   return {
     append: (fact: DeliveryFact) => stores.deliveryStore.append(parts, fact),
-    hold: () =>
-      stores.heldDeliveries.enter(address, { eventId: event.id, acceptedAt: event.acceptedAt }, 0, 'busy'),
+    async hold() {
+      await stores.heldDeliveries.enter(
+        address,
+        { eventId: event.id, acceptedAt: event.acceptedAt },
+        0,
+        'busy',
+      );
+    },
     async release() {
       const request = { most: 1, lookWasDueAt: undefined, lookAgainAt: Number.MAX_SAFE_INTEGER, now: 0 };
       await stores.heldDeliveries.release(address, request);

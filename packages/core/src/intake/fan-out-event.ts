@@ -15,6 +15,8 @@ import { traceEvent } from './trace-event';
 
 export interface NewDelivery extends DeliveryParts {
   readonly accountId: AccountId;
+  /** When its event was accepted, if that is at hand. Milliseconds since the Unix epoch. */
+  readonly acceptedAt?: number;
 }
 
 /** The queue of deliveries. Adding the same delivery again is harmless. */
@@ -158,5 +160,6 @@ function atOnce<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
-  return receivers.map((to) => ({ accountId: event.accountId, eventId: event.id, endpointId: to.id }));
+  const { accountId, id: eventId, acceptedAt } = event;
+  return receivers.map(({ id: endpointId }) => ({ accountId, eventId, endpointId, acceptedAt }));
 }

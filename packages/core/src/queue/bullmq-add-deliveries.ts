@@ -6,7 +6,7 @@ import { defineScript, type ScriptTarget } from '../kernel/redis-script';
 import { deliveryIdOf } from '../model/delivery';
 import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
-import { createJobKeys, PUT_BACK } from './bullmq-layout';
+import { createJobKeys, jobFields, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
 import type { DeliveryJob } from './delivery-job';
 import { FAIR_ORDER } from './fair-order';
@@ -28,19 +28,19 @@ const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
 
 // As BullMQ's own `add` does it, but each at its place in the fair order, all in one step, and without what only jobs that
 // belong together need. KEYS: prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
-// ARGV: what the keys of jobs begin with, now, then account, endpoint, job, data and length of its step of each. Gives how
-// many were added.
+// ARGV: what the keys of jobs begin with, now, then account, endpoint, job, data, length of its step and time of acceptance
+// ('' if unknown) of each. Gives how many were added.
 const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
   local prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, KEYS[7], KEYS[8])
   local added = 0
-  for i = 3, #ARGV, 5 do
-    local account, endpoint, job, data, step = unpack(ARGV, i, i + 4)
+  for i = 3, #ARGV, 6 do
+    local account, endpoint, job, data, step, accepted_at = unpack(ARGV, i, i + 5)
     if redis.call('EXISTS', queue.base .. job) == 0 then
       redis.call('HSET', queue.base .. job, 'name', '${JOB_NAME}', 'data', data, 'opts', '${JOB_OPTIONS}',
-        'timestamp', ARGV[2], 'delay', 0)
+        'timestamp', ARGV[2], 'delay', 0, '${jobFields.acceptedAt}', accepted_at)
       put_in_place(queue, job, priority_of(account, endpoint, tonumber(step)))
       redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job)
       added = added + 1
@@ -80,6 +80,6 @@ export function createAddDeliveries({ redis, prefix }: QueueConnection) {
 }
 
 function argumentsOf({ data, step, ...delivery }: DeliveryToAdd): readonly (string | number)[] {
-  const { accountId, endpointId } = delivery;
-  return [accountId, endpointId, deliveryIdOf(delivery), JSON.stringify(data), step];
+  const { accountId, endpointId, acceptedAt = '' } = delivery;
+  return [accountId, endpointId, deliveryIdOf(delivery), JSON.stringify(data), step, acceptedAt];
 }

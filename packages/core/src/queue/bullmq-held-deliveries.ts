@@ -8,6 +8,7 @@ import type {
 } from '../admission/held-deliveries';
 import { COUNT_HELD } from '../admission/redis-held-counts';
 import { decodeAddress, encodeAddress } from '../endpoints/endpoint-address';
+import { systemClock } from '../kernel/clock';
 import { withStorageErrors } from '../kernel/redis-errors';
 import { defineScript } from '../kernel/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../kernel/redis-timeline';
@@ -17,16 +18,52 @@ import type { AccountId, EventId } from '../model/event';
 import type { HoldReason } from '../model/hold-reason';
 import { queueKeysOf } from '../model/keys';
 import { DELIVERIES_QUEUE } from '../model/queue-names';
-import { createJobKeys, PUT_BACK } from './bullmq-layout';
+import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-open-queue';
 import { FAIR_ORDER } from './fair-order';
 
-// An earlier look stays. KEYS: held, looks, counts, what is counted. ARGV: event, time of acceptance, endpoint, when to look,
-// reason.
+// Of jobs that are held along so many are looked at together, as long as half of them are the endpoint's, and so many held.
+const ALONG_PAGE = 50;
+const MOST_ALONG = 200;
+// Between one that is held along and the next: they are not to come back together.
+const ALONG_SPREAD_MS = 15_000;
+
+/*
+ * An earlier look stays. A job that is held along goes from waiting to delayed together with its entry, as if it had been
+ * taken for that, started once included: its worker is to know later that it had waited.
+ */
+// KEYS: held, looks, counts, what is counted, prioritized, delayed. ARGV: event, time of acceptance, endpoint, when to look,
+// reason, what the keys of jobs begin with, what the ids of its jobs end with, for how long others are delayed ('' for none),
+// now. Gives the ids of the jobs that were held along.
 const ENTER = defineScript(`${COUNT_HELD}
-  redis.call('ZADD', KEYS[1], 'NX', ARGV[2], ARGV[1])
+  local held, prioritized, delayed, base, suffix = KEYS[1], KEYS[5], KEYS[6], ARGV[6], ARGV[7]
+  redis.call('ZADD', held, 'NX', ARGV[2], ARGV[1])
   redis.call('ZADD', KEYS[2], 'LT', ARGV[4], ARGV[3])
-  count_held(KEYS[3], KEYS[4], ARGV[3], redis.call('ZCARD', KEYS[1]), ARGV[5])`);
+
+  local along, accepted, seen, page, enough = {}, {}, 0, nil, false
+  while ARGV[8] ~= '' and not enough do
+    page = redis.call('ZRANGE', prioritized, seen, seen + ${ALONG_PAGE - 1})
+    local before = #along
+    for _, job in ipairs(page) do
+      local at = string.sub(job, -#suffix) == suffix and redis.call('HGET', base .. job, '${jobFields.acceptedAt}')
+      if at and at ~= '' then
+        table.insert(along, job)
+        table.insert(accepted, at)
+      end
+    end
+    seen = seen + #page
+    enough = #page < ${ALONG_PAGE} or (#along - before) * 2 < #page or #along >= ${MOST_ALONG}
+  end
+  for i, job in ipairs(along) do
+    local delay = tonumber(ARGV[8]) + i * ${ALONG_SPREAD_MS}
+    redis.call('ZREM', prioritized, job)
+    redis.call('ZADD', delayed, string.format('%d', (tonumber(ARGV[9]) + delay) * ${DELAYED_SCORE}), job)
+    redis.call('HSET', base .. job, 'delay', string.format('%d', delay))
+    redis.call('HINCRBY', base .. job, '${jobFields.attemptsStarted}', 1)
+    redis.call('ZADD', held, 'NX', accepted[i], string.sub(job, 1, -#suffix - 1))
+  end
+  count_held(KEYS[3], KEYS[4], ARGV[3], redis.call('ZCARD', held), ARGV[5])
+  return along`);
 
 // Whoever asks has changed something, and a look that is under way may not have seen it. So the time is another one in any
 // case, by which that look's end can tell. KEYS: looks. ARGV: endpoint, when to look.
@@ -50,6 +87,8 @@ const RELEASE = defineScript(`${FAIR_ORDER}${PUT_BACK}${COUNT_HELD}
   local held, looks, delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
   local base, endpoint, suffix, most, only = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
   local account, flow = string.match(endpoint, '^(.*)/(.*)$')
+  -- What has waited already goes by an order of its own, not behind those of the endpoint that came later.
+  flow = flow .. ':held'
   local queue = {base = base, prioritized = prioritized, counter = counter, meta = meta, active = active}
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, KEYS[10], KEYS[11])
@@ -104,6 +143,7 @@ const CLAIM_DUE = defineScript(`
 
 const releasedSchema = z.tuple([z.number(), z.number(), z.number()]);
 const dueSchema = z.array(z.string());
+const alongSchema = z.array(z.string());
 
 const ONE_PAGE = 1_000;
 
@@ -135,15 +175,21 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
       { eventId, acceptedAt }: HeldDelivery,
       lookAt: number,
       reason: HoldReason,
-    ): Promise<void> {
-      const scriptKeys = [keys.held(address.endpointId), keys.looks, keys.heldCounts, keys.countedAsHeld];
-      await ENTER(redis, scriptKeys, [eventId, acceptedAt, encodeAddress(address), lookAt, reason]);
+      alongForMs?: number,
+    ): Promise<readonly EventId[]> {
+      const { prioritized, delayed, base } = jobKeys;
+      const index = [keys.held(address.endpointId), keys.looks, keys.heldCounts, keys.countedAsHeld];
+      const suffix = suffixOf(address.endpointId);
+      const entry = [eventId, acceptedAt, encodeAddress(address), lookAt, reason];
+      const args = [...entry, base, suffix, alongForMs ?? '', systemClock()];
+      const along = alongSchema.parse(await ENTER(redis, [...index, prioritized, delayed], args));
+      return along.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
     },
 
     async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
       const { most, only = '', lookWasDueAt = '', lookAgainAt, now } = request;
       const { endpointId } = address;
-      const suffix = deliveryIdOf({ eventId: '' as EventId, endpointId });
+      const suffix = suffixOf(endpointId);
       const { delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
       const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
       const order = [keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
@@ -219,6 +265,11 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
       if (page.length < ONE_PAGE) return;
     }
   }
+}
+
+/** What the ids of an endpoint's jobs end with. */
+function suffixOf(endpointId: EndpointId): string {
+  return deliveryIdOf({ eventId: '' as EventId, endpointId });
 }
 
 export type BullmqHeldDeliveries = ReturnType<typeof createBullmqHeldDeliveries>;

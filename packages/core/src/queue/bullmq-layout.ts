@@ -46,6 +46,8 @@ export const jobFields = {
   stalledCount: 'stc',
   /** Ours, of a job that we have put back: when. BullMQ keeps when it was added. */
   waitingSince: 'since',
+  /** Ours, of a delivery: when its event was accepted. */
+  acceptedAt: 'at',
   /** Of a job that a scheduler has made: which one. */
   schedulerKey: 'rjk',
 } as const;

@@ -23,7 +23,7 @@ export function createShardedHeldDeliveries(
   const anywhere = (endpointId: EndpointId) => stores.inEach(shards.homesOf(endpointId));
 
   return {
-    enter: (address, delivery, lookAt, reason) => atHome(address).enter(address, delivery, lookAt, reason),
+    enter: (address, ...rest) => atHome(address).enter(address, ...rest),
     release: (address, request) => atHome(address).release(address, request),
     askForLook: (address, at) => atHome(address).askForLook(address, at),
     lookDueAt: (address) => atHome(address).lookDueAt(address),
