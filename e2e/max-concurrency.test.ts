@@ -16,13 +16,19 @@ interface WebhookView {
 }
 
 let stack: Stack;
+let answers: Answers;
 let receiver: Receiver;
+let bystander: Receiver;
 beforeEach(async () => {
   stack = await Stack.start();
+  answers = new Answers();
+  receiver = await Receiver.start(() => answers.next());
+  bystander = await Receiver.start();
 });
 afterEach(async () => {
+  answers.flow();
   await stack.stop();
-  await receiver.stop();
+  await Promise.all([receiver.stop(), bystander.stop()]);
 });
 
 async function register(max_concurrency: number): Promise<string> {
@@ -45,7 +51,6 @@ async function publish(count: number): Promise<void> {
 }
 
 it('shows the bound that a webhook has set for itself, and which limit holds, until it takes the bound away', async () => {
-  receiver = await Receiver.start();
   const id = await register(2);
   expect(await read(id)).toMatchObject({ max_concurrency: 2, health: { concurrency: null } });
 
@@ -70,3 +75,52 @@ it('shows the bound that a webhook has set for itself, and which limit holds, un
   });
   expect(limit).toMatchObject({ workers: 1, reason: 'adaptive' });
 });
+
+it('has no more attempts under way at a receiver than its webhook lets it, and all once the bound is gone', async () => {
+  await stack.client.register(bystander.url);
+  const id = await register(2);
+
+  // By now it would have grown beyond its bound.
+  await publish(20);
+  await receiver.waitFor(20);
+  answers.hold();
+  await publish(20);
+  await bystander.waitFor(40);
+  await until(async () => (answers.underWay >= 2 ? true : undefined));
+  answers.flow();
+  await receiver.waitFor(40);
+  expect(answers.mostUnderWay).toBe(2);
+
+  await change(id, { max_concurrency: null });
+  answers.hold();
+  await publish(20);
+  await until(async () => (answers.underWay > 2 ? true : undefined));
+  answers.flow();
+  await receiver.waitFor(60);
+});
+
+/** A receiver's answers, which can be held up, and how many requests wait for one. */
+class Answers {
+  underWay = 0;
+  mostUnderWay = 0;
+  #flows = Promise.resolve();
+  #open = () => {};
+
+  async next(): Promise<number> {
+    this.underWay += 1;
+    this.mostUnderWay = Math.max(this.mostUnderWay, this.underWay);
+    await this.#flows;
+    this.underWay -= 1;
+    return 204;
+  }
+
+  hold(): void {
+    this.#flows = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  flow(): void {
+    this.#open();
+  }
+}
