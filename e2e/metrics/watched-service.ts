@@ -12,6 +12,8 @@ import { until } from '../support/until';
 import type { RulesFile } from './read-rules';
 
 const PUBLISH_EVERY_MS = 200;
+// As many real ones do, so that a scrape finds attempts under way.
+const ANSWER_AFTER_MS = 100;
 // Of each, more than an alert lets pass.
 const REDIS_PAUSE_MS = 300;
 const WORKER_PAUSE_MS = 700;
@@ -51,7 +53,10 @@ export class WatchedService {
       environment: { RETRY_SCHEDULE: '20ms', WORKER_PORT: workerPort, JOB_LOCK_DURATION: '2s' },
     });
     const worker = await stack.startWorker();
-    const receiver = await Receiver.start(() => service.answer);
+    const receiver = await Receiver.start(async () => {
+      await wait(ANSWER_AFTER_MS);
+      return service.answer;
+    });
     await stack.client.register(receiver.url);
     const prometheus = await PrometheusServer.start(
       program,

@@ -57,6 +57,25 @@ it('shows a receiver fail and recover while somebody looks at its webhook', asyn
   await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();
 });
 
+it('says how many attempts at once a webhook may have now, and how many it is set to', async () => {
+  const { client } = portal();
+  const webhook = { url: endpoint.receiver.url, events: ['brief.*'], max_concurrency: 1 };
+  const { id } = (await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook)).body;
+  await client.publish('brief.created', { brief_id: 'brf_1', title: 'Red shoes' });
+  await endpoint.receiver.waitFor(1);
+  await until(async () => {
+    const { body } = await client.expect<{ health: { concurrency: object | null } }>(
+      200,
+      'GET',
+      `/v1/webhooks/${id}`,
+    );
+    return body.health.concurrency ?? undefined;
+  });
+  const page = await portal().signIn({ path: `/webhooks/${id}` });
+  await page.getByText('Up to 1 now: as many as it is set to').waitFor();
+  await page.getByText('1 in each worker').waitFor();
+});
+
 it('counts what is held while somebody looks, by few requests however much comes', async () => {
   const { client } = portal();
   const { id } = await client.register(endpoint.receiver.url, ['brief.created']);

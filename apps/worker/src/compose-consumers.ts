@@ -1,5 +1,6 @@
 import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-remove-endpoints';
 import { createStepErasure } from '@hookferry/core/manage/step-erasure';
+import type { EndpointId } from '@hookferry/core/model/endpoint';
 import type { QueueShard } from '@hookferry/core/model/queue-layout';
 import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
 import { createChooseEvents } from '@hookferry/core/recovery/choose-events';
@@ -20,12 +21,13 @@ const ERASURE_CONCURRENCY = 2;
 export function composeConsumers(context: ConsumersContext) {
   // What is composed for a shard is made when it is served; what it is made of asks which ones are.
   const servedShards = (): readonly QueueShard[] => served.list();
-  const storesContext = { ...context, servedShards };
+  const limitOf = (endpointId: EndpointId) => concurrency.limitOf(endpointId);
+  const storesContext = { ...context, servedShards, limitOf };
   const stores = openStores(storesContext);
   const deps: ConsumerDeps = { ...storesContext, ...stores };
   const archive = composeArchive(context.config, context);
   const archiveStream = archive && createRedisArchiveStream(context.redis);
-  const { openShard, transport, releasers, slots } = composeShards(deps, archiveStream);
+  const { openShard, transport, releasers, slots, concurrency } = composeShards(deps, archiveStream);
   const served = new ServedShards(openShard, deps.config.WORKER_SHARDS);
   const slow = [composeReplays(deps), composeErasures(deps)];
   return {
@@ -38,7 +40,7 @@ export function composeConsumers(context: ConsumersContext) {
     transport,
     openQueues: stores.openQueues,
     /** What metrics show. */
-    shown: { ...stores, slots, archiveStream },
+    shown: { ...stores, slots, concurrency, archiveStream },
   };
 }
 

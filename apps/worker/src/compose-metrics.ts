@@ -1,3 +1,4 @@
+import type { Concurrency } from '@hookferry/core/admission/concurrency';
 import type { Slots } from '@hookferry/core/admission/slots';
 import { createCountDisabled } from '@hookferry/core/endpoints/count-disabled';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
@@ -28,6 +29,7 @@ export interface GaugesDeps
   readonly shards: QueueShards;
   readonly queueDepth: ShardedQueueDepth;
   readonly slots: Slots;
+  readonly concurrency: Concurrency;
   /** Absent: there is no archive. */
   readonly archiveStream: ArchiveCounts | undefined;
   readonly workerId: string;
@@ -40,14 +42,18 @@ export function composeMetrics() {
   const listeners: readonly SignalListener[] = [createPromWorkerMetrics(registry), shares.listen];
 
   function showGauges(deps: GaugesDeps): void {
-    const { redis, quota, slots } = deps;
+    const { redis, quota, slots, concurrency } = deps;
     registerPromProcessGauges(registry, {
       standings: quota.standings,
       ping: () => redis.ping(),
       eventLoopLagMs: watchEventLoop(),
       clock: steadyClock,
     });
-    registerPromWorkerGauges(registry, { slots, largestShares: () => shares.read() });
+    registerPromWorkerGauges(registry, {
+      slots,
+      readLimits: () => concurrency.limits(),
+      largestShares: () => shares.read(),
+    });
     registerPromSharedGauges(registry, composeReadings(deps));
   }
 

@@ -30,10 +30,9 @@ import { SharedCapacity } from './consumers/shared-capacity';
 import type { Stores, StoresContext } from './open-stores';
 import type { ShardPart } from './served-shards';
 
-export interface ConsumersContext extends Omit<StoresContext, 'servedShards'> {
+export interface ConsumersContext extends Omit<StoresContext, 'servedShards' | 'limitOf'> {
   /** How connections to Redis are made, for the one that waits for attempts to archive. */
   readonly connection: Omit<ConnectOptions, 'name'>;
-  readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
 }
@@ -150,5 +149,6 @@ function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | un
     return { deliveries: createDeliverConsumer({ ...shared, ...consumer, dueDeliveries }), dueDeliveries };
   };
   const releasers = [admission.releaser, formerDeliveries];
-  return { openDeliveries, transport, releasers, slots: admission.slots };
+  const { slots, concurrency } = admission;
+  return { openDeliveries, transport, releasers, slots, concurrency };
 }

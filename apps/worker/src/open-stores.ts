@@ -11,6 +11,7 @@ import type { Clock } from '@hookferry/core/kernel/clock';
 import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createRedisRemainsStore } from '@hookferry/core/manage/redis-remains-store';
+import type { EndpointId } from '@hookferry/core/model/endpoint';
 import type { QueueShard } from '@hookferry/core/model/queue-layout';
 import type { Emit } from '@hookferry/core/model/signal';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
@@ -29,6 +30,9 @@ export interface StoresContext {
   readonly shards: ShardsInForce;
   /** Those that this worker takes jobs from. */
   readonly servedShards: () => readonly QueueShard[];
+  readonly workerId: string;
+  /** How many attempts this worker lets an endpoint have under way at the moment. */
+  readonly limitOf: (endpointId: EndpointId) => number | undefined;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -36,11 +40,12 @@ export interface StoresContext {
 export type Stores = ReturnType<typeof openStores>;
 
 /** All that a worker keeps in Redis and in queues. `recorders` are to be stopped in their order, then `openQueues`. */
-export function openStores({ config, redis, shards, servedShards, clock, emit }: StoresContext) {
+export function openStores(context: StoresContext) {
+  const { config, redis, shards, servedShards, workerId, limitOf, clock, emit } = context;
   const { first } = shards;
   const records = openRecords(config, { redis, clock, emit });
   const healthStore = createRedisHealthStore(redis, healthRetentionOf(config));
-  const healthRecorder = new HealthRecorder({ healthStore, clock, emit });
+  const healthRecorder = new HealthRecorder({ healthStore, workerId, limitOf, clock, emit });
   const deliveryQueue = new ShardedDeliveryQueue(redis, shards);
   const eventQueue = new ShardedEventQueue(redis, shards);
   const deadLetters = new BullmqDeadLetters({ redis, prefix: first.prefix }, clock);

@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 e7f5bdd0bb0934d0534ac0b69b3d36fb74649d0310a26e1175f0a9eca77bbc09
+// docs/openapi.json: sha256 9a2df1694164b3af5ca2c7164a6f47b842de785aef2b2ea1184aa9ec5a3f80f6
 
 export interface paths {
   '/v1/webhooks': {
@@ -1335,8 +1335,21 @@ export interface components {
       breaker: 'closed' | 'open' | 'half_open';
       /** @description Those that wait, without using up attempts, until their webhook can take them. */
       held: number;
+      /** @description How many attempts may be under way at it at once, as of now; null: no worker has tried it lately. */
+      concurrency: components['schemas']['HealthConcurrency'] | null;
       /** @description The last 24 hours, each of them, the oldest first. */
       hours: components['schemas']['HealthHour'][];
+    };
+    HealthConcurrency: {
+      /** @description How many it may be, all these workers together. */
+      limit: number;
+      /** @description How many workers have ended an attempt at it within about the last minute. */
+      workers: number;
+      /**
+       * @description `max_concurrency`: as many as it lets itself have; `adaptive`: as many as it has shown to bear.
+       * @enum {string}
+       */
+      reason: 'max_concurrency' | 'adaptive';
     };
     HealthHour: {
       /**

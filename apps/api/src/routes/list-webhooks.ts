@@ -38,7 +38,7 @@ export function listWebhooks(endpoints: ManageEndpoints, readHealth: ReadHealth)
         page.endpoints.map(async (endpoint) => {
           const webhook = presentWebhook(endpoint);
           if (query.include !== 'health') return webhook;
-          return { ...webhook, health: presentHealth(await readHealth(endpoint.id)) };
+          return { ...webhook, health: presentHealth(await readHealth(endpoint)) };
         }),
       );
       return { status: 200, body: presentPage(webhooks, page.nextCursor) };

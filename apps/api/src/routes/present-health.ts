@@ -1,5 +1,5 @@
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/kernel/clock';
-import type { Health } from '@hookferry/core/manage/read-health';
+import { concurrencyReasons, type Health } from '@hookferry/core/manage/read-health';
 import { breakerPhases } from '@hookferry/core/model/breaker';
 import { z } from 'zod';
 
@@ -8,6 +8,21 @@ const p95Schema = z.number().min(0).nullable();
 const healthHourSchema = z
   .object({ at: timeSchema, successes: z.int(), failures: z.int(), p95_ms: p95Schema })
   .meta({ id: 'HealthHour' });
+
+const concurrencySchema = z
+  .object({
+    limit: z.int().min(0).describe('How many it may be, all these workers together.'),
+    workers: z
+      .int()
+      .min(1)
+      .describe('How many workers have ended an attempt at it within about the last minute.'),
+    reason: z
+      .enum(concurrencyReasons)
+      .describe(
+        '`max_concurrency`: as many as it lets itself have; `adaptive`: as many as it has shown to bear.',
+      ),
+  })
+  .meta({ id: 'HealthConcurrency' });
 
 export const healthSchema = z
   .object({
@@ -18,6 +33,11 @@ export const healthSchema = z
     last_failure_at: timeSchema.nullable(),
     breaker: z.enum(breakerPhases),
     held: z.int(),
+    concurrency: concurrencySchema
+      .nullable()
+      .describe(
+        'How many attempts may be under way at it at once, as of now; null: no worker has tried it lately.',
+      ),
     hours: z.array(healthHourSchema),
   })
   .meta({ id: 'Health' });
@@ -37,6 +57,7 @@ export function presentHealth(health: Health): z.infer<typeof healthSchema> {
     last_failure_at: formatTimeOrNull(health.lastFailureAt),
     breaker: health.breaker,
     held: health.held,
+    concurrency: health.concurrency ?? null,
     hours: health.hours.map(({ at, successes, failures, p95Ms }) => ({
       at: formatTime(at),
       successes,

@@ -23,7 +23,7 @@ export function readWebhook(endpoints: ManageEndpoints, readHealth: ReadHealth) 
     },
     async handle({ apiKey, params }) {
       const endpoint = await endpoints.read(apiKey.accountId, params.id);
-      const health = presentHealth(await readHealth(endpoint.id));
+      const health = presentHealth(await readHealth(endpoint));
       return { status: 200, headers: tagOf(endpoint), body: { ...presentWebhook(endpoint), health } };
     },
   });

@@ -44,6 +44,7 @@ const NOTHING_YET = {
   last_failure_at: null,
   breaker: 'closed',
   held: 0,
+  concurrency: null,
   hours: expect.any(Array),
 };
 
@@ -88,6 +89,43 @@ describe('the health of a webhook', () => {
     const stored = `${FAILURES_TO_OPEN} ${now + offsetMs} ${now - 2 * HOUR_MS} 0`;
     await api.redis.client.set(keys.breaker(id), stored);
     expect(await readHealth()).toEqual({ ...NOTHING_YET, breaker });
+  });
+
+  describe('says how many attempts may be under way at once', () => {
+    async function say(limits: Readonly<Record<string, number>>, secondsAgo = 1): Promise<void> {
+      const at = Date.now() - secondsAgo * 1_000;
+      const tally = tallyOf({ delivered: true, at, durationMs: 40 });
+      for (const [workerId, limit] of Object.entries(limits)) {
+        await healthStore.add(id, tally, at, { workerId, limit });
+      }
+    }
+
+    async function patch(max_concurrency: number | null): Promise<void> {
+      const change = request(api.url).patch(`/v1/webhooks/${id}`).send({ max_concurrency });
+      await change.set('authorization', `Bearer ${key}`).expect(200);
+    }
+
+    it('at all workers together that have tried it lately', async () => {
+      await say({ gone: 32 }, 120);
+      await say({ f00d42: 8, c0ffee: 2 });
+      const { concurrency } = await readHealth();
+      expect(concurrency).toEqual({ limit: 10, workers: 2, reason: 'adaptive' });
+    });
+
+    it('and whether that is because of its own bound, from the moment that it is set until it is taken away', async () => {
+      await say({ f00d42: 8, c0ffee: 2 });
+      await patch(4);
+      expect((await readHealth()).concurrency).toEqual({ limit: 6, workers: 2, reason: 'adaptive' });
+      await patch(2);
+      expect((await readHealth()).concurrency).toEqual({ limit: 4, workers: 2, reason: 'max_concurrency' });
+      await patch(null);
+      expect((await readHealth()).concurrency).toEqual({ limit: 10, workers: 2, reason: 'adaptive' });
+    });
+
+    it('no more once nobody has tried it for a while', async () => {
+      await say({ f00d42: 8 }, 90);
+      expect((await readHealth()).concurrency).toBeNull();
+    });
   });
 
   it('counts what is held', async () => {

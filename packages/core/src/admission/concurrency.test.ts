@@ -304,3 +304,18 @@ describe('strangers', () => {
     expect(countFreed()).toBe(before + 2);
   });
 });
+
+describe('the limit of an endpoint', () => {
+  it('is told as it is now, and as it will be to begin with while nothing is under way', async () => {
+    const { concurrency, enterTimes, leave } = arrange();
+    expect(concurrency.limitOf(HERE)).toBeUndefined();
+    await enterTimes(2);
+    expect(concurrency.limitOf(HERE)).toBe(2);
+    expect(concurrency.limits()).toEqual([{ limit: 2, underWay: 2 }]);
+    leave(DELIVERED);
+    expect(concurrency.limits()).toEqual([{ limit: 4, underWay: 1 }]);
+    leave(FAILED);
+    expect(concurrency.limits()).toEqual([]);
+    expect(concurrency.limitOf(HERE)).toBe(2);
+  });
+});

@@ -34,6 +34,12 @@ export interface ConcurrencyOptions {
   readonly patienceMs: number;
 }
 
+/** How many attempts an endpoint may have under way, and how many are. */
+export interface EndpointLimit {
+  readonly limit: number;
+  readonly underWay: number;
+}
+
 /** An endpoint's attempts of this process: how many may be under way, how many are, and which wait for a place. */
 interface Limit {
   size: number;
@@ -148,6 +154,16 @@ export class Concurrency {
     const places = free + Math.floor(this.#lineOf(endpointId, limit, lastMs) / 2) - limit.waiting.length;
     this.#forgetIdle(endpointId, limit);
     return Math.max(places, 0);
+  }
+
+  /** How many attempts an endpoint may have under way at the moment; `undefined`: nothing is known of it here. */
+  limitOf(endpointId: EndpointId): number | undefined {
+    return this.#limits.get(endpointId)?.size ?? this.#known.get(endpointId)?.size;
+  }
+
+  /** The limits of the endpoints that have attempts under way, and how many they have. */
+  limits(): readonly EndpointLimit[] {
+    return Array.from(this.#limits.values(), ({ size, underWay }) => ({ limit: size, underWay }));
   }
 
   /** Whether the last attempt here at the endpoint was a slow one. */

@@ -4,6 +4,7 @@ import { uniqueEndpointId } from '../testing/unique-ids';
 import { type AttemptTally, hourOf } from './attempt-tally';
 import { countDuration } from './duration-counts';
 import { HealthRecorder } from './health-recorder';
+import type { WorkerLimit } from './redis-health-store';
 
 const NOW = 1_700_000_000_000;
 
@@ -11,20 +12,27 @@ const NOW = 1_700_000_000_000;
 function arrange() {
   const signals = recordSignals();
   const written: [EndpointId, AttemptTally][] = [];
+  const limits = new Map<EndpointId, number>();
+  const said: (WorkerLimit | undefined)[] = [];
   let answer: () => Promise<void> = async () => {};
   const recorder = new HealthRecorder({
     healthStore: {
-      async add(endpointId, added) {
+      async add(endpointId, added, _now, limit) {
         await answer();
         written.push([endpointId, added]);
+        said.push(limit);
       },
     },
+    workerId: 'f00d42',
+    limitOf: (id) => limits.get(id),
     clock: () => NOW,
     emit: signals.listen,
   });
   return {
     recorder,
     written,
+    limits,
+    said,
     signals,
     answerWith(next: () => Promise<void>) {
       answer = next;
@@ -63,6 +71,20 @@ describe('HealthRecorder', () => {
       [other, tally(0, 1)],
       [id, tally(75, 25)],
     ]);
+  });
+
+  it('says the limit of each endpoint as it is when it writes, where that is known', async () => {
+    const { recorder, limits, said } = arrange();
+    const id = uniqueEndpointId();
+    recorder.record(id, delivered);
+    limits.set(id, 4);
+    recorder.record(id, delivered);
+    limits.set(id, 8);
+    await recorder.flush();
+    recorder.record(uniqueEndpointId(), delivered);
+    await recorder.flush();
+    expect(said).toEqual([{ workerId: 'f00d42', limit: 8 }, undefined]);
+    await recorder.stop();
   });
 
   it('does nothing as long as nothing happens', async () => {

@@ -8,6 +8,9 @@ import type { HealthStore } from './redis-health-store';
 
 export interface HealthRecorderOptions {
   readonly healthStore: Pick<HealthStore, 'add'>;
+  readonly workerId: string;
+  /** How many attempts this worker lets an endpoint have under way at the moment; `undefined`: not known. */
+  readonly limitOf: (endpointId: EndpointId) => number | undefined;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -21,7 +24,8 @@ const STOP_PATIENCE_MS = 1_000;
 /**
  * Adds up in memory how attempts go, and writes it down a second after the first of them: however many attempts there
  * are, it is one command for each endpoint and second, none when nothing happens, and no delivery waits for it. What
- * can't be written stays here for the next time. When the connection breaks before the answer, some may count twice.
+ * can't be written stays here for the next time. With it goes how many attempts this worker lets the endpoint have under way.
+ * When the connection breaks before the answer, some may count twice.
  */
 export class HealthRecorder {
   readonly #tallies = createLru<EndpointId, AttemptTally>(MAX_ENDPOINTS);
@@ -73,7 +77,14 @@ export class HealthRecorder {
 
   async #write(endpointId: EndpointId, tally: AttemptTally): Promise<unknown> {
     try {
-      await this.options.healthStore.add(endpointId, tally, this.options.clock());
+      const { healthStore, workerId, clock } = this.options;
+      const limit = this.options.limitOf(endpointId);
+      await healthStore.add(
+        endpointId,
+        tally,
+        clock(),
+        limit === undefined ? undefined : { workerId, limit },
+      );
       return undefined;
     } catch (error) {
       this.#add(endpointId, tally);

@@ -30,7 +30,12 @@ const tallyFor = (attempts: readonly EndedAttempt[]) => attempts.map(tallyOf).re
 describe('the health store', () => {
   it('knows nothing of an endpoint that was never tried', async () => {
     const id = uniqueEndpointId();
-    expect(await store.read(id)).toEqual({ hours: [], lastSuccessAt: undefined, lastFailureAt: undefined });
+    expect(await store.read(id, NOW)).toEqual({
+      hours: [],
+      lastSuccessAt: undefined,
+      lastFailureAt: undefined,
+      limits: [],
+    });
     expect(await store.readLastSuccess(id)).toBeUndefined();
   });
 
@@ -38,7 +43,7 @@ describe('the health store', () => {
     const id = uniqueEndpointId();
     const tally = tallyFor([success(NOW - HOUR_MS), success(NOW), failure(NOW + 1)]);
     await store.add(id, tally, NOW + 1);
-    expect(await store.read(id)).toEqual(tally);
+    expect(await store.read(id, NOW)).toEqual({ ...tally, limits: [] });
     expect(await store.readLastSuccess(id)).toBe(NOW);
   });
 
@@ -49,7 +54,7 @@ describe('the health store', () => {
     );
     const workers = [store, createRedisHealthStore(redis.client, RETENTION_MS)] as const;
     await Promise.all(tallies.map((tally, i) => workers[i % 2 === 0 ? 0 : 1].add(id, tally, NOW)));
-    expect(await store.read(id)).toEqual({
+    expect(await store.read(id, NOW)).toMatchObject({
       hours: [{ hour: hourOf(NOW), successes: 50, failures: 50, durations: durationsOf(50, 50) }],
       lastSuccessAt: NOW + 49,
       lastFailureAt: NOW + 100,
@@ -61,7 +66,7 @@ describe('the health store', () => {
     await store.add(id, tallyFor([success(NOW), success(NOW + HOUR_MS)]), NOW + HOUR_MS);
     const later = NOW + HOURS_KEPT * HOUR_MS;
     await store.add(id, tallyFor([failure(later)]), later);
-    expect(await store.read(id)).toEqual({
+    expect(await store.read(id, later)).toMatchObject({
       hours: [
         { hour: hourOf(NOW) + 1, successes: 1, failures: 0, durations: durationsOf(1, 0) },
         { hour: hourOf(later), successes: 0, failures: 1, durations: durationsOf(0, 1) },
@@ -79,6 +84,35 @@ describe('the health store', () => {
     const remainingMs = await redis.client.pttl(keys.health(id));
     expect(remainingMs).toBeGreaterThan(RETENTION_MS / 2);
     expect(remainingMs).toBeLessThanOrEqual(RETENTION_MS);
+  });
+
+  it('gives the last limit that each worker has said, for about a minute', async () => {
+    const id = uniqueEndpointId();
+    const say = async (workerId: string, limit: number, at: number) =>
+      await store.add(id, tallyFor([success(at)]), at, { workerId, limit });
+    await say('f00d42', 8, NOW);
+    await say('c0ffee', 2, NOW);
+    await say('f00d42', 16, NOW + 50_000);
+    await store.add(id, tallyFor([success(NOW + 50_000)]), NOW + 50_000);
+    expect((await store.read(id, NOW + 60_000)).limits).toEqual([16, 2]);
+    expect((await store.read(id, NOW + 80_000)).limits).toEqual([16]);
+    expect((await store.read(id, NOW + 130_000)).limits).toEqual([]);
+  });
+
+  it('keeps no more of workers than of the last minute, however many there were', async () => {
+    const id = uniqueEndpointId();
+    for (let i = 0; i < 20; i += 1) {
+      const at = NOW + i * 60_000;
+      await store.add(id, tallyFor([success(at)]), at, { workerId: `worker${i}`, limit: 1 });
+    }
+    expect((await redis.client.hget(keys.health(id), 'limits'))?.split(' ')).toHaveLength(2);
+  });
+
+  it('reads what a version wrote that knew of no limits', async () => {
+    const id = uniqueEndpointId();
+    const hour = hourOf(NOW);
+    await redis.client.hset(keys.health(id), { [`s${hour}`]: 3, [`f${hour}`]: 1, 'last-success': NOW });
+    expect(await store.read(id, NOW)).toMatchObject({ hours: [{ successes: 3, failures: 1 }], limits: [] });
   });
 
   it("forgets an endpoint, and nothing of another's", async () => {

@@ -3,13 +3,30 @@ import { type AttemptTally, type RecentAttempts, recentAttempts } from '../endpo
 import type { HealthStore } from '../endpoints/redis-health-store';
 import type { Clock } from '../kernel/clock';
 import { type BreakerPhase, phaseOf } from '../model/breaker';
-import type { EndpointId } from '../model/endpoint';
+import type { Endpoint, EndpointId } from '../model/endpoint';
+
+/**
+ * Why an endpoint may have no more attempts under way: it is as many as it asked for (`max_concurrency`), or as many as it
+ * has shown to bear (`adaptive`).
+ */
+export const concurrencyReasons = ['max_concurrency', 'adaptive'] as const;
+
+/** How many attempts an endpoint may have under way at the moment. */
+export interface ConcurrencyStanding {
+  /** All workers together that have tried it lately. */
+  readonly limit: number;
+  /** How many workers these are. */
+  readonly workers: number;
+  readonly reason: (typeof concurrencyReasons)[number];
+}
 
 /** How an endpoint is doing. */
 export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessAt' | 'lastFailureAt'> {
   readonly breaker: BreakerPhase;
   /** Deliveries that are held. */
   readonly held: number;
+  /** `undefined`: no worker has tried it lately. */
+  readonly concurrency: ConcurrencyStanding | undefined;
 }
 
 export interface ReadHealthDeps {
@@ -21,21 +38,38 @@ export interface ReadHealthDeps {
 
 export function createReadHealth({ healthStore, admissionStore, heldDeliveries, clock }: ReadHealthDeps) {
   /** All that it asks for goes out at once: of many endpoints together it is one round trip. */
-  return async function readHealth(endpointId: EndpointId): Promise<Health> {
-    const [tally, breaker, held] = await Promise.all([
-      healthStore.read(endpointId),
-      admissionStore.readBreaker(endpointId),
-      heldDeliveries.count(endpointId),
-    ]);
+  return async function readHealth({
+    id,
+    maxConcurrency,
+  }: Pick<Endpoint, 'id' | 'maxConcurrency'>): Promise<Health> {
     const now = clock();
+    const [record, breaker, held] = await Promise.all([
+      healthStore.read(id, now),
+      admissionStore.readBreaker(id),
+      heldDeliveries.count(id),
+    ]);
     return {
-      ...recentAttempts(tally, now),
-      lastSuccessAt: tally.lastSuccessAt,
-      lastFailureAt: tally.lastFailureAt,
+      ...recentAttempts(record, now),
+      lastSuccessAt: record.lastSuccessAt,
+      lastFailureAt: record.lastFailureAt,
       breaker: phaseOf(breaker, now),
       held,
+      concurrency: standingOf(record.limits, maxConcurrency),
     };
   };
 }
 
 export type ReadHealth = ReturnType<typeof createReadHealth>;
+
+// A worker says its limit after an attempt: it may have been told of the endpoint's own bound since.
+function standingOf(
+  limits: readonly number[],
+  most = Number.POSITIVE_INFINITY,
+): ConcurrencyStanding | undefined {
+  if (limits.length === 0) return undefined;
+  return {
+    limit: limits.reduce((sum, limit) => sum + Math.min(limit, most), 0),
+    workers: limits.length,
+    reason: limits.every((limit) => limit >= most) ? 'max_concurrency' : 'adaptive',
+  };
+}

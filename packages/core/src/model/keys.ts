@@ -46,7 +46,7 @@ import type { AccountId, EventId } from './event';
  * | `rate-waiting:{endpoint}` | string | there if deliveries are held for the rate limit | an hour |
  * | `order:{endpoint}` | sorted set | ids of the events whose deliveries are not at their end, by time of acceptance, if they go one at a time | until they are |
  * | `turn:{endpoint}` | string | the event of those whose delivery has begun | until that has ended |
- * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
+ * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two; how many attempts each worker lets it have under way | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
  * | `listeners:{all}` | sorted set | account/endpoint of listeners, by when to see whether they are still connected | until they are gone |
  * | `watched-accounts:{all}` | sorted set | ids of accounts whose changes somebody follows, by until when | 2 minutes after nobody follows any |

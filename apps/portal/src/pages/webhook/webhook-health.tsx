@@ -14,7 +14,15 @@ const BREAKERS: Readonly<Record<Health['breaker'], string>> = {
 
 /** How a webhook did in the last 24 hours, and how it stands now. */
 export function WebhookHealth({ health }: { readonly health: Health }) {
-  const { hours, success_rate: rate, p95_ms: p95, attempts_24h: attempts, held, breaker } = health;
+  const {
+    hours,
+    success_rate: rate,
+    p95_ms: p95,
+    attempts_24h: attempts,
+    held,
+    breaker,
+    concurrency,
+  } = health;
   return (
     <Section title="Health, 24 h">
       <Facts
@@ -33,10 +41,18 @@ export function WebhookHealth({ health }: { readonly health: Health }) {
           ),
           Held: formatCount(held),
           Breaker: BREAKERS[breaker],
+          'At once': describeConcurrency(concurrency),
           'Last success': health.last_success_at ? <Time at={health.last_success_at} /> : 'never',
           'Last failure': health.last_failure_at ? <Time at={health.last_failure_at} /> : 'never',
         }}
       />
     </Section>
   );
+}
+
+function describeConcurrency(concurrency: Health['concurrency']): string {
+  if (!concurrency) return 'Not tried within the last minute';
+  const { limit, workers, reason } = concurrency;
+  const most = `Up to ${formatCount(limit)} now${workers === 1 ? '' : `, by ${formatCount(workers)} workers`}`;
+  return reason === 'max_concurrency' ? `${most}: as many as it is set to` : `${most}: as it answers`;
 }

@@ -34,6 +34,7 @@ export const HEALTH_COLUMNS: readonly Column<WebhookWithHealth>[] = [
   ['last failure', ({ health }) => health.last_failure_at],
   ['breaker', ({ health }) => health.breaker],
   ['held', ({ health }) => health.held],
+  ['at once now', ({ health }) => health.concurrency?.limit],
 ];
 
 function formatRate(rate: number | null): string | null {
