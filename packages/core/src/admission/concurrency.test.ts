@@ -10,6 +10,9 @@ const HERE = uniqueEndpointId();
 const THERE = uniqueEndpointId();
 
 interface Arrangement {
+  /** How many an endpoint may have whatever others want. */
+  readonly share?: number;
+  /** How many while nobody else wants any. */
   readonly maxPerEndpoint?: number;
   readonly maxStrangers?: number;
   readonly slow?: number;
@@ -17,15 +20,22 @@ interface Arrangement {
 }
 
 /** No patience, unless it is given: whoever finds no place is told so within this turn of the event loop or the next. */
-function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs = 0 }: Arrangement = {}) {
+function arrange({
+  share = 16,
+  maxPerEndpoint = share,
+  maxStrangers = 16,
+  slow = 16,
+  patienceMs = 0,
+}: Arrangement = {}) {
   let freed = 0;
   let now = 0;
+  let turnMs = 0;
   const slots = new Slots({
     quick: 32,
     slow,
     onCapacity: () => {},
     clock: () => now,
-    measureTurn: () => {},
+    measureTurn: (onMeasured) => onMeasured(turnMs),
   });
   const onSlotFree = () => {
     freed += 1;
@@ -33,7 +43,7 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
   const concurrency = new Concurrency({
     slots,
     onSlotFree,
-    sharePerEndpoint: maxPerEndpoint,
+    sharePerEndpoint: share,
     maxPerEndpoint,
     maxStrangers,
     patienceMs,
@@ -53,6 +63,7 @@ function arrange({ maxPerEndpoint = 16, maxStrangers = 16, slow = 16, patienceMs
     countFreed: () => freed,
     /** The process is so late that a quarter of all, eight, is what it takes at once. */
     async beLate(): Promise<void> {
+      turnMs = 100;
       while (slots.pace > 1 / 4) {
         now += 1_000;
         await jest.advanceTimersByTimeAsync(50);
@@ -97,7 +108,8 @@ describe('the places of an endpoint', () => {
     await beLate();
     for (let i = 0; i < 8; i += 1) leave(DELIVERED);
     expect(concurrency.freePlaces(HERE)).toBe(4);
-    expect(await enterTimes(6)).toEqual([true, true, true, true, false, false]);
+    // Its share of the eight that there are is four, and an eighth of them stays free.
+    expect((await enterTimes(10)).filter(Boolean)).toHaveLength(7);
   });
 
   it('are as many as ever for one that takes its time: that keeps no processor busy', async () => {
@@ -119,7 +131,7 @@ describe('the places of an endpoint', () => {
   });
 
   it('double with each success, up to the most that there are', async () => {
-    const { concurrency, enter, enterTimes, leave } = arrange({ maxPerEndpoint: 6 });
+    const { concurrency, enter, enterTimes, leave } = arrange({ share: 6 });
     await enterTimes(2);
     leave(DELIVERED);
     expect(concurrency.freePlaces(HERE)).toBe(3);
@@ -165,16 +177,17 @@ describe('the places of an endpoint', () => {
   });
 
   it('are not free that somebody waits for', async () => {
-    const { concurrency, enterTimes, enter, leave } = arrange({ patienceMs: 60_000 });
+    const { concurrency, enterTimes, enter, leave } = arrange({ patienceMs: DELIVERED.durationMs });
     await enterTimes(2);
     const waiting = [enter(), enter()];
     leave(DELIVERED);
     leave(DELIVERED);
     await Promise.all(waiting);
-    expect(concurrency.freePlaces(HERE)).toBe(6);
-    const more = Array.from({ length: 9 }, () => enter());
+    // Six, and half of those that may wait for one.
+    expect(concurrency.freePlaces(HERE)).toBe(6 + 4);
+    const more = Array.from({ length: 6 + 4 }, () => enter());
     expect(concurrency.freePlaces(HERE)).toBe(0);
-    for (let i = 0; i < 11; i += 1) {
+    for (let i = 0; i < 12; i += 1) {
       await Promise.resolve();
       leave(DELIVERED);
     }
@@ -207,7 +220,7 @@ describe('the places of an endpoint', () => {
     const { enter, learn, enterTimes } = arrange({ patienceMs: 100 });
     await learn(HANGING);
     await enterTimes(2);
-    jest.useFakeTimers();
+    jest.useFakeTimers({ doNotFake: ['nextTick'] });
     // With patience, this would not end before the clock is moved.
     expect(await enter()).toBe('endpoint_full');
   });
@@ -302,6 +315,82 @@ describe('strangers', () => {
     await enter(THERE);
     leave(DELIVERED);
     expect(countFreed()).toBe(before + 2);
+  });
+});
+
+describe('beyond its share', () => {
+  /** Has grown to its share of four, and has four under way. */
+  async function arrangeFull(change: Arrangement = {}) {
+    const arranged = arrange({ share: 4, maxPerEndpoint: 32, ...change });
+    await arranged.enterTimes(2);
+    arranged.leave(DELIVERED);
+    arranged.leave(DELIVERED);
+    await arranged.enterTimes(4);
+    return arranged;
+  }
+
+  /** One that is full ends as given, and others take its place until there is none. */
+  async function replace(
+    { leave, enterTimes }: Awaited<ReturnType<typeof arrangeFull>>,
+    attempt: Parameters<Concurrency['leave']>[1],
+  ): Promise<number> {
+    leave(attempt);
+    return (await enterTimes(4)).filter(Boolean).length;
+  }
+
+  it('an endpoint takes what is idle, one more with each success', async () => {
+    const arranged = await arrangeFull();
+    expect(await replace(arranged, DELIVERED)).toBe(2);
+    expect(await replace(arranged, DELIVERED)).toBe(2);
+    expect(arranged.concurrency.limits()).toEqual([{ limit: 6, underWay: 6 }]);
+  });
+
+  it('it has nothing while others need the slots, and an eighth of them is never its own', async () => {
+    const arranged = await arrangeFull();
+    const others = Array.from({ length: 24 }, () => arranged.slots.take('quick'));
+    expect(await replace(arranged, DELIVERED)).toBe(1);
+    for (const slot of others) arranged.slots.leave(slot);
+    for (let i = 0; i < 100; i += 1) await replace(arranged, DELIVERED);
+    expect(arranged.slots.inUse.quick).toBe(28);
+  });
+
+  it('it has no more than it has set for itself', async () => {
+    const { concurrency } = arrange({ share: 4, maxPerEndpoint: 32 });
+    const enter = () => concurrency.enter({ id: HERE, maxConcurrency: 3 }, false, false);
+    for (let i = 0; i < 4; i += 1) {
+      const place = await enter();
+      if (typeof place === 'object') concurrency.leave(place, DELIVERED);
+    }
+    const places = await Promise.all(Array.from({ length: 5 }, enter));
+    expect(places.filter((place) => typeof place === 'object')).toHaveLength(3);
+    expect(concurrency.limits()).toEqual([{ limit: 3, underWay: 3 }]);
+  });
+
+  it('it goes back towards its share when its answers become slower by it, and at once when one fails', async () => {
+    const arranged = await arrangeFull();
+    for (let i = 0; i < 12; i += 1) await replace(arranged, DELIVERED);
+    expect(arranged.concurrency.limitOf(HERE)).toBe(16);
+    for (let i = 0; i < 8; i += 1) arranged.leave({ outcome: 'delivered', durationMs: 200 });
+    expect(arranged.concurrency.limitOf(HERE)).toBeLessThanOrEqual(10);
+    const before = arranged.concurrency.limitOf(HERE) ?? 0;
+    arranged.leave(FAILED);
+    expect(arranged.concurrency.limitOf(HERE)).toBe(Math.floor(before / 2));
+  });
+});
+
+describe('the line for a place', () => {
+  it('is as long as is done with while anybody waits', async () => {
+    const { enter, enterTimes, concurrency } = arrange({ patienceMs: 100 });
+    for (let i = 0; i < 2; i += 1) {
+      const place = await enter();
+      if (typeof place === 'object') concurrency.leave(place, { outcome: 'delivered', durationMs: 50 });
+    }
+    await enterTimes(8);
+    const waiting = Array.from({ length: 16 }, () => enter());
+    // Eight at a time, in fifty milliseconds each.
+    expect(await enter()).toBe('endpoint_full');
+    await jest.advanceTimersByTimeAsync(200);
+    await Promise.all(waiting);
   });
 });
 

@@ -63,6 +63,7 @@ interface Known {
   /** How long successful attempts take within its share. Milliseconds. */
   readonly usualMs: number | undefined;
   readonly bestMs: number | undefined;
+  readonly bound: number;
 }
 
 // Little for a stranger, so that many of them that hang leave slots to the others; twice as much after each success.
@@ -135,11 +136,11 @@ export class Concurrency {
   leave({ endpointId, slot, isOfStrangers }: Place, attempt: EndedAttempt | undefined): void {
     if (isOfStrangers) this.#strangers -= 1;
     this.options.slots.leave(slot);
-    const { size, usualMs, bestMs } = this.#free(endpointId, attempt);
+    const { size, usualMs, bestMs, bound } = this.#free(endpointId, attempt);
     // Pace is all that counts here: a receiver that refuses at once holds no slot.
     if (attempt) {
       const lastMs = paceOf(attempt);
-      this.#known.set(endpointId, { lastMs, size: idleSizeOf(attempt, size), usualMs, bestMs });
+      this.#known.set(endpointId, { lastMs, size: idleSizeOf(attempt, size), usualMs, bestMs, bound });
     }
     if (isOfStrangers || slot.isSlow) this.options.onSlotFree();
   }
@@ -163,7 +164,10 @@ export class Concurrency {
 
   /** The limits of the endpoints that have attempts under way, and how many they have. */
   limits(): readonly EndpointLimit[] {
-    return Array.from(this.#limits.values(), ({ size, underWay }) => ({ limit: size, underWay }));
+    return Array.from(this.#limits.values(), ({ size, bound, underWay }) => ({
+      limit: Math.min(size, bound),
+      underWay,
+    }));
   }
 
   /** Whether the last attempt here at the endpoint was a slow one. */
@@ -260,10 +264,10 @@ export class Concurrency {
   #limitOf(endpointId: EndpointId): Limit {
     const known = this.#limits.get(endpointId);
     if (known) return known;
-    const { size = FIRST_SIZE, usualMs, bestMs } = this.#known.get(endpointId) ?? {};
+    const { size = FIRST_SIZE, bound, usualMs, bestMs } = this.#known.get(endpointId) ?? {};
     const limit: Limit = {
       size: Math.min(size, this.options.sharePerEndpoint),
-      bound: Number.POSITIVE_INFINITY,
+      bound: bound ?? Number.POSITIVE_INFINITY,
       underWay: 0,
       waiting: new WaitingLine(this.options.patienceMs),
       usualMs,

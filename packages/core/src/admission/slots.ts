@@ -15,8 +15,8 @@ export interface SlotsOptions {
 /** One attempt's slot. */
 export interface Slot {
   readonly takenAt: number;
-  /** Whether its receiver is known to take its time, so that the attempt mostly waits. */
-  readonly isPatient: boolean;
+  /** Whether it mostly waits for its receiver: that is known to take its time, or has done so for a while. */
+  isWaiting: boolean;
   isSlow: boolean;
 }
 
@@ -47,9 +47,8 @@ export class Slots {
   readonly #quick = new Set<Slot>();
   #slow = 0;
   #pace = 1;
-  /** Those among the quick ones that use no processor: they are patient, or would be slow if there were room. */
-  #patient = 0;
-  #stuck = 0;
+  /** Those among the quick ones that wait, and use no processor. */
+  #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: SlotsOptions) {}
@@ -57,7 +56,7 @@ export class Slots {
   /** How many attempts may be under way in all, as things stand. */
   get capacity(): number {
     const { quick } = this.options;
-    return Math.min(Math.floor(quick * this.#pace) + this.#patient + this.#stuck, quick) + this.#slow;
+    return Math.min(Math.floor(quick * this.#pace) + this.#waiting, quick) + this.#slow;
   }
 
   /** How many attempts are under way. */
@@ -88,10 +87,11 @@ export class Slots {
   }
 
   take(pace: AttemptPace): Slot {
-    const slot = { takenAt: this.options.clock(), isPatient: pace === 'patient', isSlow: false };
+    const slot = { takenAt: this.options.clock(), isWaiting: false, isSlow: false };
     const before = this.capacity;
     if (pace === 'slow') this.#countAsSlow(slot);
-    else this.#addQuick(slot);
+    else this.#quick.add(slot);
+    if (pace === 'patient') this.#countAsWaiting(slot);
     this.#tellIfOther(before);
     this.#keepLooking();
     return slot;
@@ -130,24 +130,23 @@ export class Slots {
   }
 
   #moveSlow(slowSince: number): void {
-    this.#stuck = 0;
     for (const slot of this.#quick) {
       if (slot.takenAt > slowSince) return;
       if (this.hasRoomForSlow) {
         this.#removeQuick(slot);
         this.#countAsSlow(slot);
-      } else if (!slot.isPatient) this.#stuck += 1;
+      } else if (!slot.isWaiting) this.#countAsWaiting(slot);
     }
-  }
-
-  #addQuick(slot: Slot): void {
-    this.#quick.add(slot);
-    if (slot.isPatient) this.#patient += 1;
   }
 
   #removeQuick(slot: Slot): void {
     this.#quick.delete(slot);
-    if (slot.isPatient) this.#patient -= 1;
+    if (slot.isWaiting) this.#waiting -= 1;
+  }
+
+  #countAsWaiting(slot: Slot): void {
+    slot.isWaiting = true;
+    this.#waiting += 1;
   }
 
   #countAsSlow(slot: Slot): void {

@@ -28,7 +28,8 @@ async function arrange() {
 
 /** All that there is of a queue, without what differs from one moment, and from one job, to the next. */
 async function readQueue(client: Redis, jobId: string) {
-  const { timestamp, opts, ...job } = await client.hgetall(jobKeys.job(jobId));
+  // The time of acceptance is ours.
+  const { timestamp, opts, at: _, ...job } = await client.hgetall(jobKeys.job(jobId));
   const events = await client.xrange(jobKeys.events, '-', '+');
   return {
     job,

@@ -71,6 +71,83 @@ async function take(): Promise<{ readonly id: string; readonly token: string }> 
   return { id: job?.id ?? '', token };
 }
 
+describe('those that are held along', () => {
+  const HOUR = 3_600_000;
+
+  /** An endpoint's deliveries, waiting on the queue in the order in which they were accepted. */
+  async function arrangeWaiting(count: number, address = uniqueAddress()) {
+    const eventIds = Array.from({ length: count }, () => uniqueEventId());
+    const deliveries = eventIds.map((eventId, i) => ({ ...address, eventId, acceptedAt: NOW + i }));
+    await new BullmqDeliveryQueue({ redis: redis.client, prefix: QUEUE_PREFIX }).addAll(deliveries);
+    return { address, eventIds, jobIds: deliveries.map(deliveryIdOf) };
+  }
+
+  function uniqueAddress() {
+    return { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
+  }
+
+  it('are the endpoint’s that would be taken next, up to two hundred; others’ stay where they are', async () => {
+    const { address, eventIds, jobIds } = await arrangeWaiting(220);
+    const others = await arrangeWaiting(1);
+    const entry = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+    const along = await held.enter(address, entry, LOOK_AT, 'busy', HOUR);
+    expect(along).toEqual(eventIds.slice(0, along.length));
+    expect(along.length).toBeGreaterThanOrEqual(200);
+    expect(await readHeld(held, address.endpointId)).toEqual([entry.eventId, ...along]);
+    const waiting = await redis.client.zrange(jobKeys.prioritized, '0', '-1');
+    expect(waiting.toSorted()).toEqual([...jobIds.slice(along.length), ...others.jobIds].toSorted());
+  });
+
+  it('are none unless that is asked for', async () => {
+    const { address, jobIds } = await arrangeWaiting(2);
+    expect(await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT, 'busy')).toEqual(
+      [],
+    );
+    expect(await redis.client.zrange(jobKeys.prioritized, '0', '-1')).toEqual(jobIds);
+  });
+
+  it('leave those alone whose time of acceptance nobody knows', async () => {
+    const { address, jobIds } = await arrangeWaiting(1);
+    await redis.client.hset(jobKeys.job(jobIds[0] ?? ''), 'at', '');
+    expect(
+      await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT, 'busy', HOUR),
+    ).toEqual([]);
+  });
+
+  it('are jobs as BullMQ knows them: delayed by the time that was given or longer, and released like any other', async () => {
+    const { address, eventIds, jobIds } = await arrangeWaiting(2);
+    const before = Date.now();
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW - 1 }, LOOK_AT, 'busy', HOUR);
+    for (const jobId of jobIds) {
+      const job = await queue.getJob(jobId);
+      expect(await job?.getState()).toBe('delayed');
+      const dueAt = Number(await redis.client.zscore(jobKeys.delayed, jobId)) / 0x1000;
+      expect(dueAt).toBeGreaterThan(before + HOUR);
+      expect(dueAt).toBeLessThan(before + 2 * HOUR);
+      // As if it had been taken for that: whoever takes it next knows that it has waited.
+      expect(job?.attemptsStarted).toBe(1);
+    }
+    const lookWasDueAt = await held.lookDueAt(address);
+    const released = await held.release(address, { most: 3, lookWasDueAt, lookAgainAt: NOW, now: NOW });
+    expect(released).toMatchObject({ released: 2, left: 0 });
+    expect((await take()).id).toBe(deliveryIdOf({ eventId: eventIds[0] ?? uniqueEventId(), ...address }));
+  });
+
+  it('are before what came to the endpoint later once they are released, and take turns with others', async () => {
+    const { address, jobIds } = await arrangeWaiting(3);
+    const others = await arrangeWaiting(3);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW - 1 }, LOOK_AT, 'busy', HOUR);
+    const later = await arrangeWaiting(1, address);
+    const lookWasDueAt = await held.lookDueAt(address);
+    await held.release(address, { most: 4, lookWasDueAt, lookAgainAt: NOW, now: NOW });
+    const order = [];
+    for (let i = 0; i < 7; i += 1) order.push((await take()).id);
+    expect(new Set(order.slice(0, 2))).toEqual(new Set([jobIds[0], others.jobIds[0]]));
+    expect(order.indexOf(later.jobIds[0] ?? '')).toBeGreaterThan(order.indexOf(jobIds[1] ?? ''));
+    expect(new Set(order)).toEqual(new Set([...jobIds, ...others.jobIds, ...later.jobIds]));
+  });
+});
+
 describe('a job that is released', () => {
   /** All that BullMQ has of it, apart from its id. */
   async function seen(jobId: string) {
