@@ -123,7 +123,7 @@ describe('started, it', () => {
     releaser.start();
     for (const places of [2, 1, 2, 0]) releaser.grant(accountId, endpointId, places);
     await pass(50);
-    expect(looks).toEqual([{ endpointId, places: 5, at: 10 }]);
+    expect(looks).toEqual([{ endpointId, places: 5, at: 25 }]);
     await releaser.stop();
   });
 
@@ -162,12 +162,12 @@ describe('started, it', () => {
     });
     releaser.start();
     releaser.grant(accountId, endpointId, 1);
-    await pass(10);
+    await pass(25);
     releaser.grant(accountId, endpointId, 3);
     await pass(100);
     expect(looks).toHaveLength(1);
     end({ left: 4, lookAgainAt: NOW + 3_600_000 });
-    await pass(20);
+    await pass(50);
     expect(looks.map(({ places }) => places)).toEqual([1, 3]);
     end({ left: 0, lookAgainAt: NOW + 3_600_000 });
     await releaser.stop();
@@ -194,11 +194,11 @@ describe('started, it', () => {
     for (const { accountId, endpointId } of [...waiting, ...waiting])
       releaser.awaitSlot(accountId, endpointId);
     releaser.slotIsFree();
-    await pass(15);
+    await pass(30);
     expect(looks).toMatchObject([{ endpointId: waiting[0]?.endpointId, places: 1 }]);
     releaser.slotIsFree();
     releaser.slotIsFree();
-    await pass(15);
+    await pass(30);
     expect(looks.map(({ endpointId }) => endpointId)).toEqual(waiting.map(({ endpointId }) => endpointId));
     await releaser.stop();
   });
@@ -240,7 +240,7 @@ describe('stopped, it', () => {
       await releaser.stop();
       hasStopped = true;
     })();
-    await pass(10);
+    await pass(25);
     expect(hasStopped).toBe(false);
     end({ left: 1, lookAgainAt: NOW + 1 });
     await stopping;

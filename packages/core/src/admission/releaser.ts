@@ -31,8 +31,9 @@ const SWEEP_EVERY_MS = 1_000;
 const SWEPT_AT_ONCE = 50;
 /** A look that says nothing else lets so many go; each that ends well lets more of them go. */
 const PLACES = 2;
-// Attempts end by the hundred within a moment: one look serves all of them.
-const GATHERED_MS = 10;
+// Attempts end by the hundred within a moment: one look serves all of them. What it releases waits a little in this process,
+// so that no place is idle meanwhile.
+const GATHERED_MS = 25;
 // Of those that are forgotten the sweep takes care.
 const WATCHED_ENDPOINTS = 10_000;
 
