@@ -7,7 +7,7 @@ import type { AdmissionStore } from '@hookferry/core/admission/redis-admission-s
 import type { OpenBreakers } from '@hookferry/core/admission/redis-open-breakers';
 import { Releaser } from '@hookferry/core/admission/releaser';
 import { createSettle } from '@hookferry/core/admission/settle';
-import { Slots } from '@hookferry/core/admission/slots';
+import { measureTurn, Slots } from '@hookferry/core/admission/slots';
 import { createLeaveOrder } from '@hookferry/core/attempt/leave-order';
 import { createDisable } from '@hookferry/core/endpoints/disable';
 import { createDisableFailing } from '@hookferry/core/endpoints/disable-failing';
@@ -85,12 +85,4 @@ function disablePolicyOf({ DISABLE_AFTER, DISABLE_FAILURE_SPAN }: WorkerConfig):
   return DISABLE_AFTER === 'never'
     ? 'never'
     : { afterMs: DISABLE_AFTER, failureSpanMs: DISABLE_FAILURE_SPAN };
-}
-
-function measureTurn(onMeasured: (processorMs: number) => void): void {
-  const before = process.cpuUsage();
-  setImmediate(() => {
-    const { user, system } = process.cpuUsage(before);
-    onMeasured((user + system) / 1_000);
-  });
 }

@@ -1,4 +1,4 @@
-import { SLOW_AFTER_MS, Slots } from './slots';
+import { LONG_TURN_MS, measureTurn, SLOW_AFTER_MS, Slots } from './slots';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -153,5 +153,31 @@ describe('a process that is late', () => {
     slots.leave(slots.take('quick'));
     jest.advanceTimersByTime(60_000);
     expect(slots.pace).toBe(1);
+  });
+});
+
+describe('what a turn of the event loop takes', () => {
+  beforeEach(() => jest.useRealTimers());
+
+  const measured = () => new Promise<number>((resolve) => measureTurn(resolve));
+
+  it('is next to nothing while there is nothing to do', async () => {
+    // Others may have the processor in the middle of one turn, not in all of them.
+    const turns = [];
+    for (let i = 0; i < 20; i += 1) turns.push(await measured());
+    expect(Math.min(...turns)).toBeLessThan(LONG_TURN_MS);
+  });
+
+  it('is what this process has to do, turn after turn', async () => {
+    let isBusy = true;
+    const beBusy = () => {
+      const until = process.cpuUsage().user + 3 * LONG_TURN_MS * 1_000;
+      while (process.cpuUsage().user < until);
+      if (isBusy) setImmediate(beBusy);
+    };
+    setImmediate(beBusy);
+    const took = await measured();
+    isBusy = false;
+    expect(took).toBeGreaterThan(LONG_TURN_MS);
   });
 });

@@ -30,7 +30,7 @@ const LOOK_EVERY_MS = 50;
 // A turn of the event loop takes so much when there is more under way than the processor keeps up with. What is under way
 // beyond that waits in this process, in front of whatever comes next, and gains nothing: it is better off in the queue, which
 // has a fair order. Processor time of our own is what counts: that a timer is late may be others' doing.
-const LONG_TURN_MS = 8;
+export const LONG_TURN_MS = 8;
 const SLOWED_DOWN_BY = 0.7;
 const SPED_UP_BY = 1 / 16;
 /** Enough to keep a processor busy with receivers that answer within some milliseconds, as shares of all and as a number. */
@@ -153,4 +153,19 @@ export class Slots {
     slot.isSlow = true;
     this.#slow += 1;
   }
+}
+
+/** Measures what one turn of this process' event loop takes of the processor. */
+export function measureTurn(onMeasured: (processorMs: number) => void): void {
+  const startedAt = performance.now();
+  setImmediate(() => {
+    const passedMs = performance.now() - startedAt;
+    // To ask for processor time takes up to half a millisecond, and it can't be more than what has passed.
+    if (passedMs <= LONG_TURN_MS) return onMeasured(passedMs);
+    const before = process.cpuUsage();
+    setImmediate(() => {
+      const { user, system } = process.cpuUsage(before);
+      onMeasured((user + system) / 1_000);
+    });
+  });
 }
