@@ -83,21 +83,20 @@ async function main(): Promise<void> {
       ...(shards > 0 ? { shards } : {}),
       ...(values.scene === undefined ? {} : { scene: values.scene }),
       ...(values.json === undefined ? {} : { json: resolve(values.json) }),
-      ...numbersIf('receiverMs', values['receiver-ms']),
-      ...numbersIf('webhooks', values.webhooks),
-      ...numbersIf('busy', values.busy),
+      ...(values['receiver-ms'] === undefined ? {} : { receiverMs: numbersOf(values['receiver-ms']) }),
+      ...(values.webhooks === undefined ? {} : { webhooks: numbersOf(values.webhooks) }),
+      ...(values.busy === undefined ? {} : { busy: numbersOf(values.busy) }),
       receivers: values.receivers,
       ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),
     });
   }
 }
 
-function numbersIf<Name extends string>(name: Name, list: string | undefined) {
-  if (list === undefined) return {};
+function numbersOf(list: string): readonly number[] {
   const numbers = list.split(',').map(Number);
   if (!numbers.every((each) => Number.isInteger(each) && each >= 0))
     throw new Error(`"${list}" is no list of whole numbers.`);
-  return { [name]: numbers };
+  return numbers;
 }
 
 main().catch((error: unknown) => {
