@@ -3,9 +3,9 @@ import { writeJson } from '../report/write-json';
 import type { SuiteOptions } from '../suite';
 import type { PathContender } from './contender';
 import { type Figure, judge, type Verdict } from './judge';
-import { type LoadFigures, measureSaturated } from './measure-load';
-import { plainContender } from './plain-contender';
+import { inShort, type LoadFigures, measureSaturated } from './measure-load';
 import { printVerdicts } from './print-verdicts';
+import { inRounds, type Measured } from './rounds';
 import { serviceContender } from './service-contender';
 import { inTurn, onStages } from './stage';
 
@@ -17,11 +17,6 @@ export interface Scene {
   readonly webhooks: number;
   /** Processes that use all the processor time that they get. */
   readonly busy: number;
-}
-
-interface Raw {
-  readonly plain: readonly LoadFigures[];
-  readonly service: readonly LoadFigures[];
 }
 
 // Those that have aims.
@@ -61,38 +56,20 @@ export function scenesOf(options: SuiteOptions): readonly Scene[] {
 /** What a saturated worker does for receivers that take their time, beside the hand-rolled pair, in turn. */
 export async function runScenes(scenes: readonly Scene[], options: SuiteOptions): Promise<void> {
   const rounds = options.rounds ?? (options.short ? 1 : 3);
-  const results: (Scene & { readonly ratios: readonly Verdict[]; readonly raw: Raw })[] = [];
+  const service = serviceContender(options.build);
+  const results: (Scene & { readonly ratios: readonly Verdict[]; readonly raw: Measured<LoadFigures> })[] =
+    [];
   for (const scene of scenes) {
-    const raw = await measureRounds(scene, rounds, options);
+    process.stderr.write(`  ${titleOf(scene)}\n`);
+    const events = options.deliveries ?? (options.short ? SHORT_EVENTS : eventsOf(scene));
+    const measure = (contenders: readonly PathContender[]) => measureScene(scene, contenders, events);
+    const raw = await inRounds({ rounds, service, measure, inShort });
     const ratios = judge(figuresOf(scene), raw.plain, raw.service);
     printVerdicts(`${titleOf(scene)} (median of ${rounds})`, ratios);
     results.push({ ...scene, ratios, raw });
     // What was measured is kept when a later scene breaks off.
     await writeJson(options.json, { scenes: results });
   }
-}
-
-async function measureRounds(scene: Scene, rounds: number, options: SuiteOptions): Promise<Raw> {
-  const service = serviceContender(options.build);
-  const events = options.deliveries ?? (options.short ? SHORT_EVENTS : eventsOf(scene));
-  const results = new Map<PathContender, LoadFigures[]>([
-    [plainContender, []],
-    [service, []],
-  ]);
-  for (let round = 1; round <= rounds; round += 1) {
-    // The machine's moods even out when neither is always the first.
-    const order = round % 2 === 1 ? [plainContender, service] : [service, plainContender];
-    for (const [i, figures] of (await measureScene(scene, order, events)).entries()) {
-      const contender = order[i] ?? service;
-      results.get(contender)?.push(figures);
-      const { deliveredPerSecond, totalMicros } = figures;
-      process.stderr.write(
-        `  ${titleOf(scene)}, round ${round} of ${rounds}: ${contender.name}, ` +
-          `${Math.round(totalMicros)} µs of CPU per event, ${Math.round(deliveredPerSecond)}/s\n`,
-      );
-    }
-  }
-  return { plain: results.get(plainContender) ?? [], service: results.get(service) ?? [] };
 }
 
 async function measureScene(
@@ -168,6 +145,6 @@ function titleOf({ receiverMs, webhooks, busy }: Scene): string {
   return [
     receiverMs > 0 ? `receivers of ${receiverMs} ± ${receiverMs / 2} ms` : 'receivers that answer at once',
     webhooks === 1 ? '1 webhook' : `${webhooks} webhooks`,
-    ...(busy > 0 ? [`${busy} busy processes`] : []),
+    ...(busy > 0 ? [`${busy} busy ${busy === 1 ? 'process' : 'processes'}`] : []),
   ].join(', ');
 }
