@@ -49,6 +49,7 @@ const WARM_UP_AT_ONCE = 32;
 
 // After a minute at most, BullMQ's own defaults have taken over a killed worker's jobs.
 const TIMING: Timing = { warmUpEvents: 3_000, secondsBefore: 20, secondsAfter: 65 };
+// A quick look: nothing is taken over so soon.
 const SHORT_TIMING: Timing = { warmUpEvents: 200, secondsBefore: 2, secondsAfter: 3 };
 // A bound, so that what is lost ends the benchmark.
 const LIMIT_MS = 60_000;
