@@ -96,13 +96,14 @@ it('runs an attack of the benchmark of tenants for as long as is said, and write
 
 it('runs the scenes of slow receivers, in their short form, and writes the figures of each', async () => {
   const args = ['--short', '--receiver-ms', '20', '--webhooks', '1,3', '--busy', '1'];
-  const { stdout, json } = await runPath<{ scenes: PathScene[] }>(args);
+  const { stdout, json } = await runPath(args);
+  const { scenes } = json as { scenes: PathScene[] };
 
-  expect(json.scenes).toMatchObject([
+  expect(scenes).toMatchObject([
     { receiverMs: 20, webhooks: 1, busy: 1 },
     { receiverMs: 20, webhooks: 3, busy: 1 },
   ]);
-  for (const { ratios, raw } of json.scenes) {
+  for (const { ratios, raw } of scenes) {
     expect(ratios).toContainEqual(expect.objectContaining({ name: 'delivered per second', aim: '≥ 0.85' }));
     for (const { deliveredPerSecond } of [...raw.plain, ...raw.service])
       expect(deliveredPerSecond).toBeGreaterThan(0);
@@ -111,11 +112,12 @@ it('runs the scenes of slow receivers, in their short form, and writes the figur
 }, 180_000);
 
 it('kills one of two workers, in the short form, and says when its share was taken over', async () => {
-  const { json } = await runPath<PathScene>(['--short', '--kill-worker', '--busy', '1']);
+  const { json } = await runPath(['--short', '--kill-worker', '--busy', '1']);
+  const { ratios, raw, ...scene } = json as PathScene;
 
-  expect(json).toMatchObject({ receiverMs: 200, webhooks: 20, busy: 1 });
-  expect(json.ratios.map(({ name }) => name)).toContain('its share taken over after, s');
-  expect(json.raw.service).toEqual([
+  expect(scene).toEqual({ receiverMs: 200, webhooks: 20, busy: 1 });
+  expect(ratios.map(({ name }) => name)).toContain('its share taken over after, s');
+  expect(raw.service).toEqual([
     expect.objectContaining({ takenOverS: expect.any(Number), missing: expect.any(Number) }),
   ]);
 }, 180_000);
@@ -152,13 +154,13 @@ interface PathScene {
   readonly raw: Record<'plain' | 'service', readonly { readonly deliveredPerSecond: number }[]>;
 }
 
-async function runPath<Figures>(args: readonly string[]): Promise<{ stdout: string; json: Figures }> {
+async function runPath(args: readonly string[]): Promise<{ stdout: string; json: unknown }> {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-path-'));
   const file = join(folder, 'path.json');
   const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'path', ...args, '--json', file], {
     env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
   });
-  const json = JSON.parse(await readFile(file, 'utf8')) as Figures;
+  const json: unknown = JSON.parse(await readFile(file, 'utf8'));
   await rm(folder, { recursive: true });
   return { stdout, json };
 }

@@ -31,7 +31,7 @@ const allScenes: readonly Scene[] = [
 
 const EVENTS = 10_000;
 const BUSY_EVENTS = 6_000;
-const SHORT_EVENTS = 400;
+const SHORT_EVENTS = 200;
 // Until the processes run at their usual speed, and know how much their endpoints bear.
 const WARM_UP_SHARE = 0.5;
 const LONGEST_SECONDS = 30;
