@@ -30,7 +30,7 @@ const allScenes: readonly Scene[] = [
 ];
 
 const EVENTS = 10_000;
-const BUSY_EVENTS = 6_000;
+const BUSY_EVENTS = 4_000;
 const SHORT_EVENTS = 200;
 // Until the processes run at their usual speed, and know how much their endpoints bear.
 const WARM_UP_SHARE = 0.5;
@@ -46,6 +46,7 @@ export function scenesOf(options: SuiteOptions): readonly Scene[] {
   const { receiverMs, webhooks, busy, receivers } = options;
   if (receivers) return allScenes;
   if (!receiverMs && !webhooks && !busy) return [];
+  if (webhooks?.includes(0)) throw new Error('Without a webhook there is nothing to measure.');
   return (busy ?? [0]).flatMap((processes) =>
     (receiverMs ?? [0]).flatMap((ms) =>
       (webhooks ?? [1]).map((count) => ({ receiverMs: ms, webhooks: count, busy: processes })),
