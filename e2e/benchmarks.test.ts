@@ -1,11 +1,15 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
+import { until } from './support/until';
 
 const MAIN = join(__dirname, '..', 'bench', 'dist', 'main.js');
+const BUSY = join(__dirname, '..', 'bench', 'dist', 'processes', 'busy-processes.js');
 
 it('runs the benchmark of the drain, in its short form, and prints both rates and their ratio', async () => {
   const redis = await openTestRedis();
@@ -90,9 +94,73 @@ it('runs an attack of the benchmark of tenants for as long as is said, and write
   ]);
 }, 180_000);
 
+it('runs the scenes of slow receivers, in their short form, and writes the figures of each', async () => {
+  const args = ['--short', '--receiver-ms', '20', '--webhooks', '1,3', '--busy', '1'];
+  const { stdout, json } = await runPath(args);
+  const { scenes } = json as { scenes: PathScene[] };
+
+  expect(scenes).toMatchObject([
+    { receiverMs: 20, webhooks: 1, busy: 1 },
+    { receiverMs: 20, webhooks: 3, busy: 1 },
+  ]);
+  for (const { ratios, raw } of scenes) {
+    expect(ratios).toContainEqual(expect.objectContaining({ name: 'delivered per second', aim: '≥ 0.85' }));
+    for (const { deliveredPerSecond } of [...raw.plain, ...raw.service])
+      expect(deliveredPerSecond).toBeGreaterThan(0);
+  }
+  expect(stdout).toContain('receivers of 20 ± 10 ms, 3 webhooks, 1 busy process');
+}, 180_000);
+
+it('kills one of two workers, in the short form, and says when its share was taken over', async () => {
+  const { json } = await runPath(['--short', '--kill-worker', '--busy', '1']);
+  const { ratios, raw, ...scene } = json as PathScene;
+
+  expect(scene).toEqual({ receiverMs: 200, webhooks: 20, busy: 1 });
+  expect(ratios.map(({ name }) => name)).toContain('its share taken over after, s');
+  expect(raw.service).toEqual([
+    expect.objectContaining({ takenOverS: expect.any(Number), missing: expect.any(Number) }),
+  ]);
+}, 180_000);
+
+it('ends its busy processes however it ends itself', async () => {
+  const bench = spawn(
+    process.execPath,
+    [
+      '-e',
+      `require(${JSON.stringify(BUSY)}).besideBusyProcesses(2, (busy) => (console.log(busy.map(({ pid }) => pid).join()), new Promise(() => {})))`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const [line] = (await once(bench.stdout, 'data')) as [Buffer];
+  const folders = String(line)
+    .trim()
+    .split(',')
+    .map((pid) => `/proc/${pid}`);
+  expect(folders.map((folder) => existsSync(folder))).toEqual([true, true]);
+
+  bench.kill('SIGKILL');
+  await until(async () => (folders.some((folder) => existsSync(folder)) ? undefined : true));
+});
+
 it('says which benchmarks there are when it is asked for another one', async () => {
   const run = promisify(execFile)(process.execPath, [MAIN, 'speed'], {
     env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
   });
   await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('there are: drain') });
 });
+
+interface PathScene {
+  readonly ratios: readonly { readonly name: string }[];
+  readonly raw: Record<'plain' | 'service', readonly { readonly deliveredPerSecond: number }[]>;
+}
+
+async function runPath(args: readonly string[]): Promise<{ stdout: string; json: unknown }> {
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-path-'));
+  const file = join(folder, 'path.json');
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'path', ...args, '--json', file], {
+    env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
+  });
+  const json: unknown = JSON.parse(await readFile(file, 'utf8'));
+  await rm(folder, { recursive: true });
+  return { stdout, json };
+}

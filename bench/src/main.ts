@@ -4,6 +4,8 @@
  * scene alone, where that can be chosen, `--seconds 10` for how long an attack of `tenants` lasts, `--shards 3` for how
  * many `burst` splits the queues over. `--json FILE` writes the figures of the one benchmark that is named, and
  * `--build DIR` measures the build of another checkout, where the benchmark says so; `path --profile DIR` profiles.
+ * `path` has scenes: `--receiver-ms 200 --webhooks 1,20,1000 --busy 6` measures each combination of what the lists name,
+ * `--receivers` those that have aims, and `--kill-worker` the end of one of two workers.
  * BENCH_REDIS_URL names a Redis of their own, which they empty.
  */
 import { join, resolve } from 'node:path';
@@ -54,6 +56,7 @@ async function main(): Promise<void> {
       webhooks: { type: 'string' },
       busy: { type: 'string' },
       receivers: { type: 'boolean', default: false },
+      'kill-worker': { type: 'boolean', default: false },
     },
     allowPositionals: true,
   });
@@ -83,21 +86,21 @@ async function main(): Promise<void> {
       ...(shards > 0 ? { shards } : {}),
       ...(values.scene === undefined ? {} : { scene: values.scene }),
       ...(values.json === undefined ? {} : { json: resolve(values.json) }),
-      ...numbersIf('receiverMs', values['receiver-ms']),
-      ...numbersIf('webhooks', values.webhooks),
-      ...numbersIf('busy', values.busy),
+      ...(values['receiver-ms'] === undefined ? {} : { receiverMs: numbersOf(values['receiver-ms']) }),
+      ...(values.webhooks === undefined ? {} : { webhooks: numbersOf(values.webhooks) }),
+      ...(values.busy === undefined ? {} : { busy: numbersOf(values.busy) }),
       receivers: values.receivers,
+      killWorker: values['kill-worker'],
       ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),
     });
   }
 }
 
-function numbersIf<Name extends string>(name: Name, list: string | undefined) {
-  if (list === undefined) return {};
+function numbersOf(list: string): readonly number[] {
   const numbers = list.split(',').map(Number);
   if (!numbers.every((each) => Number.isInteger(each) && each >= 0))
     throw new Error(`"${list}" is no list of whole numbers.`);
-  return { [name]: numbers };
+  return numbers;
 }
 
 main().catch((error: unknown) => {

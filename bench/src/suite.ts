@@ -25,6 +25,8 @@ export interface SuiteOptions {
   readonly busy?: readonly number[];
   /** Measures `path` with all the receivers that its aims are about. */
   readonly receivers?: boolean;
+  /** Measures `path` with two workers, of which one is killed. */
+  readonly killWorker?: boolean;
   /** The folder for CPU profiles, which are then made instead of measuring. */
   readonly profile?: string;
 }

@@ -14,6 +14,8 @@ export interface Pair {
   readonly api: MeasuredProcess;
   readonly worker: MeasuredProcess;
   readonly target: Target;
+  /** Starts one more, for the caller to end. */
+  addWorker(): MeasuredProcess;
   stop(): Promise<void>;
 }
 

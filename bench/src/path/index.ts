@@ -2,10 +2,12 @@ import { writeJson } from '../report/write-json';
 import type { SuiteOptions } from '../suite';
 import type { PathContender } from './contender';
 import { judge, pathFigures } from './judge';
-import { measurePaths, type PathResult, type PathSize } from './measure-path';
-import { plainContender } from './plain-contender';
+import { runKilledWorker } from './killed-worker';
+import { inShort } from './measure-load';
+import { measurePaths, type PathSize } from './measure-path';
 import { printVerdicts } from './print-verdicts';
 import { profilePath } from './profile-path';
+import { inRounds } from './rounds';
 import { runScenes, scenesOf } from './scenes';
 import { serviceContender } from './service-contender';
 
@@ -17,35 +19,24 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
   const { short, build, json } = options;
   const size = short ? SHORT_SIZE : SIZE;
   const service = serviceContender(build);
+  const scenes = scenesOf(options);
   if (options.profile !== undefined) {
-    await profilePath(service, size.saturatedEvents, options.profile);
+    const [scene] = scenes;
+    await profilePath(service, size.saturatedEvents, options.profile, scene);
     return;
   }
-  const scenes = scenesOf(options);
+  if (options.killWorker) {
+    await runKilledWorker(options);
+    return;
+  }
   if (scenes.length > 0) {
     await runScenes(scenes, options);
     return;
   }
   const rounds = options.rounds ?? (short ? 1 : 3);
-  const results = new Map<PathContender, PathResult[]>([
-    [plainContender, []],
-    [service, []],
-  ]);
-  for (let round = 1; round <= rounds; round += 1) {
-    // The machine's moods even out when neither is always the first.
-    const order = round % 2 === 1 ? [plainContender, service] : [service, plainContender];
-    for (const [i, result] of (await measurePaths(order, size)).entries()) {
-      const contender = order[i] ?? service;
-      results.get(contender)?.push(result);
-      process.stderr.write(`  round ${round} of ${rounds}: ${contender.name}, ${inShort(result)}\n`);
-    }
-  }
-  const raw = { plain: results.get(plainContender) ?? [], service: results.get(service) ?? [] };
+  const measure = (contenders: readonly PathContender[]) => measurePaths(contenders, size);
+  const raw = await inRounds({ rounds, service, measure, inShort: ({ saturated }) => inShort(saturated) });
   const verdicts = judge(pathFigures, raw.plain, raw.service);
   printVerdicts(`From HTTP to the receiver (median of ${rounds})`, verdicts);
   await writeJson(json, { ratios: verdicts, raw });
-}
-
-function inShort({ saturated }: PathResult): string {
-  return `${Math.round(saturated.totalMicros)} µs of CPU per event, ${Math.round(saturated.deliveredPerSecond)}/s`;
 }

@@ -50,6 +50,11 @@ export async function measureSteady(stage: Stage, perSecond: number, seconds: nu
   });
 }
 
+/** Of what was measured, the most important. */
+export function inShort({ totalMicros, deliveredPerSecond }: LoadFigures): string {
+  return `${Math.round(totalMicros)} µs of CPU per event, ${Math.round(deliveredPerSecond)}/s`;
+}
+
 async function measureLoad(
   stage: Stage,
   publish: Publish,

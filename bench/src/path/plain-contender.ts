@@ -26,10 +26,12 @@ export const plainContender: PathContender = {
       REDIS_URL: redisUrl,
       API_PORT: String(port),
     });
-    const worker = new MeasuredProcess(join(__dirname, '../drain/plain-worker.js'), {
-      REDIS_URL: redisUrl,
-      WORKER_CONCURRENCY: String(CONCURRENCY),
-    });
+    const addWorker = () =>
+      new MeasuredProcess(join(__dirname, '../drain/plain-worker.js'), {
+        REDIS_URL: redisUrl,
+        WORKER_CONCURRENCY: String(CONCURRENCY),
+      });
+    const worker = addWorker();
     const stop = async () => void (await Promise.all([api.stop(), worker.stop()]));
     try {
       await untilReady(url);
@@ -38,6 +40,6 @@ export const plainContender: PathContender = {
       throw error;
     }
     const webhookIds = receiverUrls.length > 1 ? receiverUrls.map((_, i) => String(i)) : [];
-    return { api, worker, target: { url, headers: {}, webhookIds }, stop };
+    return { api, worker, target: { url, headers: {}, webhookIds }, addWorker, stop };
   },
 };

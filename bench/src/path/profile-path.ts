@@ -3,12 +3,17 @@ import { printTable } from '../report/print-table';
 import type { PathContender } from './contender';
 import { measureSaturated } from './measure-load';
 import { selfTimesOf } from './self-times';
-import { onStage } from './stage';
+import { onStage, type StageOptions } from './stage';
 
 const ROWS = 10;
 
 /** Where a contender's processes spend their time under load. The profiles stay in the folder for other tools. */
-export async function profilePath(contender: PathContender, events: number, folder: string): Promise<void> {
+export async function profilePath(
+  contender: PathContender,
+  events: number,
+  folder: string,
+  scene: StageOptions = {},
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   const pids = await onStage(
     contender,
@@ -16,7 +21,7 @@ export async function profilePath(contender: PathContender, events: number, fold
       await measureSaturated(stage, events);
       return { API: stage.pair.api.pid, worker: stage.pair.worker.pid };
     },
-    { nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${folder}`] },
+    { ...scene, nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${folder}`] },
   );
   for (const [part, pid] of Object.entries(pids)) {
     const rows = (await selfTimesOf(folder, pid)).slice(0, ROWS);

@@ -3,9 +3,9 @@ import { writeJson } from '../report/write-json';
 import type { SuiteOptions } from '../suite';
 import type { PathContender } from './contender';
 import { type Figure, judge, type Verdict } from './judge';
-import { type LoadFigures, measureSaturated } from './measure-load';
-import { plainContender } from './plain-contender';
+import { inShort, type LoadFigures, measureSaturated } from './measure-load';
 import { printVerdicts } from './print-verdicts';
+import { inRounds, type Measured } from './rounds';
 import { serviceContender } from './service-contender';
 import { inTurn, onStages } from './stage';
 
@@ -19,11 +19,6 @@ export interface Scene {
   readonly busy: number;
 }
 
-interface Raw {
-  readonly plain: readonly LoadFigures[];
-  readonly service: readonly LoadFigures[];
-}
-
 // Those that have aims.
 const allScenes: readonly Scene[] = [
   { receiverMs: 200, webhooks: 1, busy: 0 },
@@ -35,8 +30,8 @@ const allScenes: readonly Scene[] = [
 ];
 
 const EVENTS = 10_000;
-const BUSY_EVENTS = 6_000;
-const SHORT_EVENTS = 400;
+const BUSY_EVENTS = 4_000;
+const SHORT_EVENTS = 200;
 // Until the processes run at their usual speed, and know how much their endpoints bear.
 const WARM_UP_SHARE = 0.5;
 const LONGEST_SECONDS = 30;
@@ -51,6 +46,7 @@ export function scenesOf(options: SuiteOptions): readonly Scene[] {
   const { receiverMs, webhooks, busy, receivers } = options;
   if (receivers) return allScenes;
   if (!receiverMs && !webhooks && !busy) return [];
+  if (webhooks?.includes(0)) throw new Error('Without a webhook there is nothing to measure.');
   return (busy ?? [0]).flatMap((processes) =>
     (receiverMs ?? [0]).flatMap((ms) =>
       (webhooks ?? [1]).map((count) => ({ receiverMs: ms, webhooks: count, busy: processes })),
@@ -61,38 +57,20 @@ export function scenesOf(options: SuiteOptions): readonly Scene[] {
 /** What a saturated worker does for receivers that take their time, beside the hand-rolled pair, in turn. */
 export async function runScenes(scenes: readonly Scene[], options: SuiteOptions): Promise<void> {
   const rounds = options.rounds ?? (options.short ? 1 : 3);
-  const results: (Scene & { readonly ratios: readonly Verdict[]; readonly raw: Raw })[] = [];
+  const service = serviceContender(options.build);
+  const results: (Scene & { readonly ratios: readonly Verdict[]; readonly raw: Measured<LoadFigures> })[] =
+    [];
   for (const scene of scenes) {
-    const raw = await measureRounds(scene, rounds, options);
+    process.stderr.write(`  ${titleOf(scene)}\n`);
+    const events = options.deliveries ?? (options.short ? SHORT_EVENTS : eventsOf(scene));
+    const measure = (contenders: readonly PathContender[]) => measureScene(scene, contenders, events);
+    const raw = await inRounds({ rounds, service, measure, inShort });
     const ratios = judge(figuresOf(scene), raw.plain, raw.service);
     printVerdicts(`${titleOf(scene)} (median of ${rounds})`, ratios);
     results.push({ ...scene, ratios, raw });
     // What was measured is kept when a later scene breaks off.
     await writeJson(options.json, { scenes: results });
   }
-}
-
-async function measureRounds(scene: Scene, rounds: number, options: SuiteOptions): Promise<Raw> {
-  const service = serviceContender(options.build);
-  const events = options.deliveries ?? (options.short ? SHORT_EVENTS : eventsOf(scene));
-  const results = new Map<PathContender, LoadFigures[]>([
-    [plainContender, []],
-    [service, []],
-  ]);
-  for (let round = 1; round <= rounds; round += 1) {
-    // The machine's moods even out when neither is always the first.
-    const order = round % 2 === 1 ? [plainContender, service] : [service, plainContender];
-    for (const [i, figures] of (await measureScene(scene, order, events)).entries()) {
-      const contender = order[i] ?? service;
-      results.get(contender)?.push(figures);
-      const { deliveredPerSecond, totalMicros } = figures;
-      process.stderr.write(
-        `  ${titleOf(scene)}, round ${round} of ${rounds}: ${contender.name}, ` +
-          `${Math.round(totalMicros)} µs of CPU per event, ${Math.round(deliveredPerSecond)}/s\n`,
-      );
-    }
-  }
-  return { plain: results.get(plainContender) ?? [], service: results.get(service) ?? [] };
 }
 
 async function measureScene(
@@ -125,9 +103,9 @@ function figuresOf(scene: Scene): readonly Figure<LoadFigures>[] {
       name: 'delivered per second',
       of: (r) => r.deliveredPerSecond,
       kind: 'ratio',
-      ...(isSlow(scene) ? {} : { atLeast: 0.85 }),
+      ...(isBoundBySlots(scene) ? {} : { atLeast: 0.85 }),
     },
-    ...(isSlow(scene) ? [shareOfSlots(scene)] : []),
+    ...(isBoundBySlots(scene) ? [shareOfSlots(scene)] : []),
     {
       name: 'CPU per event, all, µs',
       of: (r) => r.totalMicros,
@@ -143,9 +121,9 @@ function figuresOf(scene: Scene): readonly Figure<LoadFigures>[] {
   ];
 }
 
-/** Whether all of its answers take so long that the attempts count as slow. */
-function isSlow({ receiverMs }: Scene): boolean {
-  return receiverMs / 2 >= SLOW_MS;
+/** Whether nobody else is in the way, and all answers take so long that the attempts count as slow. */
+function isBoundBySlots({ receiverMs, busy }: Scene): boolean {
+  return busy === 0 && receiverMs / 2 >= SLOW_MS;
 }
 
 /** The rate beside what the service's slots would deliver if processors cost nothing. */
@@ -160,7 +138,7 @@ function shareOfSlots({ receiverMs }: Scene): Figure<LoadFigures> {
 }
 
 function cpuAimOf(scene: Scene): number | undefined {
-  if (scene.receiverMs === 0 || isSlow(scene) || scene.busy > 0) return undefined;
+  if (scene.receiverMs === 0 || scene.busy > 0 || isBoundBySlots(scene)) return undefined;
   return scene.webhooks > 20 ? 1.4 : 1.3;
 }
 
@@ -168,6 +146,6 @@ function titleOf({ receiverMs, webhooks, busy }: Scene): string {
   return [
     receiverMs > 0 ? `receivers of ${receiverMs} ± ${receiverMs / 2} ms` : 'receivers that answer at once',
     webhooks === 1 ? '1 webhook' : `${webhooks} webhooks`,
-    ...(busy > 0 ? [`${busy} busy processes`] : []),
+    ...(busy > 0 ? [`${busy} busy ${busy === 1 ? 'process' : 'processes'}`] : []),
   ].join(', ');
 }

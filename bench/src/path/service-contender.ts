@@ -15,7 +15,13 @@ export function serviceContender(build: string): PathContender {
       try {
         const ids = await registerAll(service, receiverUrls);
         const target = { ...service.targetOf('default'), webhookIds: ids.length > 1 ? ids : [] };
-        return { api: service.api, worker: service.worker, target, stop: () => service.stop() };
+        return {
+          api: service.api,
+          worker: service.worker,
+          target,
+          addWorker: () => service.addWorker(),
+          stop: () => service.stop(),
+        };
       } catch (error) {
         await service.stop();
         throw error;

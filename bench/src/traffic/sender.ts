@@ -146,7 +146,12 @@ function post({ url, headers }: Target, path: string, body: string): Promise<str
         ...headers,
       },
     });
-    sent.on('error', reject);
+    sent.on('error', (error) => {
+      // The server closed the idle connection just as it was taken for this request, which it never saw.
+      if (sent.reusedSocket && 'code' in error && error.code === 'ECONNRESET')
+        resolve(post({ url, headers }, path, body));
+      else reject(error);
+    });
     sent.on('response', (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => {
