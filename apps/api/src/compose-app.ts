@@ -1,4 +1,5 @@
 import { createActFor } from '@hookferry/core/accounts/act-for';
+import type { Authenticate } from '@hookferry/core/accounts/authenticate';
 import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
 import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
@@ -18,6 +19,7 @@ import { openStores, type StoresContext } from './open-stores';
 
 export interface AppContext extends StoresContext {
   readonly authenticate: AuthenticateClient;
+  readonly recheck: Authenticate;
   readonly exchangeCode: ExchangeOfClient;
   readonly probes: ProbeOptions;
   /** Absent: traces are not wanted. */

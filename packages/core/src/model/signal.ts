@@ -19,7 +19,7 @@ export const connectionRefusals = ['malformed', 'headers_too_large', 'too_slow',
 export type ConnectionRefusal = (typeof connectionRefusals)[number];
 
 /** Why there is nothing more for somebody who follows an account's changes. */
-export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'time_over'] as const;
+export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'unverified', 'time_over'] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
 /** The doors that an event can come in by. */
