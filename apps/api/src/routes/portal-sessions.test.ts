@@ -307,7 +307,7 @@ describe('what a session may do', () => {
     'events:write': undefined,
     'portal:write': undefined,
   };
-  const SECRETIVE = ['createListener', 'readWebhookSecret', 'rotateWebhookSecret'];
+  const SECRETIVE = ['createListener', 'streamListener', 'readWebhookSecret', 'rotateWebhookSecret'];
   const routes = createRoutes({} as RouteDeps);
   const optional = capabilities.filter((one) => one !== 'read');
   const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('endpoints');

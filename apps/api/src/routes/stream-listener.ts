@@ -49,6 +49,8 @@ export function streamListener(streams: ListenerStreams, mayGoOn: MayGoOn) {
     method: 'get',
     path: '/v1/listeners/:id/stream',
     scope: SCOPE,
+    // Of each delivery it tells all headers, with their values.
+    handlesSecret: true,
     request: {
       params: listenerParams,
       query: z.strictObject({
