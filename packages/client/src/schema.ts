@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 ecdb9cb6de36eb334b1f6ff04aa0e38742773fb4f6d86a8b6b32f3bd176fae80
+// docs/openapi.json: sha256 09db94459a3805b7fa22422ff1838f8fcae89957d84bd9269f0a7c047e551e83
 
 export interface paths {
   '/v1/webhooks': {
@@ -203,7 +203,7 @@ export interface paths {
     };
     /**
      * Connect a listener, and get its deliveries, a line each
-     * @description Needs the scope `webhooks:write`.
+     * @description Needs the scope `webhooks:write`. Of a portal session also the capability `secrets`.
      */
     get: operations['streamListener'];
     put?: never;
@@ -1763,7 +1763,15 @@ export interface components {
        * @description Why there is nothing more; with `end`. After `replaced`, do not connect again.
        * @enum {string}
        */
-      reason?: 'replaced' | 'stopping' | 'silent' | 'lost' | 'removed' | 'time_over';
+      reason?:
+        | 'replaced'
+        | 'stopping'
+        | 'silent'
+        | 'lost'
+        | 'removed'
+        | 'time_over'
+        | 'unauthenticated'
+        | 'unverified';
     };
     ListenerAnswers: {
       /** @description As the line `ready` has told it. */
@@ -1910,7 +1918,7 @@ export interface components {
              * @description Why.
              * @enum {string}
              */
-            reason: 'too_slow' | 'stopping' | 'unauthenticated' | 'time_over';
+            reason: 'too_slow' | 'stopping' | 'unauthenticated' | 'unverified' | 'time_over';
           };
         };
     /** @description What is known of it. What is absent has not changed. */
@@ -2642,6 +2650,7 @@ export interface components {
       answers: number;
       /** @description Bytes of the records of replays. */
       replays: number;
+      portal_sessions: number;
     };
     AccountPatch: {
       /** @description How large the account’s turn is beside the others’: 1 to 100. */
