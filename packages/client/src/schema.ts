@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 09db94459a3805b7fa22422ff1838f8fcae89957d84bd9269f0a7c047e551e83
+// docs/openapi.json: sha256 5bb42f6ad2e5d8770b16d12b08248c82c1cf8a90a6efaf4848741d4a23aaf88c
 
 export interface paths {
   '/v1/webhooks': {
@@ -2650,6 +2650,7 @@ export interface components {
       answers: number;
       /** @description Bytes of the records of replays. */
       replays: number;
+      /** @description Bytes of portal sessions that have not ended, with their logos. */
       portal_sessions: number;
     };
     AccountPatch: {

@@ -41,7 +41,7 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly requestId: string;
   /** Where it comes from; `undefined` once its socket is closed. */
   readonly clientAddress: () => string | undefined;
-  /** What it was sent to, such as `https://hooks.example.com`, as far as can be told. */
+  /** What it was sent to, such as `https://hooks.example.com`. @throws AppError `malformed_request` when it names no host. */
   readonly origin: () => string;
   /** Its place in a trace, for what it makes; `undefined` where traces are not wanted. */
   readonly trace: TraceContext | undefined;

@@ -326,6 +326,8 @@ export type Signal =
   | RedisUnsafeSignal
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }
+  /** Links to the portal begin with whatever host a request names. */
+  | { readonly name: 'public_url.unset'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }
   | { readonly name: 'process.stopping'; readonly detail: string }
   | { readonly name: 'process.stopped' }
