@@ -207,7 +207,13 @@ describe('a portal session without the capability "secrets"', () => {
     await client.expect(200, 'PATCH', `/v1/webhooks/${body.id}`, { headers: { authorization: TOKEN } });
     const session = await openSession(stack, ['endpoints']);
     const stream = `/v1/listeners/${body.id}/stream?max_seconds=1`;
-    await client.expect(403, 'GET', stream, undefined, session);
+    const { status, body: problem } = await client.request<{ code: string }>(
+      'GET',
+      stream,
+      undefined,
+      session,
+    );
+    expect([status, problem.code]).toEqual([403, 'insufficient_scope']);
   });
 
   it('leaves them to who may see secrets, be it a session or an API key', async () => {

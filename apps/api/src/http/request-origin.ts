@@ -1,6 +1,11 @@
 import { isIPv6 } from 'node:net';
 import { AppError } from '@hookferry/core/kernel/app-error';
-import type { Request } from 'express';
+
+/** Of a request, as Express tells them: HTTP/1.0 has no host. */
+interface Named {
+  readonly protocol: string;
+  readonly host: string | undefined;
+}
 
 const HOST =
   /^(?:(?<name>[A-Za-z0-9_](?:[A-Za-z0-9._-]*))|\[(?<address>[0-9A-Fa-f:.]+)\])(?::(?<port>\d{1,5}))?$/;
@@ -13,8 +18,7 @@ const MAX_PORT = 65_535;
  *
  * @throws AppError `malformed_request` when it names none, or what is no host of a URL.
  */
-export function originOf(request: Pick<Request, 'protocol' | 'host'>): string {
-  const { protocol, host = '' } = request;
+export function originOf({ protocol, host = '' }: Named): string {
   if (isHost(host)) return `${protocol}://${host.toLowerCase()}`;
   throw new AppError(
     'malformed_request',

@@ -1,6 +1,6 @@
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
-import type { Connection } from '@hookferry/core/kernel/connection';
 import type { ErrorCode } from '@hookferry/core/kernel/app-error';
+import type { Connection } from '@hookferry/core/kernel/connection';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { SecretBytes } from '@hookferry/core/kernel/secret-bytes';
 import type { Scope } from '@hookferry/core/model/api-key';

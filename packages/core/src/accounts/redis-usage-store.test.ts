@@ -1,6 +1,6 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { keys } from '../model/keys';
 import type { AccountId } from '../model/event';
+import { keys } from '../model/keys';
 import {
   API_KEY_BYTES,
   DELIVERY_BYTES,
