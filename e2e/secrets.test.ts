@@ -144,3 +144,85 @@ function verifies(secret: string, request: ReceivedRequest | undefined): boolean
     return false;
   }
 }
+
+describe('a portal session without the capability "secrets"', () => {
+  const TOKEN = 'Bearer only-for-the-receiver';
+
+  async function openSession({ client }: Stack, capabilities: readonly string[]) {
+    const sessions = '/v1/portal-sessions';
+    const { body: link } = await client.expect<{ url: string }>(201, 'POST', sessions, { capabilities });
+    const code = new URL(link.url).hash.split('=')[1];
+    const exchange = `${sessions}/exchange`;
+    const { body } = await client.expect<{ token: string }>(
+      200,
+      'POST',
+      exchange,
+      { code },
+      { authorization: '' },
+    );
+    return { authorization: `Bearer ${body.token}` };
+  }
+
+  async function setUp() {
+    const [stack, receiver, attacker] = [await startStack(), await startReceiver(), await startReceiver()];
+    const input = { url: receiver.url, events: ['*'], headers: { authorization: TOKEN, 'x-team': 'blue' } };
+    const { body } = await stack.client.expect<Webhook>(201, 'POST', '/v1/webhooks', input);
+    return { stack, client: stack.client, receiver, attacker, path: `/v1/webhooks/${body.id}` };
+  }
+
+  it('can not bring the values of headers to an address of its own', async () => {
+    const { stack, client, receiver, attacker, path } = await setUp();
+    const session = await openSession(stack, ['endpoints']);
+    const refused = await client.request<{ code: string; errors: { pointer: string }[] }>(
+      'PATCH',
+      path,
+      { url: attacker.url },
+      session,
+    );
+    await client.expect(202, 'POST', `${path}/test`, undefined, session);
+    await Promise.race([receiver.waitFor(1), attacker.waitFor(1)]);
+    expect(attacker.requests.map(({ headers }) => headers.authorization)).toEqual([]);
+    expect(receiver.requests[0]?.headers.authorization).toBe(TOKEN);
+    expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_request' } });
+    expect(refused.body.errors.map(({ pointer }) => pointer)).toEqual([
+      '/headers/authorization',
+      '/headers/x-team',
+    ]);
+  });
+
+  it('may move the webhook with headers that it gives anew', async () => {
+    const { stack, client, attacker: other, path } = await setUp();
+    const session = await openSession(stack, ['endpoints']);
+    const headers = { authorization: 'Bearer mine', 'x-team': null };
+    await client.expect(200, 'PATCH', path, { url: other.url, headers }, session);
+    await client.expect(202, 'POST', `${path}/test`, undefined, session);
+    const [request] = await other.waitFor(1);
+    expect(request?.headers.authorization).toBe('Bearer mine');
+    expect(request?.headers).not.toHaveProperty('x-team');
+  });
+
+  it('can not listen in place of a listener, whose deliveries have all headers', async () => {
+    const { stack, client } = await setUp();
+    const { body } = await client.expect<{ id: string }>(200, 'POST', '/v1/listeners', { name: 'laptop' });
+    await client.expect(200, 'PATCH', `/v1/webhooks/${body.id}`, { headers: { authorization: TOKEN } });
+    const session = await openSession(stack, ['endpoints']);
+    const stream = `/v1/listeners/${body.id}/stream?max_seconds=1`;
+    const { status, body: problem } = await client.request<{ code: string }>(
+      'GET',
+      stream,
+      undefined,
+      session,
+    );
+    expect([status, problem.code]).toEqual([403, 'insufficient_scope']);
+  });
+
+  it('leaves them to who may see secrets, be it a session or an API key', async () => {
+    const { stack, client, receiver, attacker: other, path } = await setUp();
+    const session = await openSession(stack, ['endpoints', 'secrets']);
+    await client.expect(200, 'PATCH', path, { url: other.url }, session);
+    await client.expect(200, 'PATCH', path, { url: receiver.url });
+    await client.expect(202, 'POST', `${path}/test`);
+    const [request] = await receiver.waitFor(1);
+    expect(request?.headers.authorization).toBe(TOKEN);
+  });
+});

@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { verify } from '@hookferry/receiver';
 import { type ReceivedRequest, Receiver, type Reply } from '../support/receiver';
 import { Stack } from '../support/stack';
@@ -7,6 +9,8 @@ import { ListenProgram } from './cli/listen-program';
 const TYPE = 'keyword.quick_win';
 // Each of a thousand goes there and back through four processes before the next one may.
 const LONG_MS = 240_000;
+// Documented are three seconds; the rest is for a busy machine.
+const WITHIN_MS = 10_000;
 const DATA = { keyword: 'red shoes', position: 3, volume: 10 };
 
 let stack: Stack;
@@ -250,4 +254,39 @@ it('prints the same secret before, while and after it listens', async () => {
   expect(await printed()).toBe(before);
   await program.end();
   expect(await printed()).toBe(before);
+});
+
+it('ends the stream of a listener whose key is revoked, within moments and whatever it says', async () => {
+  const { body: key } = await stack.client.expect<{ id: string; key: string }>(201, 'POST', '/v1/api-keys', {
+    name: 'laptop',
+    scopes: ['webhooks:read', 'webhooks:write'],
+  });
+  const headers = { authorization: `Bearer ${key.key}` };
+  const { body: listener } = await stack.client.expect<{ id: string }>(
+    200,
+    'POST',
+    '/v1/listeners',
+    { name: 'revoked', events: [TYPE] },
+    headers,
+  );
+  const response = await fetch(`${stack.client.baseUrl}/v1/listeners/${listener.id}/stream`, { headers });
+  const lines = createInterface({ input: Readable.fromWeb(response.body as never) })[Symbol.asyncIterator]();
+  const next = async () => JSON.parse((await lines.next()).value || '{}');
+  const { kind, stream } = await next();
+  expect(kind).toBe('ready');
+  // Somebody else who may, in its place: that it is alive does not let it go on.
+  const alive = setInterval(() => {
+    const path = `/v1/listeners/${listener.id}/answers`;
+    void stack.client.request('POST', path, { stream, answers: [] });
+  }, 1_000);
+  const revokedAt = Date.now();
+  await stack.client.expect(204, 'DELETE', `/v1/api-keys/${key.id}`);
+  const end = await until(async () => {
+    const line = await next();
+    return line.kind === undefined ? undefined : line;
+  });
+  clearInterval(alive);
+  expect(end).toEqual({ kind: 'end', reason: 'unauthenticated' });
+  expect(Date.now() - revokedAt).toBeLessThan(WITHIN_MS);
+  await stack.client.expect(204, 'DELETE', `/v1/webhooks/${listener.id}`);
 });

@@ -224,6 +224,21 @@ it('shows the secret when it is asked for, and rotates it', async () => {
   await page.getByText(body.secret).waitFor();
 });
 
+it('has the values of headers given anew with another URL, by who may not see them', async () => {
+  const input = { url: endpoint.receiver.url, events: ['*'], headers: { authorization: 'Bearer abc' } };
+  const { body } = await portal().client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', input);
+  const page = await portal().signIn({ path: `/webhooks/${body.id}/edit`, capabilities: ['endpoints'] });
+  await page.getByLabel('URL').fill(`${endpoint.receiver.url}/elsewhere`);
+  await button(page, 'Save').click();
+  await page.getByText('authorization must be given anew or removed').waitFor();
+  await page.getByRole('group', { name: 'Headers' }).getByLabel('Value').fill('Bearer mine');
+  await page.getByText('must be given anew').waitFor({ state: 'detached' });
+  await button(page, 'Save').click();
+  await page.getByText('The webhook was changed.').waitFor();
+  const { body: now } = await portal().client.expect<{ url: string }>(200, 'GET', `/v1/webhooks/${body.id}`);
+  expect(now.url).toBe(`${endpoint.receiver.url}/elsewhere`);
+});
+
 it('offers nothing that the session may not do', async () => {
   const { id } = await portal().client.register(endpoint.receiver.url);
   const page = await portal().signIn({ capabilities: ['read'], path: `/webhooks/${id}` });

@@ -129,6 +129,7 @@ describe('when Redis falls silent after a key was found', () => {
       redis,
       shards: shardsOf(createQueueLayout(1, 'bull')),
       authenticate: composeDoor(config, keysRedis, systemClock).authenticate,
+      recheck: composeDoor(config, keysRedis, systemClock).recheck,
       exchangeCode: composeDoor(config, redis, systemClock).exchangeCode,
       probes: { registry: new Registry(), isReady: async () => true },
       drain: new Drain(0),

@@ -1,4 +1,5 @@
 import { createActFor } from '@hookferry/core/accounts/act-for';
+import type { Authenticate } from '@hookferry/core/accounts/authenticate';
 import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
 import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
@@ -7,10 +8,12 @@ import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/red
 import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import type { Emit } from '@hookferry/core/model/signal';
 import type { BeginSpan } from '@hookferry/core/model/trace';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
+import type { ApiConfig } from './config';
 import type { Drain } from './http/drain';
 import { PORTAL_FOLDER } from './http/portal';
 import type { ProbeOptions } from './http/probes';
@@ -18,6 +21,7 @@ import { openStores, type StoresContext } from './open-stores';
 
 export interface AppContext extends StoresContext {
   readonly authenticate: AuthenticateClient;
+  readonly recheck: Authenticate;
   readonly exchangeCode: ExchangeOfClient;
   readonly probes: ProbeOptions;
   /** Absent: traces are not wanted. */
@@ -32,6 +36,7 @@ const ENVELOPE_BYTES = 4 * 1024;
 /** Builds what the API can do, over connections that stand; `streams` have to end before the server can, `parts` after it. */
 export function composeApp(context: AppContext) {
   const { config, redis, shards, authenticate, probes, drain, beginSpan, newId, clock, emit } = context;
+  warnOfAnyHost(config, emit);
   const stores = openStores(context);
   const { accountStore, subscriptions, quota, usageRecorder } = stores;
   const actFor = createActFor(accountStore);
@@ -71,4 +76,16 @@ export function composeApp(context: AppContext) {
     stop: async () => await inspectedQueues?.close(),
   };
   return { app, streams, parts: [inspector, ...stores.parts], quota };
+}
+
+// A process that listens to its own machine alone is being tried out, or has a proxy that passes on a host of its own.
+const OWN_MACHINE = /^(?:localhost|127\..*|::1)$/;
+
+function warnOfAnyHost({ PORTAL, PUBLIC_URL, API_HOST }: ApiConfig, emit: Emit): void {
+  if (!PORTAL || PUBLIC_URL !== undefined || OWN_MACHINE.test(API_HOST)) return;
+  emit({
+    name: 'public_url.unset',
+    detail:
+      'PUBLIC_URL is not set: links to the portal begin with the host that the request for them names. Set it to the origin by which browsers reach the API.',
+  });
 }

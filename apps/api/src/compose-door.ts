@@ -12,7 +12,7 @@ import type { Clock } from '@hookferry/core/kernel/clock';
 import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
 import type { ApiConfig } from './config';
 
-/** Who is let in: by an API key or a session's token, or with a code that is exchanged for one. */
+/** Who is let in: by an API key or a session's token, or with a code that is exchanged for one; `recheck`: who would be still. */
 export function composeDoor({ AUTH_FAILURE_LIMIT: allowance }: ApiConfig, redis: RedisClient, clock: Clock) {
   const apiKeyStore = createRedisApiKeyStore(redis);
   const portalSessionStore = createRedisPortalSessionStore(redis);
@@ -25,10 +25,11 @@ export function composeDoor({ AUTH_FAILURE_LIMIT: allowance }: ApiConfig, redis:
     clock,
   });
   const exchangeCode = createExchangeCode(sessions);
-  if (!allowance) return { authenticate, exchangeCode };
+  if (!allowance) return { authenticate, recheck: authenticate, exchangeCode };
   const failures = new AuthFailures({ allowance, clock });
   return {
     authenticate: createLimitAuthFailures({ authenticate, failures }),
+    recheck: authenticate,
     exchangeCode: createLimitExchanges(exchangeCode, failures),
   };
 }

@@ -102,7 +102,10 @@ export function composeRoutes(context: RoutesContext, stores: Stores) {
     }),
     urlRules: urlRulesOf(config),
     apiKeys: createManageApiKeys({ ...deps, newKey: () => newApiKey(deps.newId) }),
-    portalSessions: createManagePortalSessions(deps),
+    portalSessions: createManagePortalSessions({
+      ...deps,
+      requireRoom: (accountId) => quota.requireRoom(accountId, 'http'),
+    }),
     exchangeCode: deps.exchangeCode,
     publicUrl: config.PUBLIC_URL,
     accounts: createManageAccounts(deps),

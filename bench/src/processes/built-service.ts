@@ -17,7 +17,14 @@ export interface BuiltServiceOptions {
 }
 
 // All that an account can do; not acting for others.
-const ALL_SCOPES = ['events:write', 'webhooks:read', 'webhooks:write', 'deliveries:read', 'deliveries:write'];
+const ALL_SCOPES = [
+  'events:write',
+  'webhooks:read',
+  'webhooks:write',
+  'deliveries:read',
+  'deliveries:write',
+  'portal:write',
+];
 
 // Too fast for the limits, or for the machine.
 const LATER = new Set([429, 503]);

@@ -2,7 +2,7 @@ import type { World } from './world';
 
 /** A request that is sent again and again; `%i` in its path, headers and body is another number each time. */
 export interface RequestTemplate {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;

@@ -1,4 +1,5 @@
 import type { Attack } from './attack';
+import { portalSessions, revokedStreams } from './credential-attacks';
 import { burst, fanOut, hangingEndpoints, replays } from './delivery-attacks';
 import { compressedBodies, halfRequests, wrongKeys } from './entry-attacks';
 import {
@@ -30,4 +31,6 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['hanging', hangingEndpoints],
   ['fan-out', fanOut],
   ['half-requests', halfRequests],
+  ['portal-sessions', portalSessions],
+  ['revoked-streams', revokedStreams],
 ]);

@@ -1,5 +1,5 @@
 // Written by `npm run client-types` from docs/openapi.json; change nothing here.
-// docs/openapi.json: sha256 9a2df1694164b3af5ca2c7164a6f47b842de785aef2b2ea1184aa9ec5a3f80f6
+// docs/openapi.json: sha256 64499bf04cf8ac965a5751a9ee4793484c92768a7edfd763254eacd918d5de23
 
 export interface paths {
   '/v1/webhooks': {
@@ -203,7 +203,7 @@ export interface paths {
     };
     /**
      * Connect a listener, and get its deliveries, a line each
-     * @description Needs the scope `webhooks:write`.
+     * @description Needs the scope `webhooks:write`. Of a portal session also the capability `secrets`.
      */
     get: operations['streamListener'];
     put?: never;
@@ -1790,7 +1790,15 @@ export interface components {
        * @description Why there is nothing more; with `end`. After `replaced`, do not connect again.
        * @enum {string}
        */
-      reason?: 'replaced' | 'stopping' | 'silent' | 'lost' | 'removed' | 'time_over';
+      reason?:
+        | 'replaced'
+        | 'stopping'
+        | 'silent'
+        | 'lost'
+        | 'removed'
+        | 'time_over'
+        | 'unauthenticated'
+        | 'unverified';
     };
     ListenerAnswers: {
       /** @description As the line `ready` has told it. */
@@ -1937,7 +1945,7 @@ export interface components {
              * @description Why.
              * @enum {string}
              */
-            reason: 'too_slow' | 'stopping' | 'unauthenticated' | 'time_over';
+            reason: 'too_slow' | 'stopping' | 'unauthenticated' | 'unverified' | 'time_over';
           };
         };
     /** @description What is known of it. What is absent has not changed. */
@@ -2669,6 +2677,8 @@ export interface components {
       answers: number;
       /** @description Bytes of the records of replays. */
       replays: number;
+      /** @description Bytes of portal sessions that have not ended, with their logos. */
+      portal_sessions: number;
     };
     AccountPatch: {
       /** @description How large the account’s turn is beside the others’: 1 to 100. */

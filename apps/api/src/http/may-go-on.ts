@@ -1,10 +1,11 @@
 import type { ActFor } from '@hookferry/core/accounts/act-for';
-import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
+import type { Authenticate } from '@hookferry/core/accounts/authenticate';
 import { AppError, type ErrorCode } from '@hookferry/core/kernel/app-error';
 import type { Scope } from '@hookferry/core/model/api-key';
 
 export interface MayGoOnDeps {
-  readonly authenticate: AuthenticateClient;
+  /** That which counts no failures: our own look at a key that was good is nobody's attempt to guess one. */
+  readonly recheck: Authenticate;
   readonly actFor: ActFor;
 }
 
@@ -15,6 +16,11 @@ export interface Credentials {
   readonly scope: Scope;
 }
 
+/** @param header gives what the request says under a name. */
+export function credentialsIn(header: (name: string) => string | undefined, scope: Scope): Credentials {
+  return { authorization: header('authorization'), account: header('x-account-id'), scope };
+}
+
 const NO_MORE: readonly ErrorCode[] = ['unauthenticated', 'operator_only', 'not_found'];
 
 /**
@@ -22,11 +28,10 @@ const NO_MORE: readonly ErrorCode[] = ['unauthenticated', 'operator_only', 'not_
  *
  * @throws AppError when nobody knows: `storage_unavailable`, say.
  */
-export function createMayGoOn({ authenticate, actFor }: MayGoOnDeps) {
+export function createMayGoOn({ recheck, actFor }: MayGoOnDeps) {
   return async function mayGoOn({ authorization, account, scope }: Credentials): Promise<boolean> {
     try {
-      // Without an address: what was good when it came is nobody's attempt to guess a key.
-      const { scopes } = await actFor(await authenticate(authorization, undefined), account);
+      const { scopes } = await actFor(await recheck(authorization), account);
       return scopes.includes(scope);
     } catch (error) {
       if (error instanceof AppError && NO_MORE.includes(error.code)) return false;

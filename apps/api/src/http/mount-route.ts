@@ -17,6 +17,7 @@ import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
 import { bodyTextOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
+import { originOf } from './request-origin';
 import type { Route, RouteReply, RouteRequest } from './route';
 import { sendEvents } from './send-events';
 import { sendLines } from './send-lines';
@@ -90,7 +91,7 @@ function handleWith(route: Route, options: MountOptions): RequestHandler {
         header: (name) => request.get(name),
         requestId: requestIdOf(response),
         clientAddress: () => request.ip,
-        origin: () => `${request.protocol}://${request.host}`,
+        origin: () => originOf(request),
         trace: spanOf(response)?.context,
         spend: spendOf(response),
       });

@@ -1,6 +1,6 @@
-import type { Connection } from '@hookferry/core/changes/change-streams';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import type { ErrorCode } from '@hookferry/core/kernel/app-error';
+import type { Connection } from '@hookferry/core/kernel/connection';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import type { SecretBytes } from '@hookferry/core/kernel/secret-bytes';
 import type { Scope } from '@hookferry/core/model/api-key';
@@ -41,7 +41,7 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly requestId: string;
   /** Where it comes from; `undefined` once its socket is closed. */
   readonly clientAddress: () => string | undefined;
-  /** What it was sent to, such as `https://hooks.example.com`, as far as can be told. */
+  /** What it was sent to, such as `https://hooks.example.com`. @throws AppError `malformed_request` when it names no host. */
   readonly origin: () => string;
   /** Its place in a trace, for what it makes; `undefined` where traces are not wanted. */
   readonly trace: TraceContext | undefined;
@@ -69,11 +69,8 @@ export interface DeclaredResponse {
   readonly isEvents?: true;
 }
 
-/** An answer that comes in parts. The signal aborts when nobody waits for them any more. */
-export type Parts = (signal: AbortSignal) => AsyncIterable<string>;
-
-/** Server-sent events, as they are sent. Whoever makes them may close the connection of a client that does not take them. */
-export type Events = (connection: Connection) => AsyncIterable<string>;
+/** An answer that comes in parts. Who makes them may close the connection of a client that does not take them. */
+export type Parts = (connection: Connection) => AsyncIterable<string>;
 
 export interface RouteReply {
   readonly status: SuccessStatus;
@@ -83,8 +80,8 @@ export interface RouteReply {
   readonly bodyText?: string;
   /** Instead of `body`: lines of JSON, some at a time. */
   readonly lines?: Parts;
-  /** Instead of `body`. */
-  readonly events?: Events;
+  /** Instead of `body`: server-sent events, as they are sent. */
+  readonly events?: Parts;
 }
 
 export interface Route<Shape extends RequestShape = RequestShape> {

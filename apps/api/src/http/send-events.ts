@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import type { Events } from './route';
+import type { Parts } from './route';
 import { sendParts } from './send-parts';
 
 /** Server-sent events. */
@@ -24,11 +24,10 @@ export function eventText(event: string, data: unknown, id?: string): string {
 /** Answers with server-sent events, among which a comment is a sign of life. */
 export async function sendEvents(
   response: Response,
-  events: Events,
+  events: Parts,
   signOfLifeEveryMs = SIGN_OF_LIFE_EVERY_MS,
 ): Promise<void> {
-  const close = () => void response.destroy();
-  await sendParts(response, (signal) => events({ signal, close }), {
+  await sendParts(response, events, {
     type: EVENTS_TYPE,
     signOfLife: ': still here\n\n',
     signOfLifeEveryMs,

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import type { Connection } from '@hookferry/core/kernel/connection';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import express from 'express';
@@ -23,7 +24,7 @@ async function serve(partsOf: (signal: AbortSignal) => AsyncGenerator<string>, s
   const ended = new Promise<void>((resolve) => {
     onEnd = resolve;
   });
-  async function* counted(signal: AbortSignal) {
+  async function* counted({ signal }: Connection) {
     try {
       for await (const part of partsOf(signal)) {
         progress.read += 1;

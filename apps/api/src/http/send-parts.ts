@@ -23,7 +23,8 @@ export async function sendParts(response: Response, partsOf: Parts, form: PartsF
   const { signal } = end;
   response.once('close', () => end.abort());
   if (response.destroyed) return;
-  const parts = withSignsOfLife(partsOf(signal)[Symbol.asyncIterator](), form);
+  const close = () => void response.destroy();
+  const parts = withSignsOfLife(partsOf({ signal, close })[Symbol.asyncIterator](), form);
   try {
     const first = await parts.next();
     response.type(form.type);

@@ -150,7 +150,10 @@ const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Problem: { type: 'The kind of error, as a URI.', status: 'The HTTP status.' },
   Fault: { detail: 'What is wrong there, for people.' },
   Attempt: { error: 'What went wrong on the way, for people; null if there was an answer.' },
-  StoredBytes: { events: 'Bytes of events.' },
+  StoredBytes: {
+    events: 'Bytes of events.',
+    portal_sessions: 'Bytes of portal sessions that have not ended, with their logos.',
+  },
   EventBatch: { events: 'The events. Each has an outcome of its own.' },
   HeldByReason: {
     disabled: 'Their webhook is disabled.',

@@ -32,6 +32,8 @@ export function createPortalSession(sessions: ManagePortalSessions, publicUrl: s
     },
     problems: ['limit_reached'],
     async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin }) {
+      // First: no session is made for a link that can't be.
+      const base = publicUrl ?? origin();
       const code = newPortalCode(newId, secretBytes);
       const session = await sessions.create({ principal, input, code, createdAt: receivedAt });
       return {
@@ -39,7 +41,7 @@ export function createPortalSession(sessions: ManagePortalSessions, publicUrl: s
         headers: { 'cache-control': 'no-store' },
         body: {
           id: session.id,
-          url: `${publicUrl ?? origin()}/portal/#code=${code}`,
+          url: `${base}/portal/#code=${code}`,
           expires_at: formatTime(session.expiresAt),
         },
       };

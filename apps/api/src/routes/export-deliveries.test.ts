@@ -176,7 +176,7 @@ it('turns few attempts into text at a time, and keeps an account to two exports 
   const open = async () => {
     const { accountId } = endpoint;
     const reply = await route.handle({ apiKey: { accountId }, query: {}, receivedAt: 0 } as never);
-    return reply.lines?.(new AbortController().signal)[Symbol.asyncIterator]();
+    return reply.lines?.({ signal: new AbortController().signal, close: () => {} })[Symbol.asyncIterator]();
   };
   const [first, second, third] = [await open(), await open(), await open()];
   const part = await first?.next();

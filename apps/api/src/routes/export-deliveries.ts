@@ -59,9 +59,11 @@ export function exportDeliveries(exportAttempts: ExportAttempts) {
       const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
       const scope = { range: { since, until: end }, endpoint, limit };
       const { accountId } = apiKey;
-      const lines = (signal: AbortSignal) =>
-        limitAtOnce(accountId, linesOf(exportAttempts(accountId, scope, cursor, signal)));
-      return { status: 200, lines };
+      return {
+        status: 200,
+        lines: ({ signal }) =>
+          limitAtOnce(accountId, linesOf(exportAttempts(accountId, scope, cursor, signal))),
+      };
     },
   });
 }

@@ -132,7 +132,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     testWebhook(testEndpoint), //            POST   /v1/webhooks/:id/test
     tryFilter(deps.tryFilter), //            POST   /v1/filters/try
     createListener(listeners), //            POST   /v1/listeners
-    streamListener(listenerStreams), //      GET    /v1/listeners/:id/stream
+    streamListener(listenerStreams, deps.mayGoOn), // GET    /v1/listeners/:id/stream
     answerListener(listenerStreams), //      POST   /v1/listeners/:id/answers
     streamChanges(deps.changeStreams, endpoints, deps.mayGoOn), // GET /v1/stream
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries

@@ -129,6 +129,31 @@ describe('a link to the portal', () => {
     expect(await over({}, { host: 'internal:3000', ...forwarded })).toBe('http://internal:3000/portal/');
   });
 
+  it('is refused, and no session made, for a host that is none; PUBLIC_URL makes up for it', async () => {
+    const named = (host: string, at = api) => call('post', '/v1/portal-sessions', key, at).set('host', host);
+    const answers = await Promise.all(
+      ['a b', 'a"><script>', 'x/y#z', 'u@example.com'].map((host) => named(host)),
+    );
+    for (const answer of answers) {
+      expect(readProblem(answer)).toMatchObject({ status: 400, code: 'malformed_request' });
+    }
+    expect((await call('get', '/v1/portal-sessions', key)).body.data).toEqual([]);
+    const settings = { REDIS_URL: api.redis.url, PUBLIC_URL: 'https://hooks.example.com' };
+    const other = willClose(await startTestApi(settings));
+    expect((await named('a b', other)).body.url).toMatch(/^https:\/\/hooks\.example\.com\/portal\/#/);
+  });
+
+  it('is warned of at start where any host may name itself', async () => {
+    const warned = async (environment: Record<string, string>) => {
+      const other = willClose(await startTestApi(environment));
+      return other.signals.named('public_url.unset').length;
+    };
+    expect(await warned({ API_HOST: '0.0.0.0' })).toBe(1);
+    expect(await warned({ API_HOST: '0.0.0.0', PUBLIC_URL: 'https://hooks.example.com' })).toBe(0);
+    expect(await warned({ API_HOST: '0.0.0.0', PORTAL: 'false' })).toBe(0);
+    expect(await warned({ API_HOST: '127.0.0.1' })).toBe(0);
+  });
+
   it.each([
     ['/expires_in', { expires_in: 59 }],
     ['/capabilities/0', { capabilities: ['admin'] }],
@@ -307,7 +332,7 @@ describe('what a session may do', () => {
     'events:write': undefined,
     'portal:write': undefined,
   };
-  const SECRETIVE = ['createListener', 'readWebhookSecret', 'rotateWebhookSecret'];
+  const SECRETIVE = ['createListener', 'streamListener', 'readWebhookSecret', 'rotateWebhookSecret'];
   const routes = createRoutes({} as RouteDeps);
   const optional = capabilities.filter((one) => one !== 'read');
   const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('endpoints');

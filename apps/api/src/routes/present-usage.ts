@@ -4,7 +4,7 @@ import { z } from 'zod';
 const bytes = z.int().min(0);
 
 const storedBytesSchema = z
-  .object({ events: bytes, deliveries: bytes, answers: bytes, replays: bytes })
+  .object({ events: bytes, deliveries: bytes, answers: bytes, replays: bytes, portal_sessions: bytes })
   .describe(
     'Of those, what goes by itself with time. `answers` are those to requests with an `Idempotency-Key`.',
   )
@@ -21,12 +21,16 @@ export const usageSchema = z
   })
   .meta({ id: 'AccountUsage' });
 
+function presentBytes({ sessions, ...others }: AccountUsage['bytes']): z.infer<typeof storedBytesSchema> {
+  return { ...others, portal_sessions: sessions };
+}
+
 /** How much an account stores, and how much it may. */
 export function presentUsage(usage: AccountUsage): z.infer<typeof usageSchema> {
   return {
     used_bytes: usage.usedBytes,
     quota_bytes: usage.quotaBytes ?? null,
-    bytes: usage.bytes,
+    bytes: presentBytes(usage.bytes),
     events: usage.events,
     webhooks: usage.webhooks,
     api_keys: usage.apiKeys,

@@ -5,7 +5,7 @@ import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
 import { endpointRefSchema } from '@hookferry/core/model/endpoint';
 import { z } from 'zod';
 import { createLimitAtOnce } from '../http/limit-at-once';
-import type { MayGoOn } from '../http/may-go-on';
+import { credentialsIn, type MayGoOn } from '../http/may-go-on';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { EVENTS_HEAD, EVENTS_HEADERS } from '../http/send-events';
@@ -51,11 +51,7 @@ export function streamChanges(
     },
     async handle({ apiKey: { accountId }, query, header }) {
       const { webhook_id: ref, max_seconds: seconds = MAX_SECONDS } = query;
-      const credentials = {
-        authorization: header('authorization'),
-        account: header('x-account-id'),
-        scope: SCOPE,
-      } as const;
+      const credentials = credentialsIn(header, SCOPE);
       const options = {
         endpointId: ref === undefined ? undefined : (await endpoints.read(accountId, ref)).id,
         // A browser that comes back sends it beside the query that it began with.

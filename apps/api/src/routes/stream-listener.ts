@@ -2,6 +2,7 @@ import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listene
 import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { z } from 'zod';
 import { createLimitAtOnce } from '../http/limit-at-once';
+import { credentialsIn, type MayGoOn } from '../http/may-go-on';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { listenerParams } from './params';
@@ -12,6 +13,8 @@ const MAX_SECONDS = 86_400;
 
 // Each is a connection that stays.
 const MOST_AT_ONCE = 20;
+
+const SCOPE = 'webhooks:write';
 
 const lineSchema = z
   .object({
@@ -38,14 +41,16 @@ const lineSchema = z
   .meta({ id: 'ListenerLine' });
 
 /** Stays open: a line for each delivery, as soon as it is due. */
-export function streamListener(streams: ListenerStreams) {
+export function streamListener(streams: ListenerStreams, mayGoOn: MayGoOn) {
   const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
   return defineRoute({
     operationId: 'streamListener',
     summary: 'Connect a listener, and get its deliveries, a line each',
     method: 'get',
     path: '/v1/listeners/:id/stream',
-    scope: 'webhooks:write',
+    scope: SCOPE,
+    // Of each delivery it tells all headers, with their values.
+    handlesSecret: true,
     request: {
       params: listenerParams,
       query: z.strictObject({
@@ -60,12 +65,18 @@ export function streamListener(streams: ListenerStreams) {
         isLines: true,
       },
     },
-    async handle({ apiKey: { accountId }, params: { id: endpointId }, query }) {
+    async handle({ apiKey: { accountId }, params: { id: endpointId }, query, header }) {
       const address = { accountId, endpointId };
-      const options = { parallel: query.parallel, maxMs: (query.max_seconds ?? MAX_SECONDS) * 1_000 };
-      const lines = (signal: AbortSignal) =>
-        limitAtOnce(accountId, texts(streams.open(address, options, signal)));
-      return { status: 200, lines };
+      const credentials = credentialsIn(header, SCOPE);
+      const options = {
+        parallel: query.parallel,
+        maxMs: (query.max_seconds ?? MAX_SECONDS) * 1_000,
+        isAllowed: () => mayGoOn(credentials),
+      };
+      return {
+        status: 200,
+        lines: (connection) => limitAtOnce(accountId, texts(streams.open(address, options, connection))),
+      };
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { TargetUrlRules } from '@hookferry/core/egress/target-url';
 import { endpointPatchSchema } from '@hookferry/core/endpoints/endpoint-input';
 import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
+import { maySeeSecrets } from '@hookferry/core/model/principal';
 import { versionsOf } from '../http/etag';
 import { defineRoute } from '../http/route';
 import { webhookParams } from './params';
@@ -20,8 +21,10 @@ export function updateWebhook(endpoints: ManageEndpoints, rules: TargetUrlRules)
     },
     problems: ['conflict', 'precondition_failed'],
     async handle({ apiKey, params, body, header }) {
-      const versions = versionsOf(header('if-match'));
-      const endpoint = await endpoints.update(apiKey.accountId, params.id, body, versions);
+      const endpoint = await endpoints.update(apiKey.accountId, params.id, body, {
+        versions: versionsOf(header('if-match')),
+        mayMoveSecrets: maySeeSecrets(apiKey),
+      });
       return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
     },
   });

@@ -20,6 +20,7 @@ async function showUsage(cli: Cli): Promise<void> {
     ['deliveries', ({ bytes }) => formatBytes(bytes.deliveries)],
     ['answers', ({ bytes }) => formatBytes(bytes.answers)],
     ['replays', ({ bytes }) => formatBytes(bytes.replays)],
+    ['portal', ({ bytes }) => formatBytes(bytes.portal_sessions)],
     ['endpoints', ({ webhooks }) => webhooks],
     ['API keys', ({ api_keys }) => api_keys],
   ]);

@@ -16,7 +16,7 @@ function build({ defaultBytes = QUOTA } = {}) {
       async look(accountId) {
         looks.push(accountId);
         const { usedBytes = 0, own } = stored.get(accountId) ?? {};
-        const bytes = { events: usedBytes, deliveries: 0, answers: 0, replays: 0 };
+        const bytes = { events: usedBytes, deliveries: 0, answers: 0, replays: 0, sessions: 0 };
         return { usedBytes, ownQuotaBytes: own, bytes, events: 0, webhooks: 0, apiKeys: 0 };
       },
     },

@@ -6,6 +6,7 @@ import { hashKey } from '../model/api-key';
 import type { AccountId } from '../model/event';
 import { idOfCode, type PortalPage, type PortalSession } from '../model/portal-session';
 import type { Principal } from '../model/principal';
+import { PORTAL_SESSION_BYTES } from '../model/usage';
 import type { ActFor } from './act-for';
 import type { NewPortalSession } from './portal-session-input';
 import type { AccountStore } from './redis-account-store';
@@ -16,6 +17,8 @@ export interface ManagePortalSessionsDeps {
   readonly portalSessionStore: PortalSessionStore;
   readonly accountStore: Pick<AccountStore, 'find'>;
   readonly actFor: ActFor;
+  /** Whether the account may store more. @throws AppError `quota_exceeded`. */
+  readonly requireRoom: (accountId: AccountId) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -28,26 +31,27 @@ export interface NewSession {
   readonly createdAt: number;
 }
 
-// So that nobody fills Redis with them. A thousandth of it is what a busy account has at a time.
-const MAX_LIVE_SESSIONS = 10_000;
+// Each may have a logo of 32 KiB. A busy account has ten of them at a time.
+const MAX_LIVE_SESSIONS = 1_000;
 // A link is followed at once, and may lie in a history or a chat for ever.
 const CODE_MS = 10 * 60_000;
 
 /** What an account can do with its portal sessions. Every change is in force once its promise has resolved. */
 export function createManagePortalSessions(deps: ManagePortalSessionsDeps) {
-  const { portalSessionStore, accountStore, actFor, clock } = deps;
+  const { portalSessionStore, accountStore, actFor, requireRoom, clock } = deps;
 
   return {
     /**
      * @throws AppError `operator_only` for another account or the capability `operate`, `not_found` when the account is gone
-     *   or being erased, `limit_reached`.
+     *   or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
      */
     async create({ principal, input, code, createdAt }: NewSession): Promise<PortalSession> {
       const { accountId } = await actFor(principal, input.account);
       if (input.capabilities.includes('operate')) requireOperator(principal);
-      const session = sessionOf({ principal, input, code, createdAt }, accountId);
-      if (!(await portalSessionStore.save(session, pageOf(input), MAX_LIVE_SESSIONS, clock())))
-        throw tooMany();
+      if (accountId !== principal.accountId) await requireRoom(accountId);
+      const page = pageOf(input);
+      const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
+      if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock()))) throw tooMany();
       // Only now: whoever erases the account first marks it and then ends its sessions, so one of both sees this one.
       if (!isThere(await accountStore.find(accountId))) {
         await portalSessionStore.remove(session);
@@ -76,7 +80,11 @@ function isOf(session: PortalSession | undefined, { accountId, id }: Principal):
   return session?.accountId === accountId || session?.apiKeyId === id;
 }
 
-function sessionOf({ principal, input, code, createdAt }: NewSession, accountId: AccountId): PortalSession {
+function sessionOf(
+  { principal, input, code, createdAt }: NewSession,
+  accountId: AccountId,
+  page: PortalPage,
+): PortalSession {
   const id = idOfCode(code);
   if (id === undefined)
     throw new AppError('internal_error', 'The code of a new session has not the form of one.');
@@ -90,6 +98,7 @@ function sessionOf({ principal, input, code, createdAt }: NewSession, accountId:
     createdAt,
     codeExpiresAt: Math.min(createdAt + CODE_MS, expiresAt),
     expiresAt,
+    bytes: PORTAL_SESSION_BYTES + Buffer.byteLength(JSON.stringify(page)),
   };
 }
 

@@ -20,7 +20,7 @@ import { createRequireLiveSession } from './require-live-session';
 
 const newId = createNewId(systemClock);
 const MINUTE_MS = 60_000;
-const ALL_LIVE = 10_000;
+const ALL_LIVE = 1_000;
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -50,6 +50,7 @@ async function setUp(maker: Maker = {}) {
     accountStore,
     actFor: createActFor(accountStore),
     requireLiveSession: createRequireLiveSession({ apiKeyStore, clock }),
+    requireRoom: async () => {},
     clock,
   };
   const sessions = createManagePortalSessions(deps);

@@ -12,6 +12,8 @@ import {
   portalPageSchema,
   portalSessionSchema,
 } from '../model/portal-session';
+import { lapseOfSession } from '../model/usage';
+import { COUNT_USAGE } from './redis-usage-script';
 
 /** A session as it is found: `exchange` once its code was exchanged. */
 export type FoundSession = PortalSession & { readonly exchange?: Exchange };
@@ -21,13 +23,26 @@ export interface PortalSessionPage {
   readonly nextCursor: Mark | undefined;
 }
 
-// KEYS: portal-session-ids. ARGV: id, when it ends, now, how many there may be.
+// KEYS: portal-session-ids, usage, used bytes. ARGV: id, when it ends, now, how many there may be; field of usage, bytes, how
+// long they are counted.
 const ENLIST = defineScript(`
+  ${COUNT_USAGE}
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
   local is_new = not redis.call('ZSCORE', KEYS[1], ARGV[1])
   if is_new and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 0 end
+  if is_new then count_usage(KEYS[2], KEYS[3], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])) end
   redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
   redis.call('PEXPIREAT', KEYS[1], redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2])
+  return 1`);
+
+// KEYS: portal-session-ids, usage, used bytes. ARGV: id, field of usage, bytes. Leaves no counter of an account that may be
+// gone by now.
+const DELIST = defineScript(`
+  ${COUNT_USAGE}
+  if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
+  count_usage(KEYS[2], KEYS[3], ARGV[2], -tonumber(ARGV[3]), 0)
+  if redis.call('HGET', KEYS[2], ARGV[2]) == '0' then redis.call('HDEL', KEYS[2], ARGV[2]) end
+  if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) end
   return 1`);
 
 // KEYS: portal-session. ARGV: the session, its page, when it ends.
@@ -48,9 +63,11 @@ export function createRedisPortalSessionStore(redis: RedisClient) {
   return withStorageErrors({
     /** Whether there was room for it: of an account at most `limit` are there at a time. Once more changes nothing. */
     async save(session: PortalSession, page: PortalPage, limit: number, now: number): Promise<boolean> {
-      const { id, accountId, expiresAt } = session;
-      const listKeys = [keys.portalSessionIds(accountId)];
-      if ((await ENLIST(redis, listKeys, [id, expiresAt, now, limit])) === 0) return false;
+      const { id, accountId, expiresAt, bytes = 0 } = session;
+      const keptMs = Math.max(lapseOfSession(expiresAt) - now, 1);
+      const counted = [usageFieldOf(session), bytes, keptMs];
+      if ((await ENLIST(redis, listKeysOf(accountId), [id, expiresAt, now, limit, ...counted])) === 0)
+        return false;
       const record = [JSON.stringify(session), JSON.stringify(page), expiresAt];
       await SAVE(redis, [keys.portalSession(id)], record);
       return true;
@@ -70,9 +87,10 @@ export function createRedisPortalSessionStore(redis: RedisClient) {
     },
 
     /** Whether it was there. */
-    async remove({ id, accountId }: Pick<PortalSession, 'id' | 'accountId'>): Promise<boolean> {
+    async remove(session: PortalSession): Promise<boolean> {
+      const { id, accountId, bytes = 0 } = session;
       const removed = await redis.unlink(keys.portalSession(id));
-      await redis.zrem(keys.portalSessionIds(accountId), id);
+      await DELIST(redis, listKeysOf(accountId), [id, usageFieldOf(session), bytes]);
       return removed > 0;
     },
 
@@ -99,6 +117,15 @@ export function createRedisPortalSessionStore(redis: RedisClient) {
     const found = portalSessionSchema.parse(JSON.parse(session));
     return exchange == null ? found : { ...found, exchange: exchangeSchema.parse(JSON.parse(exchange)) };
   }
+}
+
+function listKeysOf(accountId: AccountId): string[] {
+  return [keys.portalSessionIds(accountId), keys.usage(accountId), keys.usedBytes(accountId)];
+}
+
+/** Under which it is counted until it ends. */
+function usageFieldOf({ expiresAt }: PortalSession): string {
+  return `sessions:${lapseOfSession(expiresAt)}`;
 }
 
 export type PortalSessionStore = ReturnType<typeof createRedisPortalSessionStore>;

@@ -1,14 +1,24 @@
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import type { AccountId } from '../model/event';
 import { keys } from '../model/keys';
-import { API_KEY_BYTES, DELIVERY_BYTES, EVENT_BYTES, lapseOf, WEBHOOK_BYTES } from '../model/usage';
+import {
+  API_KEY_BYTES,
+  DELIVERY_BYTES,
+  EVENT_BYTES,
+  lapseOf,
+  lapseOfSession,
+  WEBHOOK_BYTES,
+} from '../model/usage';
 import { createRedisEventStore } from '../record/redis-event-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { buildPortalSession } from '../testing/build-portal-session';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { createRedisApiKeyStore } from './redis-api-key-store';
+import { createRedisPortalSessionStore } from './redis-portal-session-store';
 import { createRedisUsageStore, type Standing } from './redis-usage-store';
 
 const NOW = 1_700_000_000_000;
@@ -47,7 +57,13 @@ it('counts an event with its body and its deliveries when it comes into the list
   const event = buildEvent({ accountId, acceptedAt: NOW, body: 'é'.repeat(500) });
   await eventStore.enlist(event, 3);
   await eventStore.enlist(event, 3);
-  const bytes = { events: EVENT_BYTES + 1_000, deliveries: 3 * DELIVERY_BYTES, answers: 0, replays: 0 };
+  const bytes = {
+    events: EVENT_BYTES + 1_000,
+    deliveries: 3 * DELIVERY_BYTES,
+    answers: 0,
+    replays: 0,
+    sessions: 0,
+  };
   const usedBytes = bytes.events + bytes.deliveries;
   expect(await look()).toMatchObject({ usedBytes, bytes, events: 1 });
   expect(await standing()).toEqual({ usedBytes, ownQuotaBytes: undefined });
@@ -90,8 +106,50 @@ it('takes what is gone before its time from what was counted for that time, and 
     ],
     NOW,
   );
-  expect((await look()).bytes).toEqual({ events: 20, deliveries: 0, answers: 0, replays: 0 });
+  expect((await look()).bytes).toEqual({ events: 20, deliveries: 0, answers: 0, replays: 0, sessions: 0 });
   expect(await standing()).toMatchObject({ usedBytes: 20 });
+});
+
+describe('portal sessions', () => {
+  // Redis lets go of them by its own clock.
+  const now = Date.now();
+  const build10 = (accountId: AccountId) =>
+    Array.from({ length: 10 }, (_, i) => {
+      const expiresAt = now + (i + 1) * 7 * 60_000;
+      return buildPortalSession({ accountId, createdAt: now, expiresAt, bytes: 1_000 }).record;
+    });
+
+  it('count as long as they last, once, and are given back when they are revoked', async () => {
+    const { accountId, look, standing } = build();
+    const store = createRedisPortalSessionStore(redis.client);
+    const [first, ...others] = build10(accountId);
+    if (!first) throw new Error('There are ten.');
+    for (const session of [first, ...others, first])
+      expect(await store.save(session, {}, 10, now)).toBe(true);
+    expect(await look(now)).toMatchObject({ usedBytes: 10_000, bytes: { sessions: 10_000 } });
+    expect(await store.remove(first)).toBe(true);
+    expect(await store.remove(first)).toBe(false);
+    expect(await standing()).toMatchObject({ usedBytes: 9_000 });
+    expect(await look(now)).toMatchObject({ usedBytes: 9_000 });
+    for (const { expiresAt } of others.slice(-2)) {
+      const lapsesAt = lapseOfSession(expiresAt);
+      expect(lapsesAt - expiresAt).toBeLessThanOrEqual(5 * 60_000);
+      const live = others.filter((session) => lapseOfSession(session.expiresAt) > lapsesAt);
+      expect((await look(lapsesAt)).usedBytes).toBe(live.length * 1_000);
+    }
+  });
+
+  it('leave no counter behind when the last one is revoked', async () => {
+    const { accountId } = build();
+    const store = createRedisPortalSessionStore(redis.client);
+    const sessions = build10(accountId);
+    for (const session of sessions) await store.save(session, {}, 10, now);
+    for (const session of sessions) await store.remove(session);
+    const { usage, usedBytes, portalSessionIds } = keys;
+    expect(
+      await redis.client.exists(usage(accountId), usedBytes(accountId), portalSessionIds(accountId)),
+    ).toBe(0);
+  });
 });
 
 it('leaves nothing behind for longer than what it counts is kept', async () => {

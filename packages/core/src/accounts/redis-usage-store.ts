@@ -34,7 +34,8 @@ const COUNT = defineScript(`
 // KEYS: usage, used bytes, quota, events, endpoints, ids of API keys. ARGV: now, bytes of a webhook, of an API key. Takes
 // off what has lapsed, and counts what does not lapse.
 const LOOK = defineScript(`
-  local now, total, sums = tonumber(ARGV[1]), 0, {events = 0, deliveries = 0, answers = 0, replays = 0}
+  local now, total = tonumber(ARGV[1]), 0
+  local sums = {events = 0, deliveries = 0, answers = 0, replays = 0, sessions = 0}
   local fields = redis.call('HGETALL', KEYS[1])
   for i = 1, #fields, 2 do
     local kind, lapses_at = string.match(fields[i], '^(%a+):(%d+)$')
@@ -52,12 +53,12 @@ const LOOK = defineScript(`
   return {
     string.format('%d', total), redis.call('GET', KEYS[3]) or '',
     string.format('%d', sums.events), string.format('%d', sums.deliveries),
-    string.format('%d', sums.answers), string.format('%d', sums.replays),
+    string.format('%d', sums.answers), string.format('%d', sums.replays), string.format('%d', sums.sessions),
     redis.call('ZCARD', KEYS[4]), webhooks, api_keys
   }`);
 
 const count = z.coerce.number();
-const lookSchema = z.tuple([count, z.string(), count, count, count, count, count, count, count]);
+const lookSchema = z.tuple([count, z.string(), count, count, count, count, count, count, count, count]);
 
 /** What each account stores, as far as it is counted. */
 export function createRedisUsageStore(redis: RedisClient) {
@@ -80,12 +81,14 @@ export function createRedisUsageStore(redis: RedisClient) {
         [now, WEBHOOK_BYTES, API_KEY_BYTES],
       );
       const [usedBytes, own, ...counts] = lookSchema.parse(reply);
-      const [eventBytes, deliveryBytes, answerBytes, replayBytes, events, webhooks, apiKeys] = counts;
+      const [eventBytes, deliveryBytes, answerBytes, replayBytes, sessionBytes, ...numbers] = counts;
+      const [events, webhooks, apiKeys] = numbers;
       const bytes: Record<UsageKind, number> = {
         events: eventBytes,
         deliveries: deliveryBytes,
         answers: answerBytes,
         replays: replayBytes,
+        sessions: sessionBytes,
       };
       return { usedBytes, ownQuotaBytes: parseQuota(own), bytes, events, webhooks, apiKeys };
     },

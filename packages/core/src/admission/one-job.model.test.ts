@@ -8,7 +8,7 @@ import { type Played, playInterleaving } from '../testing/one-job-model/play-int
  *   MODEL_RUNS=20000 MODEL_SEED=7 npx jest packages/core/src/admission/one-job
  *   MODEL_ONLY=7:1234 plays one of them again, and prints it.
  */
-const RUNS = Number(process.env.MODEL_RUNS ?? 800);
+const RUNS = Number(process.env.MODEL_RUNS ?? 100);
 const SEED = Number(process.env.MODEL_SEED ?? Date.now() % 1_000_000);
 const LANES = 6;
 const MS_PER_RUN = 150;

@@ -5,9 +5,9 @@ const endpointId = uniqueEndpointId();
 const other = uniqueEndpointId();
 
 function build(change: Partial<ConstructorParameters<typeof ChangeReader>[0]> = {}) {
-  const onTooSlow = jest.fn<void, []>();
-  const reader = new ChangeReader({ endpointId: undefined, after: undefined, onTooSlow, ...change });
-  return { reader, onTooSlow };
+  const onEnd = jest.fn<void, []>();
+  const reader = new ChangeReader({ endpointId: undefined, after: undefined, onEnd, ...change });
+  return { reader, onEnd };
 }
 
 function entry(place: number, of = endpointId) {
@@ -39,12 +39,12 @@ it('is told what concerns its endpoint, or all', async () => {
 });
 
 it('that takes nothing keeps a bounded number of messages, and is told only that it is over', async () => {
-  const { reader, onTooSlow } = build();
+  const { reader, onEnd } = build();
   reader.begin('0-0');
   for (let place = 1; place < MOST_WAITING; place += 1) reader.offer(entry(place));
-  expect(onTooSlow).not.toHaveBeenCalled();
+  expect(onEnd).not.toHaveBeenCalled();
   reader.offer(entry(MOST_WAITING));
-  expect(onTooSlow).toHaveBeenCalledTimes(1);
+  expect(onEnd).toHaveBeenCalledTimes(1);
   expect(await messagesOf(reader)).toEqual(['too_slow']);
 });
 

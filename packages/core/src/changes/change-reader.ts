@@ -17,8 +17,17 @@ export interface ChangeReaderOptions {
   readonly endpointId: string | undefined;
   /** After this place it goes on, where it was before. */
   readonly after: string | undefined;
-  readonly onTooSlow: () => void;
+  /** Nothing is said after that. */
+  readonly onEnd: () => void;
 }
+
+/** What waits when it ends so is told to nobody. */
+const TELLS_NO_MORE: readonly (EndReason | undefined)[] = [
+  'too_slow',
+  'lost',
+  'unauthenticated',
+  'unverified',
+];
 
 /** So many messages may wait for a reader: more than are kept of an account. */
 export const MOST_WAITING = 1_500;
@@ -71,10 +80,10 @@ export class ChangeReader {
   end(reason: EndReason): void {
     if (this.#end !== undefined) return;
     this.#end = reason;
-    if (reason === 'too_slow' || reason === 'lost') this.#messages = [];
+    if (TELLS_NO_MORE.includes(reason)) this.#messages = [];
     this.#messages.push({ kind: 'end', reason });
     this.#wake();
-    if (reason === 'too_slow') this.options.onTooSlow();
+    this.options.onEnd();
   }
 
   /** Everything that it is told, until it ends. */
@@ -83,8 +92,8 @@ export class ChangeReader {
       const messages = this.#messages;
       this.#messages = [];
       for (const message of messages) {
-        // What was taken is not sent yet: it was too much already.
-        if (this.#end === 'too_slow' && message.kind !== 'end') continue;
+        // What was taken is not sent yet.
+        if (TELLS_NO_MORE.includes(this.#end) && message.kind !== 'end') continue;
         yield message;
         if (message.kind === 'end') return;
       }

@@ -1,5 +1,7 @@
+import { Recheck } from '../accounts/recheck';
 import { AppError } from '../kernel/app-error';
 import { steadyClock } from '../kernel/clock';
+import type { Connection } from '../kernel/connection';
 import type { AccountId } from '../model/event';
 import type { Emit } from '../model/signal';
 import { ChangeReader, type ChangeReaderOptions, type StreamMessage } from './change-reader';
@@ -11,26 +13,19 @@ export interface ChangeStreamsDeps {
   readonly emit: Emit;
 }
 
-export interface StreamOptions extends Omit<ChangeReaderOptions, 'onTooSlow'> {
+export interface StreamOptions extends Omit<ChangeReaderOptions, 'onEnd'> {
   /** How long it may last. Milliseconds. */
   readonly maxMs: number;
-  /** Whether whoever follows may still do so. Asked every few seconds; while it throws, nobody knows. */
+  /** Whether the client may still follow. Asked every two seconds; throws while nobody knows. */
   readonly isAllowed: () => Promise<boolean>;
-}
-
-/** The connection of a reader. */
-export interface Connection {
-  /** Aborts when it is closed, by either side. */
-  readonly signal: AbortSignal;
-  close(): void;
 }
 
 const READ_EVERY_MS = 200;
 const AFTER_FAULT_MS = 1_000;
 /** Several times before nobody watches the account any more. */
 const RENEW_EVERY_MS = 20_000;
-const CHECK_EVERY_MS = 5_000;
-// Who is told that it was too slow has so long to read it.
+const RETRY_AFTER_MS = 5_000;
+// A client that does not read has so long to read that it is over.
 const LAST_WORD_MS = 1_000;
 /** Streams that a process has at the same time; each may have a queue. */
 export const MOST_STREAMS = 500;
@@ -56,15 +51,18 @@ export class ChangeStreams {
     { signal, close }: Connection,
   ): AsyncGenerator<StreamMessage, void> {
     const timers: NodeJS.Timeout[] = [];
-    const onTooSlow = () => void timers.push(setTimeout(close, LAST_WORD_MS));
-    const reader = this.#add(accountId, { ...options, onTooSlow });
+    const onEnd = () => void timers.push(setTimeout(close, LAST_WORD_MS));
+    const reader = this.#add(accountId, { ...options, onEnd });
+    const recheck = new Recheck({ isAllowed: options.isAllowed, onEnd: (why) => reader.end(why) });
+    recheck.start();
     timers.push(setTimeout(() => reader.end('time_over'), options.maxMs));
-    timers.push(setInterval(() => void this.#check(reader, options), CHECK_EVERY_MS));
     signal.addEventListener('abort', () => reader.end('lost'));
     if (signal.aborted) reader.end('lost');
     try {
       yield* reader.messages();
     } finally {
+      recheck.stop();
+      reader.end('lost');
       for (const timer of timers) clearTimeout(timer);
       this.#remove(accountId, reader);
     }
@@ -83,7 +81,7 @@ export class ChangeStreams {
     }
     if (this.#count >= MOST_STREAMS) {
       throw new AppError('rate_limited', `This process has ${MOST_STREAMS} streams. Try again later.`, {
-        retryAfterMs: CHECK_EVERY_MS,
+        retryAfterMs: RETRY_AFTER_MS,
       });
     }
     this.#count += 1;
@@ -105,14 +103,6 @@ export class ChangeStreams {
     if (account?.readers.size === 0) this.#accounts.delete(accountId);
     const { ended: reason } = reader;
     if (reason !== undefined && reason !== 'lost') emit({ name: 'change_stream.ended', accountId, reason });
-  }
-
-  async #check(reader: ChangeReader, { isAllowed }: StreamOptions): Promise<void> {
-    try {
-      if (!(await isAllowed())) reader.end('unauthenticated');
-    } catch {
-      // As long as Redis is away nothing is told either.
-    }
   }
 
   #readIn(delayMs: number): void {

@@ -33,7 +33,7 @@ function build() {
 }
 
 function follow(account: WatchedAccount, after?: string) {
-  const reader = new ChangeReader({ endpointId: undefined, after, onTooSlow: () => {} });
+  const reader = new ChangeReader({ endpointId: undefined, after, onEnd: () => {} });
   account.add(reader);
   return reader;
 }

@@ -15,6 +15,7 @@ function arrange(parallel = 2) {
     address: { accountId: uniqueAccountId(), endpointId },
     parallel,
     reply: ({ id }, result) => void results.set(id, result),
+    onEnd: () => {},
     clock: () => now,
   });
   const lines = stream.lines();

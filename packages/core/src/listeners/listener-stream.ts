@@ -1,3 +1,4 @@
+import { recheckEnds } from '../accounts/recheck';
 import type { EndpointAddress } from '../admission/held-deliveries';
 import type { SendResult } from '../attempt/transport';
 import type { Clock } from '../kernel/clock';
@@ -12,7 +13,15 @@ export type ListenerLine =
   /** The stream is over; `replaced`: another one has taken its place, and it is no use to connect again. */
   | { readonly kind: 'end'; readonly reason: EndReason };
 
-export const endReasons = ['replaced', 'stopping', 'silent', 'lost', 'removed', 'time_over'] as const;
+export const endReasons = [
+  'replaced',
+  'stopping',
+  'silent',
+  'lost',
+  'removed',
+  'time_over',
+  ...recheckEnds,
+] as const;
 export type EndReason = (typeof endReasons)[number];
 
 export interface ListenerStreamOptions {
@@ -22,6 +31,8 @@ export interface ListenerStreamOptions {
   readonly parallel: number;
   /** Gives a worker the result of what it has handed over. */
   readonly reply: (request: HandedRequest, result: SendResult) => void;
+  /** Nothing is said after that. */
+  readonly onEnd: () => void;
   /** One that never jumps. */
   readonly clock: Clock;
 }
@@ -43,6 +54,8 @@ const WHY: Readonly<Record<EndReason, string>> = {
   lost: 'The listener hung up before it had answered.',
   removed: 'The listener was removed.',
   time_over: 'The time of the connection is over.',
+  unauthenticated: 'The API key of the listener is not valid any more.',
+  unverified: 'Whether the API key of the listener is valid could not be found out.',
 };
 
 /**
@@ -109,7 +122,10 @@ export class ListenerStream {
       this.#refuse(request, WHY[reason]);
     }
     this.#underWay.clear();
+    // What it has not taken yet was just refused.
+    this.#lines.length = 0;
     this.#say({ kind: 'end', reason });
+    this.options.onEnd();
   }
 
   /** Everything that it is told, until it ends. */

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { Recheck } from '../accounts/recheck';
 import type { EndpointAddress } from '../admission/held-deliveries';
 import type { SendResult } from '../attempt/transport';
 import { AppError } from '../kernel/app-error';
 import { steadyClock } from '../kernel/clock';
+import type { Connection } from '../kernel/connection';
 import type { EndpointId } from '../model/endpoint';
 import type { Emit } from '../model/signal';
 import type { ListenerAnswer } from './listener-answer';
@@ -22,14 +24,18 @@ export interface ListenerStreamsDeps {
   readonly emit: Emit;
 }
 
-export interface StreamBounds {
+export interface StreamOptions {
   /** How many deliveries may be under way. */
   readonly parallel: number;
   /** How long it may be connected. Milliseconds. */
   readonly maxMs: number;
+  /** Whether the client may still listen. Asked every two seconds; throws while nobody knows. */
+  readonly isAllowed: () => Promise<boolean>;
 }
 
 const CHECK_EVERY_MS = 2_000;
+// A client that does not read has so long to read that it is over.
+const LAST_WORD_MS = 1_000;
 
 /** The listeners that are connected to this process. */
 export class ListenerStreams {
@@ -45,20 +51,23 @@ export class ListenerStreams {
    * Connects a listener, and gives all that it is told until either side ends it. A stream that it has already, here or
    * at another process, ends.
    *
-   * @param signal aborts when the listener has hung up.
    * @throws AppError `not_found` when the account has no such listener, or it is gone.
    */
   async *open(
     address: EndpointAddress,
-    { parallel, maxMs }: StreamBounds,
-    signal: AbortSignal,
+    { parallel, maxMs, isAllowed }: StreamOptions,
+    { signal, close }: Connection,
   ): AsyncGenerator<ListenerLine, void> {
     if (this.#isStopped)
       throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
     await this.deps.listeners.requireAwake(address);
-    const stream = await this.#create(address, parallel);
+    const timers: NodeJS.Timeout[] = [];
+    const onEnd = () => void timers.push(setTimeout(close, LAST_WORD_MS));
+    const stream = await this.#create(address, parallel, onEnd);
+    const recheck = new Recheck({ isAllowed, onEnd: (why) => stream.end(why) });
     const isOver = this.deps.mailbox.expect();
-    const timer = setTimeout(() => stream.end('time_over'), maxMs);
+    recheck.start();
+    timers.push(setTimeout(() => stream.end('time_over'), maxMs));
     signal.addEventListener('abort', () => stream.end('lost'));
     try {
       // It may have been told while it was on its way here.
@@ -67,8 +76,9 @@ export class ListenerStreams {
       void this.#begin(stream);
       yield* stream.lines();
     } finally {
-      clearTimeout(timer);
+      recheck.stop();
       stream.end('lost');
+      for (const timer of timers) clearTimeout(timer);
       isOver();
       await this.#close(stream);
     }
@@ -102,9 +112,10 @@ export class ListenerStreams {
     for (const stream of this.#streams.values()) stream.end('stopping');
   }
 
-  async #create(address: EndpointAddress, parallel: number): Promise<ListenerStream> {
+  async #create(address: EndpointAddress, parallel: number, onEnd: () => void): Promise<ListenerStream> {
     const reply = (request: HandedRequest, result: SendResult) => void this.#reply(request, result);
-    const stream = new ListenerStream({ id: randomUUID(), address, parallel, reply, clock: steadyClock });
+    const id = randomUUID();
+    const stream = new ListenerStream({ id, address, parallel, reply, onEnd, clock: steadyClock });
     const { endpointId } = address;
     await this.deps.listenerStore.hold(endpointId, this.#holderOf(stream));
     this.#streams.get(endpointId)?.end('replaced');

@@ -7,6 +7,7 @@ import type { EndpointPatch, NewEndpoint } from '../endpoints/endpoint-input';
 import { requireVersion } from '../endpoints/endpoint-version';
 import { type EndpointFilter, listMatching } from '../endpoints/list-matching';
 import { mergeEndpoint } from '../endpoints/merge-endpoint';
+import { movedSecrets } from '../endpoints/moved-secrets';
 import type { EndpointPage, EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { HealthStore } from '../endpoints/redis-health-store';
 import { ROTATION_ID_PREFIX, rotateSecret, type SecretRotation } from '../endpoints/rotate-secret';
@@ -14,6 +15,7 @@ import { webhookDisabledEvent } from '../intake/events-of-attempt';
 import type { RaiseEvents } from '../intake/operational-events';
 import { AppError } from '../kernel/app-error';
 import type { Clock } from '../kernel/clock';
+import { invalidRequest } from '../kernel/faults';
 import type { NewId } from '../kernel/ids';
 import { accountNotFound, isThere } from '../model/account';
 import {
@@ -46,6 +48,14 @@ export interface ManageEndpointsDeps {
   readonly disable: Disable;
   readonly raise: RaiseEvents;
   readonly emit: Emit;
+}
+
+/** What a change is bound to. */
+export interface UpdateBounds {
+  /** The versions that it is meant for, as `versionOf` gives them; left out: whichever there is. */
+  readonly versions?: readonly string[] | undefined;
+  /** Whether it may take secrets of the endpoint along when it changes where requests go. Left out: no. */
+  readonly mayMoveSecrets?: boolean;
 }
 
 export interface Rotated {
@@ -145,20 +155,20 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
     },
 
     /**
-     * @param versions those that the change is meant for, as `versionOf` gives them; left out: whichever there is.
-     * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above.
+     * @throws AppError `not_found`, `precondition_failed`, `conflict` when its new uid is taken, `invalid_request` as above,
+     *   and for secrets that it may not move.
      */
     async update(
       accountId: AccountId,
       ref: EndpointRef,
       patch: EndpointPatch,
-      versions?: readonly string[],
+      bounds: UpdateBounds = {},
     ): Promise<Endpoint> {
       if (patch.events) await requireKnownFilters(patch.events);
       let before: Endpoint | undefined;
       const after = await change(accountId, ref, (endpoint) => {
         before = endpoint;
-        return applyPatch(requireVersion(endpoint, versions), patch, clock());
+        return applyPatch(requireVersion(endpoint, bounds.versions), patch, bounds, clock());
       });
       if (before && !hasSameLimits(before, after)) await applyLimits(before, after);
       emit({ name: 'endpoint.updated', accountId, endpointId: after.id });
@@ -239,8 +249,16 @@ function found(endpoint: Endpoint | undefined): Endpoint {
   return endpoint;
 }
 
-function applyPatch(endpoint: Endpoint, patch: EndpointPatch, now: number): Endpoint {
-  return mergeEndpoint({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch, now);
+function applyPatch(
+  endpoint: Endpoint,
+  patch: EndpointPatch,
+  { mayMoveSecrets = false }: UpdateBounds,
+  now: number,
+): Endpoint {
+  const changed = mergeEndpoint({ ...endpoint, updatedAt: updateTime(endpoint, now) }, patch, now);
+  const moved = mayMoveSecrets ? [] : movedSecrets(endpoint, changed, patch);
+  if (moved.length > 0) throw invalidRequest(moved);
+  return changed;
 }
 
 function hasSameLimits(one: Endpoint, other: Endpoint): boolean {

@@ -27,7 +27,7 @@ import type { AccountId, EventId } from './event';
  * | `endpoints-version:{account}` | counter | grows with each change to the account's endpoints | until the account is erased |
  * | `{event-types}` | hash | name → an event type that an operator added | until removed |
  * | `subscriptions:{account}` | hash | endpoint id → what of its record says which events it gets; beside them, the version of the account's endpoints that they belong to | as above |
- * | `usage:{account}` | hash | kind:time → bytes that the account stores until then | until the last of that time |
+ * | `usage:{account}` | hash | kind:time → bytes that the account stores until then, its portal sessions included | until the last of that time |
  * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
  * | `quota:{account}` | string | how many bytes the account may store, if its operator has set that | until erased |
  * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |

@@ -40,6 +40,8 @@ export const portalSessionSchema = z.object({
   codeExpiresAt: z.number(),
   /** The first moment at which it no longer counts. */
   expiresAt: z.number(),
+  /** What it counts as of what its account stores. Older ones lack it, and count as nothing. */
+  bytes: z.number().optional(),
 });
 export type PortalSession = Readonly<z.infer<typeof portalSessionSchema>>;
 

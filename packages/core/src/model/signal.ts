@@ -19,7 +19,7 @@ export const connectionRefusals = ['malformed', 'headers_too_large', 'too_slow',
 export type ConnectionRefusal = (typeof connectionRefusals)[number];
 
 /** Why there is nothing more for somebody who follows an account's changes. */
-export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'time_over'] as const;
+export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'unverified', 'time_over'] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
 /** The doors that an event can come in by. */
@@ -326,6 +326,8 @@ export type Signal =
   | RedisUnsafeSignal
   /** There is no key to seal secrets with: they are stored as plain text. */
   | { readonly name: 'secrets.unprotected'; readonly detail: string }
+  /** Links to the portal begin with whatever host a request names. */
+  | { readonly name: 'public_url.unset'; readonly detail: string }
   | { readonly name: 'process.started'; readonly detail: string }
   | { readonly name: 'process.stopping'; readonly detail: string }
   | { readonly name: 'process.stopped' }

@@ -1,7 +1,7 @@
 import type { AccountId } from './event';
 
 /** What is counted of what an account stores. */
-export const usageKinds = ['events', 'deliveries', 'answers', 'replays'] as const;
+export const usageKinds = ['events', 'deliveries', 'answers', 'replays', 'sessions'] as const;
 export type UsageKind = (typeof usageKinds)[number];
 
 /**
@@ -19,6 +19,8 @@ export const REPLAY_BYTES = 800;
 /** With headers, metadata and secrets they are mostly between one and four times as much. */
 export const WEBHOOK_BYTES = 2_048;
 export const API_KEY_BYTES = 512;
+/** For a portal session, beside what its page looks like. */
+export const PORTAL_SESSION_BYTES = 1_024;
 
 /** A change of what an account stores. */
 export interface UsageChange {
@@ -51,6 +53,14 @@ const PARTS = 32;
 export function lapseOf(at: number, keptMs: number): number {
   const part = Math.max(Math.ceil(keptMs / PARTS), 1);
   return Math.ceil((at + keptMs) / part) * part;
+}
+
+// Sessions end at any time, as clients say: so an account's are counted in few hundred parts, not in one for each.
+const SESSION_PART_MS = 5 * 60_000;
+
+/** When a portal session that ends at `expiresAt` counts no more: a little later than it is gone. */
+export function lapseOfSession(expiresAt: number): number {
+  return Math.ceil(expiresAt / SESSION_PART_MS) * SESSION_PART_MS;
 }
 
 /** Which way something comes in by. */

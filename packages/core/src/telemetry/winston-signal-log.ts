@@ -51,6 +51,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'endpoint.disabled':
     case 'redis.unsafe':
     case 'secrets.unprotected':
+    case 'public_url.unset':
     case 'shards.disagree':
     case 'shards.unserved':
       return 'warn';

@@ -153,6 +153,10 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
     detail:
       'INSECURE_UNENCRYPTED_SECRETS is set, and no SECRETS_ENCRYPTION_KEY: secrets are stored as plain text.',
   },
+  'public_url.unset': {
+    name: 'public_url.unset',
+    detail: 'PUBLIC_URL is not set: links to the portal begin with the host that a request names.',
+  },
   'process.started': { name: 'process.started', detail: 'API on http://0.0.0.0:3000' },
   'process.stopping': { name: 'process.stopping', detail: 'SIGTERM' },
   'process.stopped': { name: 'process.stopped' },

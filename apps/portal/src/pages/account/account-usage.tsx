@@ -44,6 +44,7 @@ function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> 
     Events: show(({ events, bytes }) => `${events.toLocaleString()}, ${formatBytes(bytes.events)}`),
     Deliveries: show(({ bytes }) => formatBytes(bytes.deliveries)),
     Replays: show(({ bytes }) => formatBytes(bytes.replays)),
+    'Portal sessions': show(({ bytes }) => formatBytes(bytes.portal_sessions)),
     'Answers kept for repeats': show(({ bytes }) => formatBytes(bytes.answers)),
     Webhooks: show(({ webhooks }) => webhooks.toLocaleString()),
     'API keys': show(({ api_keys: keys }) => keys.toLocaleString()),

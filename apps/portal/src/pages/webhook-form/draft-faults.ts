@@ -2,8 +2,29 @@ import { checkEndpointDraft } from '@hookferry/core/endpoints/check-endpoint-dra
 import type { Fault } from '../../api/problem';
 import { bodyOf, type Draft, MASK } from './draft';
 
-/** What is wrong with a draft, by the rules of the service. */
-export function faultsOfDraft(draft: Draft): readonly Fault[] {
+/**
+ * What is wrong with a draft, by the rules of the service.
+ *
+ * @param keptFor the only URL that values may stay with which are masked; left out: they may go anywhere.
+ */
+export function faultsOfDraft(draft: Draft, keptFor?: string): readonly Fault[] {
+  return [...faultsOfMembers(draft), ...faultsOfMoving(draft, keptFor)];
+}
+
+const GIVE_ANEW = 'must be given anew or removed, as the URL changes and your link may not see its value';
+
+/** The service refuses to take secrets along to another URL for who may not see them. */
+function faultsOfMoving({ url, headers }: Draft, keptFor = url): readonly Fault[] {
+  if (sameUrl(url, keptFor)) return [];
+  const kept = headers.filter(({ name, value }) => value === MASK && name.trim() !== '');
+  return kept.map(({ name }) => ({ pointer: `/headers/${name.trim()}`, detail: GIVE_ANEW }));
+}
+
+function sameUrl(one: string, other: string): boolean {
+  return URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href;
+}
+
+function faultsOfMembers(draft: Draft): readonly Fault[] {
   // A value that is masked is one that stays as it is.
   const headers = draft.headers.filter(({ value }) => value !== MASK);
   const faults = checkEndpointDraft(bodyOf({ ...draft, headers }));

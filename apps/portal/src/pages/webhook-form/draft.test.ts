@@ -61,3 +61,20 @@ it('says what is wrong where it is', () => {
   expect(faultAt(faults, '/retry_schedule')).toMatch(/^1 must be a duration/);
   expect(faultAt(faults, '/events')).toBeUndefined();
 });
+
+describe('another URL, for who may not see what headers hold', () => {
+  const moved = { ...draft, url: 'https://elsewhere.example.com/hook' };
+
+  it('has each value that is not shown given anew', () => {
+    const faults = faultsOfDraft(moved, webhook.url);
+    expect(faults.map(({ pointer }) => pointer)).toEqual(['/headers/x-team', '/headers/x-token']);
+    expect(faultAt(faults, '/headers')).toContain('x-team must be given anew or removed');
+    const headers = [{ key: 0, name: 'x-team', value: 'blue' }];
+    expect(faultsOfDraft({ ...moved, headers }, webhook.url)).toEqual([]);
+  });
+
+  it('leaves them where the URL stays, and to who may see them', () => {
+    expect(faultsOfDraft({ ...draft, url: `${webhook.url} ` }, webhook.url)).toEqual([]);
+    expect(faultsOfDraft(moved)).toEqual([]);
+  });
+});

@@ -5,6 +5,7 @@ import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { useToasts } from '../../components/toasts';
+import { useCan } from '../../session/session-context';
 import { bodyOf, type Draft, draftOf } from './draft';
 import { patchOf } from './patch-of';
 import { rebaseDraft } from './rebase-draft';
@@ -45,6 +46,7 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
   const page = `/webhooks/${webhook.id}`;
   // As it was when it was opened: what somebody else changes meanwhile is not taken back.
   const [opened, setOpened] = useState(() => ({ webhook, initial: draftOf(webhook) }));
+  const maySeeSecrets = useCan('secrets');
   const before = draftOf(opened.webhook);
   const save = (draft: Draft) => {
     const change = { body: patchOf(bodyOf(before), bodyOf(draft)), etag: opened.webhook.etag };
@@ -71,6 +73,7 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
       cancelHref={page}
       isBusy={update.isPending}
       error={update.error}
+      keptFor={maySeeSecrets ? undefined : opened.webhook.url}
       onSubmit={save}
       onReload={(draft) => void reload(draft)}
     />

@@ -19,17 +19,19 @@ interface WebhookFormProps {
   /** Why the service did not take it. */
   readonly error: Error | null;
   readonly onSubmit: (draft: Draft) => void;
+  /** The only URL that headers' values may stay with which are not shown; left out: they may go anywhere. */
+  readonly keptFor?: string | undefined;
   /** Fills the form anew, after the service did not take it because somebody else changed the webhook. */
   readonly onReload?: (draft: Draft) => void;
 }
 
 /** What a webhook is like. Each member is checked while it is typed; all of them when it is sent. */
 export function WebhookForm(props: WebhookFormProps) {
-  const { initial, submitLabel, cancelHref, isBusy, error, onSubmit, onReload } = props;
+  const { initial, submitLabel, cancelHref, isBusy, error, keptFor, onSubmit, onReload } = props;
   const [draft, setDraft] = useState(initial);
   const [isSent, setIsSent] = useState(false);
   const [refused, setRefused] = useState<Draft>();
-  const faults = faultsOfDraft(draft);
+  const faults = faultsOfDraft(draft, keptFor);
   const shown = [
     ...faults.filter(({ pointer }) => isSent || isTyped(pointer, initial, draft)),
     // What the service found stays until something is changed.

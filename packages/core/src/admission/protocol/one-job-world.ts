@@ -28,6 +28,11 @@ export const deliveryAccidents: Steps<Scene> = {
     delivery.publish !== 'new' && delivery.end === 'none'
       ? { delivery: { end: 'cancelled', isDue: true }, appends: true }
       : undefined,
+  // By one script, which lists it, delays its job and asks for a look.
+  'it is held along with another one': ({ delivery }) =>
+    delivery.job === 'waiting'
+      ? { delivery: { job: 'delayed:held', isListed: true }, isLookDue: true }
+      : undefined,
   'it was held for as long as is allowed': ({ delivery }) =>
     delivery.job === 'delayed:held' ? { delivery: { job: 'waiting' } } : undefined,
 };
