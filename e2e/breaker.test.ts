@@ -13,9 +13,8 @@ const queueKeys = queueKeysOf('bull');
 
 const BACKLOG = 2_000;
 const CHUNK = 1_000;
-// One endpoint gets a quarter of a worker's slots at most.
 const SLOTS = 32;
-// An eighth stays free for others, whatever is idle.
+// Of those that nobody else wants, an eighth stays free.
 const SLOTS_OF_ONE = (SLOTS * 7) / 8;
 
 it('spares a dead receiver nearly all attempts at thousands of deliveries, and delivers all once it is back', async () => {
