@@ -7,8 +7,10 @@ import {
   deepJson,
   idempotentAnswers,
   manyItems,
+  paddedBatches,
   webhookIds,
 } from './publishing-attacks';
+import { endlessAhead, listsBehindStreams, unreadDescriptions, unreadLists } from './pipelining-attacks';
 import { deliveryExports, eventDetails, fatPatches, filteredLists } from './reading-attacks';
 
 /** All attacks, by the names that the command line knows them by. */
@@ -30,4 +32,9 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['hanging', hangingEndpoints],
   ['fan-out', fanOut],
   ['half-requests', halfRequests],
+  ['behind-streams', listsBehindStreams],
+  ['unread-lists', unreadLists],
+  ['unread-docs', unreadDescriptions],
+  ['endless-ahead', endlessAhead],
+  ['padded-batches', paddedBatches],
 ]);

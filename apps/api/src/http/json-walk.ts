@@ -120,7 +120,7 @@ export class JsonWalk {
   /** @returns where to go on */
   #passMark(at: number, end: number): number {
     const isOnPath = this.#depth === this.#onPath;
-    const mark = this.bytes[at];
+    const mark = this.bytes[at] ?? 0;
     switch (mark) {
       case QUOTE:
         return this.#passText(at, end);
