@@ -10,7 +10,7 @@ import {
   paddedBatches,
   webhookIds,
 } from './publishing-attacks';
-import { endlessAhead, listsBehindStreams, unreadDescriptions, unreadLists } from './pipelining-attacks';
+import { listsBehindStreams, unreadDescriptions, unreadLists } from './pipelining-attacks';
 import { deliveryExports, eventDetails, fatPatches, filteredLists } from './reading-attacks';
 
 /** All attacks, by the names that the command line knows them by. */
@@ -35,6 +35,5 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['behind-streams', listsBehindStreams],
   ['unread-lists', unreadLists],
   ['unread-docs', unreadDescriptions],
-  ['endless-ahead', endlessAhead],
   ['padded-batches', paddedBatches],
 ]);

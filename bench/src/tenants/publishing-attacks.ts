@@ -92,7 +92,7 @@ export const paddedBatches: Attack = {
     const events = [
       event + ' '.repeat(room),
       Array.from({ length: LARGEST_BATCH }, () =>
-        event.replaceAll(/[{}:,]/g, (mark) => mark + ' '.repeat(room / LARGEST_BATCH / 12)),
+        event.replaceAll(/[{}:,]/g, (mark) => mark + ' '.repeat(room / LARGEST_BATCH / 20)),
       ).join(','),
       data(`"${'x'.repeat(room)}"`),
       data(`"${'\\"'.repeat(room / 2)}"`),

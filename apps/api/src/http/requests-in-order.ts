@@ -63,12 +63,17 @@ export class RequestsInOrder {
   #begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     connection.current = { request, response };
     response.once('close', () => {
-      connection.current = undefined;
-      const { socket } = request;
-      // The answer has ended the connection: who sent more has to send it anew.
-      if (socket.destroyed || socket.writableEnded) connection.waiting.length = 0;
-      else connection.waiting.shift()?.();
+      // Other connections have their turn in between.
+      if (connection.waiting.length > 0) setImmediate(() => this.#goOn(connection, request.socket));
+      else connection.current = undefined;
     });
     this.listener(request, response);
+  }
+
+  #goOn(connection: Connection, socket: Socket): void {
+    connection.current = undefined;
+    // The answer has ended the connection: who sent more has to send it anew.
+    if (socket.destroyed || socket.writableEnded) connection.waiting.length = 0;
+    else connection.waiting.shift()?.();
   }
 }
