@@ -1,6 +1,7 @@
 import type { Attack } from './attack';
 import { burst, fanOut, hangingEndpoints, replays } from './delivery-attacks';
 import { compressedBodies, halfRequests, wrongKeys } from './entry-attacks';
+import { listsBehindStreams, unreadDescriptions, unreadLists } from './pipelining-attacks';
 import {
   batches,
   customSchemas,
@@ -10,7 +11,6 @@ import {
   paddedBatches,
   webhookIds,
 } from './publishing-attacks';
-import { listsBehindStreams, unreadDescriptions, unreadLists } from './pipelining-attacks';
 import { deliveryExports, eventDetails, fatPatches, filteredLists } from './reading-attacks';
 
 /** All attacks, by the names that the command line knows them by. */

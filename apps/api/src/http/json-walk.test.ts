@@ -1,4 +1,4 @@
-import { jsonSpace as space, jsonText } from '@hookferry/core/testing/json-texts';
+import { jsonText, jsonSpace as space } from '@hookferry/core/testing/json-texts';
 import * as fc from 'fast-check';
 import { EACH, type JsonPath, JsonWalk } from './json-walk';
 
