@@ -106,6 +106,18 @@ describe('the text of a member', () => {
   });
 });
 
+it('agrees with JSON.parse on which member it is', () => {
+  fc.assert(
+    fc.property(jsonText, (json) => {
+      const parsed: unknown = JSON.parse(json);
+      const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+      expect(textsOf(json, DATA).map((text) => JSON.parse(text) as unknown)).toEqual(
+        isObject && Object.hasOwn(parsed, 'data') ? [(parsed as { data: unknown }).data] : [],
+      );
+    }),
+  );
+});
+
 describe('the texts of what each item has', () => {
   it('are those of any items, whatever they are', () => {
     fc.assert(

@@ -109,8 +109,8 @@ function handleWith(route: Route, context: MountContext): RequestHandler {
       const replying = isKeyed
         ? answerOnce(request, response, answer)
         : answer({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
-      // A body is parsed now; what is made of it is made in pieces.
-      if (route.isHeavy !== true) turn?.letOthersIn();
+      // The body is parsed; what is made of it from the next turn of the event loop on is made in pieces.
+      if (turn && route.isHeavy !== true) setImmediate(() => turn.letOthersIn());
       await send(response, await replying, route, unread);
     } finally {
       turn?.end();

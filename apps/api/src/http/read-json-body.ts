@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@hookferry/core/kernel/app-error';
 import { invalidRequest } from '@hookferry/core/kernel/faults';
-import { findJsonFault } from '@hookferry/core/kernel/json-fault';
+import { searchJsonFault } from '@hookferry/core/kernel/json-fault';
 import express, { type RequestHandler } from 'express';
 import type { BodyBounds } from './body-bounds';
 import { type JsonPath, JsonWalk } from './json-walk';
@@ -95,20 +95,29 @@ function parseBody(
     }
     const text = decode(bytes);
     const walk = new JsonWalk(bytes, { maxDepth: MAX_DEPTH, maxValues }, dataAt);
-    const parseWalked = () => {
-      requireBounds(walk, maxValues);
+    const take = (parsed: unknown) => {
       response.locals.bodyText = text;
-      request.body = parse(text);
       response.locals.dataTexts = walk.texts();
+      request.body = parsed;
       next();
     };
-    return walk.goOn(PIECE_BYTES) ? parseWalked() : walkRest(walk).then(parseWalked);
+    const parseWalked = () => {
+      requireBounds(walk, maxValues);
+      return parse(text);
+    };
+    if (!walk.goOn(PIECE_BYTES)) return walkRest(walk).then(parseWalked).then(inTheNextTurn).then(take);
+    const parsed = parseWalked();
+    return parsed instanceof Promise ? parsed : take(parsed);
   };
 }
 
 async function walkRest(walk: JsonWalk): Promise<void> {
   do await setImmediate();
   while (!walk.goOn(PIECE_BYTES));
+}
+
+async function inTheNextTurn<Value>(value: Value): Promise<Value> {
+  return await setImmediate(value);
 }
 
 // Replacing what is not UTF-8 would deliver something else than was sent.
@@ -135,10 +144,17 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const place = findJsonFault(text);
-    const where = place === undefined ? '' : ` from line ${place.line}, column ${place.column}, on`;
-    throw new AppError('malformed_json', `The body is not valid JSON${where}.`, { cause: error });
+    return refuse(text, error);
   }
+}
+
+async function refuse(text: string, cause: unknown): Promise<never> {
+  const search = searchJsonFault(text);
+  let step = search.next();
+  for (; step.done !== true; step = search.next()) await setImmediate();
+  const place = step.value;
+  const where = place === undefined ? '' : ` from line ${place.line}, column ${place.column}, on`;
+  throw new AppError('malformed_json', `The body is not valid JSON${where}.`, { cause });
 }
 
 function bodyRequired(): AppError {
