@@ -19,6 +19,16 @@ export interface AttackPlan {
   readonly most?: number;
   /** Connections that are held open beside, each with half a request. */
   readonly connections?: number;
+  /** Connections that send requests ahead, beside. */
+  readonly ahead?: RequestsAhead;
+}
+
+/** Requests that a connection sends in one write; another connection takes its place when it is closed. */
+export interface RequestsAhead {
+  readonly connections: number;
+  readonly requests: readonly RequestTemplate[];
+  /** Whether the answers are read. */
+  readonly areRead: boolean;
 }
 
 /** A way in which one account may do its worst. */

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { obeyParent } from '../processes/child-program';
-import type { AttackPlan, RequestTemplate } from './attack';
+import type { AttackPlan, RequestsAhead, RequestTemplate } from './attack';
 
 export interface AttackCommand {
   readonly url: string;
@@ -41,7 +41,8 @@ async function attack({ url, plan, seconds }: AttackCommand): Promise<Answers> {
 
   await Promise.all([
     ...Array.from({ length: plan.atOnce }, sendRest),
-    ...Array.from({ length: plan.connections ?? 0 }, () => holdOpen(url, end)),
+    ...Array.from({ length: plan.connections ?? 0 }, () => holdOpen(url, HALF_A_REQUEST, end)),
+    ...Array.from({ length: plan.ahead?.connections ?? 0 }, () => sendAhead(url, plan.ahead, end)),
     untilAborted(end),
   ]);
   agent.destroy();
@@ -89,12 +90,25 @@ function createBodies({ body, isCompressed = false }: RequestTemplate): (i: numb
   return (i) => encode(body.replaceAll(NUMBER, String(i)));
 }
 
-/** A connection with half a request, and another one when it is closed. */
-async function holdOpen(url: string, end: AbortSignal): Promise<void> {
+const HALF_A_REQUEST = 'POST /v1/events HTTP/1.1\r\nhost: a\r\nx-slow: ';
+
+async function sendAhead(url: string, ahead: RequestsAhead | undefined, end: AbortSignal): Promise<void> {
+  if (ahead === undefined) return;
+  const texts = ahead.requests.map(({ method, path, headers }) => {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return `${method} ${path} HTTP/1.1\r\nhost: a\r\n${lines.join('')}\r\n`;
+  });
+  await holdOpen(url, texts.join(''), end, ahead.areRead);
+}
+
+/** A connection on which this was written, and another one when it is closed. */
+async function holdOpen(url: string, text: string, end: AbortSignal, isRead = true): Promise<void> {
   const { hostname, port } = new URL(url);
   while (!end.aborted) {
     const socket = connect(Number(port), hostname);
-    socket.write('POST /v1/events HTTP/1.1\r\nhost: a\r\nx-slow: ');
+    if (isRead) socket.resume();
+    else socket.pause();
+    socket.write(text);
     await untilClosed(socket, end);
     await wait(REOPEN_MS);
   }

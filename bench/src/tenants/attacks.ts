@@ -2,12 +2,14 @@ import type { Attack } from './attack';
 import { portalSessions, revokedStreams } from './credential-attacks';
 import { burst, fanOut, hangingEndpoints, replays } from './delivery-attacks';
 import { compressedBodies, halfRequests, wrongKeys } from './entry-attacks';
+import { listsBehindStreams, unreadDescriptions, unreadLists } from './pipelining-attacks';
 import {
   batches,
   customSchemas,
   deepJson,
   idempotentAnswers,
   manyItems,
+  paddedBatches,
   webhookIds,
 } from './publishing-attacks';
 import { deliveryExports, eventDetails, fatPatches, filteredLists } from './reading-attacks';
@@ -33,4 +35,8 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['half-requests', halfRequests],
   ['portal-sessions', portalSessions],
   ['revoked-streams', revokedStreams],
+  ['behind-streams', listsBehindStreams],
+  ['unread-lists', unreadLists],
+  ['unread-docs', unreadDescriptions],
+  ['padded-batches', paddedBatches],
 ]);

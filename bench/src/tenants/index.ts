@@ -47,6 +47,7 @@ function print(rows: readonly Row[]): void {
       'delivery',
       'API',
       'Redis, MB',
+      'API, MB',
       'refused',
       'missing',
       'met',
@@ -62,6 +63,7 @@ function print(rows: readonly Row[]): void {
         both('deliveryP99Ms'),
         both('apiP99Ms'),
         both('redisMemoryMb'),
+        both('apiMemoryMb'),
         String(refused),
         String(missing),
         isMet(result) ? 'yes' : 'no',
@@ -74,7 +76,7 @@ function print(rows: readonly Row[]): void {
   ]);
 }
 
-function aimOf({ quiet }: AttackResult): Omit<Figures, 'redisMemoryMb'> {
+function aimOf({ quiet }: AttackResult): Omit<Figures, 'redisMemoryMb' | 'apiMemoryMb'> {
   const aim = (quietMs: number) => Math.max(TIMES_QUIET * quietMs, UNNOTICED_MS);
   return {
     publishP99Ms: aim(quiet.publishP99Ms),
@@ -103,10 +105,12 @@ function toJson({ attack, result }: Row) {
     delivery_p99_ms: during.deliveryP99Ms,
     api_p99_ms: during.apiP99Ms,
     redis_memory_mb: during.redisMemoryMb,
+    api_memory_mb: during.apiMemoryMb,
     quiet_publish_p99_ms: quiet.publishP99Ms,
     quiet_delivery_p99_ms: quiet.deliveryP99Ms,
     quiet_api_p99_ms: quiet.apiP99Ms,
     quiet_redis_memory_mb: quiet.redisMemoryMb,
+    quiet_api_memory_mb: quiet.apiMemoryMb,
     refused,
     missing,
     answers,

@@ -22,7 +22,11 @@ export interface Figures {
   readonly apiP99Ms: number;
   /** The most that Redis had in RAM. */
   readonly redisMemoryMb: number;
+  /** The most that the API had. */
+  readonly apiMemoryMb: number;
 }
+
+type Memory = Pick<Figures, 'redisMemoryMb' | 'apiMemoryMb'>;
 
 export interface AttackResult {
   readonly quiet: Figures;
@@ -52,22 +56,22 @@ export async function measureAttack(attack: Attack, options: MeasureOptions): Pr
     await wait(WARM_UP_MS);
 
     const quietFrom = micros();
-    const quietMemoryMb = await highestMemoryMb(world, wait(options.quietSeconds * 1_000));
+    const quietMemory = await highestMemory(world, wait(options.quietSeconds * 1_000));
     const others = watchOthers([world.redis, service.api, service.worker, receiver, victim, attacker]);
     const from = micros();
     const attacking = attacker.attack({ url: service.url, plan, seconds: options.attackSeconds });
-    const memoryMb = await highestMemoryMb(world, attacking);
+    const memory = await highestMemory(world, attacking);
     const until = micros();
     const coresOfOthers = others();
 
     const record = await victim.end();
     await receiver.waitFor(VICTIM, record.publishes.length, ARRIVE_WITHIN_MS);
     const arrivedAt = firstArrivals(await receiver.list(VICTIM));
-    const figuresOf = (start: number, end: number, redisMemoryMb: number) =>
-      figuresBetween(record, arrivedAt, start, end, redisMemoryMb);
+    const figuresOf = (start: number, end: number, held: Memory) =>
+      figuresBetween(record, arrivedAt, start, end, held);
     return {
-      quiet: figuresOf(quietFrom, from, quietMemoryMb),
-      during: figuresOf(from, until, memoryMb),
+      quiet: figuresOf(quietFrom, from, quietMemory),
+      during: figuresOf(from, until, memory),
       refused: [...record.publishes, ...record.reads].filter(({ isRefused }) => isRefused).length,
       missing: record.publishes.filter((_, i) => !arrivedAt.has(i)).length,
       answers: await attacking,
@@ -83,13 +87,23 @@ async function beginVictim({ service, receiver, victim }: World): Promise<void> 
   await victim.begin({ url: service.url, headers, path: `/v1/webhooks/${id}`, perSecond: PER_SECOND });
 }
 
-async function highestMemoryMb({ redis }: World, lasting: Promise<unknown>): Promise<number> {
-  let highest = redis.residentBytes();
-  const timer = setInterval(() => {
-    highest = Math.max(highest, redis.residentBytes());
-  }, LOOK_AT_MEMORY_MS);
+async function highestMemory({ redis, service }: World, lasting: Promise<unknown>): Promise<Memory> {
+  const now = (): Memory => ({
+    redisMemoryMb: redis.residentBytes() / 1_000_000,
+    apiMemoryMb: service.api.residentBytes() / 1_000_000,
+  });
+  let highest = now();
+  const look = () => {
+    const { redisMemoryMb, apiMemoryMb } = now();
+    highest = {
+      redisMemoryMb: Math.max(highest.redisMemoryMb, redisMemoryMb),
+      apiMemoryMb: Math.max(highest.apiMemoryMb, apiMemoryMb),
+    };
+  };
+  const timer = setInterval(look, LOOK_AT_MEMORY_MS);
   await lasting.finally(() => clearInterval(timer));
-  return Math.max(highest, redis.residentBytes()) / 1_000_000;
+  look();
+  return highest;
 }
 
 function figuresBetween(
@@ -97,7 +111,7 @@ function figuresBetween(
   arrivedAt: ReadonlyMap<number, number>,
   start: number,
   end: number,
-  redisMemoryMb: number,
+  memory: Memory,
 ): Figures {
   const now = micros();
   const isWithin = ({ sentAt }: Asked) => sentAt >= start && sentAt < end;
@@ -107,6 +121,6 @@ function figuresBetween(
     publishP99Ms: p99Ms(publishes.filter(isWithin).map(({ tookMicros }) => tookMicros)),
     deliveryP99Ms: p99Ms(underWay.filter(isWithin).map((each) => each.arrivedAt - each.sentAt)),
     apiP99Ms: p99Ms(reads.filter(isWithin).map(({ tookMicros }) => tookMicros)),
-    redisMemoryMb,
+    ...memory,
   };
 }

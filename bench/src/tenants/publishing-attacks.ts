@@ -77,6 +77,40 @@ export const idempotentAnswers: Attack = {
   },
 };
 
+const LARGEST_BODY = 5 * 1024 * 1024;
+
+export const paddedBatches: Attack = {
+  name: 'batches as long as may be, of white space, strings, escapes, numbers and names',
+
+  async prepare(world) {
+    await registerOne(world);
+    const headers = await attackerHeaders(world);
+    const room = LARGEST_BODY - 1_000;
+    const [event = ''] = batchOf(1).map((each) => JSON.stringify(each));
+    const data = (text: string) => `{"type":"${EVENT_TYPE}","data":${text}}`;
+    const values = 149_000;
+    const events = [
+      event + ' '.repeat(room),
+      Array.from({ length: LARGEST_BATCH }, () =>
+        event.replaceAll(/[{}:,]/g, (mark) => mark + ' '.repeat(room / LARGEST_BATCH / 20)),
+      ).join(','),
+      data(`"${'x'.repeat(room)}"`),
+      data(`"${'\\"'.repeat(room / 2)}"`),
+      data(`[${'1,'.repeat(values)}1]`),
+      data(`{${Array.from({ length: values }, (_, i) => `"${String(i).padEnd(30, 'n')}":0`).join(',')}}`),
+    ];
+    return {
+      requests: events.map((text) => ({
+        method: 'POST',
+        path: '/v1/events/batch',
+        headers,
+        body: `{"events":[${text}]}`,
+      })),
+      atOnce: 3,
+    };
+  },
+};
+
 const CUSTOM_TYPE = 'tenants.worst';
 
 /** As dear as an operator's schema may make an event of a client's. */

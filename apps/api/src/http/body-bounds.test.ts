@@ -1,5 +1,5 @@
 import { boundsOf } from './body-bounds';
-import { passedJsonBound } from './json-bounds';
+import { JsonWalk } from './json-walk';
 import type { Route } from './route';
 
 const KIB = 1_024;
@@ -10,7 +10,9 @@ it.each([1 * KIB, 260 * KIB, 10_244 * KIB])(
     const body = Buffer.from(`[${'1,'.repeat(maxBytes / 2 - 2)}1]`);
     const bounds = boundsOf({ request: { hasEventData: true } }, maxBytes);
     expect(bounds.maxBytes).toBe(maxBytes);
-    expect(passedJsonBound(body, { maxDepth: 1, ...bounds })).toBeUndefined();
+    const walk = new JsonWalk(body, { maxDepth: 1, ...bounds });
+    walk.goOn();
+    expect(walk.passedBound).toBeUndefined();
   },
 );
 

@@ -1,6 +1,8 @@
 import { createClosables } from '@hookferry/core/testing/closables';
+import express from 'express';
 import request from 'supertest';
 import { startTestApi } from '../testing/start-test-api';
+import { mountDocs } from './docs';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -41,6 +43,25 @@ describe("the API's description", () => {
     const api = willClose(await startTestApi());
     const { status, headers } = await request(api.url).get('/docs/');
     expect({ status, location: headers.location }).toEqual({ status: 302, location: '../docs' });
+  });
+
+  it.each(PATHS)('is in memory once, however many ask for %s', async (path) => {
+    const written: unknown[] = [];
+    const app = express();
+    app.use((_request, response, next) => {
+      const end = response.end.bind(response);
+      response.end = ((...parts: Parameters<typeof end>) => {
+        written.push(parts[0]);
+        return end(...parts);
+      }) as typeof response.end;
+      next();
+    });
+    mountDocs(app, { openapi: '3.1.0' });
+    const server = willClose(app.listen(0, '127.0.0.1'));
+    for (let i = 0; i < 2; i += 1) expect((await request(server).get(path)).status).toBe(200);
+    const [first, second] = written;
+    expect(Buffer.isBuffer(first)).toBe(true);
+    expect(second).toBe(first);
   });
 
   it('is not there when it is switched off', async () => {

@@ -1,5 +1,8 @@
-import type { Express } from 'express';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Express, RequestHandler } from 'express';
 import { contentSecurityPolicy } from 'helmet';
+import { etagOf } from './etag';
 
 // One file with all that it needs: nothing is loaded from elsewhere.
 const REDOC = 'redoc/bundles/redoc.standalone.js';
@@ -25,19 +28,50 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The API's description, for programs and for people, without a key. */
+/**
+ * The API's description, for programs and for people, without a key. However many ask for it, it is in memory once: what
+ * waits to be read is the same bytes for all.
+ */
 export function mountDocs(app: Express, description: unknown): void {
-  const json = JSON.stringify(description);
-  app.get('/openapi.json', (_request, response) => {
+  const json = Buffer.from(JSON.stringify(description));
+  const page = Buffer.from(PAGE);
+  let script: { readonly bytes: Buffer; readonly version: string } | undefined;
+  const oneEachTurn = createOneEachTurn();
+  app.get('/openapi.json', oneEachTurn, (_request, response) => {
     response.type('json').send(json);
   });
   app.get('/docs', pageSecurity, (request, response) => {
     // Seen from `/docs/` the page's addresses would lead elsewhere.
     if (request.path.endsWith('/')) response.redirect('../docs');
-    else response.type('html').send(PAGE);
+    else response.type('html').send(page);
   });
-  app.get('/docs/redoc.js', (_request, response) => {
-    // Found only now: the API works without the page.
-    response.sendFile(require.resolve(REDOC), { dotfiles: 'allow', maxAge: '1h' });
+  app.get('/docs/redoc.js', oneEachTurn, (_request, response) => {
+    // Read only now: the API works without the page.
+    script ??= readScript();
+    response.set({ 'cache-control': 'public, max-age=3600', etag: etagOf(script.version) });
+    response.type('js').send(script.bytes);
   });
+}
+
+function readScript() {
+  const bytes = readFileSync(require.resolve(REDOC));
+  return { bytes, version: createHash('sha256').update(bytes).digest('base64url').slice(0, VERSION_LENGTH) };
+}
+
+const VERSION_LENGTH = 22;
+
+/**
+ * Lets one request through in each turn of the event loop. To hand a megabyte to the system takes a part of a millisecond:
+ * others wait for one of these answers, not for all that were asked for together.
+ */
+function createOneEachTurn(): RequestHandler {
+  const waiting: (() => void)[] = [];
+  const letOneThrough = () => {
+    waiting.shift()?.();
+    if (waiting.length > 0) setImmediate(letOneThrough);
+  };
+  return (_request, _response, next) => {
+    waiting.push(next);
+    if (waiting.length === 1) setImmediate(letOneThrough);
+  };
 }

@@ -1,8 +1,8 @@
+import { performance } from 'node:perf_hooks';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '@hookferry/core/kernel/app-error';
-import { steadyClock } from '@hookferry/core/kernel/clock';
 import type { AccountId } from '@hookferry/core/model/event';
-import type { RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { apiKeyOf } from './authenticate';
 
 /** To parse and check a longer body may take the processor for tens of milliseconds. */
@@ -10,11 +10,10 @@ const LARGE_BYTES = 16 * 1024;
 // They are in memory while they wait.
 const MOST_WAITING = 32;
 const RETRY_AFTER_MS = 1_000;
-// Nothing that is answered takes longer; so a turn that nobody ends holds up the others for no longer than this.
+// Nothing that is heavy takes longer to make; so a turn that nobody ends holds up the others for no longer than this.
 const LONGEST_TURN_MS = 5_000;
-const LONGEST_PAUSE_MS = 100;
 
-/** @param blockedMs for how long nobody else could do anything: as long a pause follows. */
+/** @param blockedMs for how long nobody else could do anything: as long a pause follows, however long that is. */
 type EndTurn = (blockedMs: number) => void;
 
 /**
@@ -68,10 +67,41 @@ export class HeavyTurns {
   }
 
   async #pause(ms: number): Promise<void> {
-    await (ms < 1 ? setImmediate() : wait(Math.min(ms, LONGEST_PAUSE_MS)));
+    await (ms < 1 ? setImmediate() : wait(ms));
     this.#isTaken = false;
     this.#beginNext();
   }
+}
+
+/**
+ * A request's turn. It ends when the work is done: how long the answer then takes to be read is its client's to say, and
+ * behind another answer on the same connection it may take as long as the client likes.
+ */
+export class Turn {
+  readonly #begunAt = performance.eventLoopUtilization();
+  #blockedMs: number | undefined;
+
+  constructor(private readonly endTurn: EndTurn) {}
+
+  /** From here on others can do something every few milliseconds. */
+  letOthersIn(): void {
+    this.#blockedMs ??= this.#busyMs();
+  }
+
+  /** May be called twice. */
+  end(): void {
+    this.endTurn(this.#blockedMs ?? this.#busyMs());
+  }
+
+  // Of all requests together: what the others took meanwhile is given to them once more.
+  #busyMs(): number {
+    return performance.eventLoopUtilization(this.#begunAt).active;
+  }
+}
+
+/** The turn that the request has; none if it is not heavy. */
+export function turnOf(response: Response): Turn | undefined {
+  return response.locals.turn as Turn | undefined;
 }
 
 /** For a route whose every request is heavy. */
@@ -79,13 +109,8 @@ export function takeTurn(turns: HeavyTurns): RequestHandler {
   return async (request, response, next) => {
     const end = await turns.take(apiKeyOf(response).accountId);
     if (request.socket.destroyed) return end(0);
-    const startedAt = steadyClock();
-    const elapsed = () => steadyClock() - startedAt;
-    let blockedMs: number | undefined;
-    response.once('close', () => end(blockedMs ?? elapsed()));
+    response.locals.turn = new Turn(end);
     next();
-    await setImmediate();
-    blockedMs = elapsed();
   };
 }
 
@@ -98,3 +123,9 @@ export function takeTurnIfLarge(turns: HeavyTurns): RequestHandler {
     return isLarge ? takeOne(request, response, next) : next();
   };
 }
+
+/** For what fails before it is worked on. */
+export const endTurnOfFailed: ErrorRequestHandler = (error, _request, response, next) => {
+  turnOf(response)?.end();
+  next(error);
+};

@@ -1,5 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ConnectionRefusal, Emit } from '@hookferry/core/model/signal';
 import { answerBrokenRequest, type BrokenRequestOptions } from './answer-broken-request';
+import { RequestsInOrder } from './requests-in-order';
 
 export interface HttpServerOptions extends BrokenRequestOptions {
   readonly maxConnections: number;
@@ -36,16 +39,28 @@ export function createHttpServer(
   { maxConnections, timeouts, newId, emit }: HttpServerOptions,
 ): Server {
   const { keepAliveTimeout, timeout, ...checked } = { ...TIMEOUTS, ...timeouts };
+  const inOrder = new RequestsInOrder(listener, hangUpWith('pipelined', emit));
+  const answerBroken = answerBrokenRequest({ newId, emit });
   const server = createServer(
     // A request without Host is refused further on, where every error gets its form.
     { ...checked, keepAliveTimeout, maxHeaderSize: MAX_HEADER_BYTES, requireHostHeader: false },
-    listener,
+    inOrder.take,
   );
   server.timeout = timeout;
   server.maxConnections = maxConnections;
-  server.on('clientError', answerBrokenRequest({ newId, emit }));
+  server.on('clientError', (error, socket: Socket) =>
+    inOrder.answerLast(socket, () => answerBroken(error, socket)),
+  );
   // Without a listener Node answers 417 with no body to expectations that it doesn't know. They may be passed over.
-  server.on('checkExpectation', listener);
+  server.on('checkExpectation', inOrder.take);
   server.on('drop', () => emit({ name: 'connection.refused', reason: 'too_many' }));
   return server;
+}
+
+function hangUpWith(reason: ConnectionRefusal, emit: Emit) {
+  return (socket: Socket): void => {
+    const clientAddress = socket.remoteAddress;
+    emit({ name: 'connection.refused', reason, ...(clientAddress === undefined ? {} : { clientAddress }) });
+    socket.destroy();
+  };
 }

@@ -12,16 +12,17 @@ import {
   spendOf,
 } from './authenticate';
 import { boundsOf } from './body-bounds';
-import { HeavyTurns, takeTurn, takeTurnIfLarge } from './heavy-turns';
+import { endTurnOfFailed, HeavyTurns, takeTurn, takeTurnIfLarge, turnOf } from './heavy-turns';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { parseRequest } from './parse-request';
-import { bodyTextOf, readJsonBody } from './read-json-body';
+import { dataTextsOf, readJsonBody } from './read-json-body';
 import { requestIdOf } from './request-id';
 import { originOf } from './request-origin';
 import type { Route, RouteReply, RouteRequest } from './route';
 import { sendEvents } from './send-events';
 import { sendLines } from './send-lines';
 import { spanOf } from './trace-requests';
+import { UnreadAnswers } from './unread-answers';
 
 export interface MountOptions extends AuthenticateOptions {
   readonly answerOnce: AnswerOnce;
@@ -38,20 +39,28 @@ export interface MountOptions extends AuthenticateOptions {
  */
 export function mountRoutes(app: Express, routes: readonly Route[], options: MountOptions): void {
   const turns = new HeavyTurns();
+  const unread = new UnreadAnswers();
   for (const [path, ofPath] of routesByPath(mostAskedFirst(routes))) {
-    for (const route of ofPath) mountRoute(app, route, turns, options);
+    for (const route of ofPath) mountRoute(app, route, { ...options, turns, unread });
     const methods = ofPath.map(({ method }) => method.toUpperCase());
     app.all(path, refuseMethod(methods));
   }
 }
 
-function mountRoute(app: Express, route: Route, turns: HeavyTurns, options: MountOptions): void {
+/** With what all routes have in common. */
+interface MountContext extends MountOptions {
+  readonly turns: HeavyTurns;
+  readonly unread: UnreadAnswers;
+}
+
+function mountRoute(app: Express, route: Route, context: MountContext): void {
   app[route.method](
     route.path,
     nameRoute(route.path),
-    ...guardsOf(route, options),
-    ...readParts(route, turns, options),
-    handleWith(route, options),
+    ...guardsOf(route, context),
+    ...readParts(route, context),
+    handleWith(route, context),
+    endTurnOfFailed,
   );
 }
 
@@ -60,14 +69,12 @@ function guardsOf({ scope, ...route }: Route, options: MountOptions): readonly R
 }
 
 // Only once the body has arrived: nobody waits for one that is slow to send it.
-function readParts(
-  route: Route,
-  turns: HeavyTurns,
-  { maxBodyBytes }: MountOptions,
-): readonly RequestHandler[] {
+function readParts(route: Route, { turns, maxBodyBytes }: MountContext): readonly RequestHandler[] {
   const isHeavy = route.isHeavy === true;
-  if (route.request.body === undefined) return isHeavy ? [takeTurn(turns)] : [];
-  return readJsonBody(boundsOf(route, maxBodyBytes), isHeavy ? takeTurn(turns) : takeTurnIfLarge(turns));
+  const { body, dataAt } = route.request;
+  if (body === undefined) return isHeavy ? [takeTurn(turns)] : [];
+  const take = isHeavy ? takeTurn(turns) : takeTurnIfLarge(turns);
+  return readJsonBody(boundsOf(route, maxBodyBytes), dataAt, take);
 }
 
 function nameRoute(path: string): RequestHandler {
@@ -77,15 +84,15 @@ function nameRoute(path: string): RequestHandler {
   };
 }
 
-function handleWith(route: Route, options: MountOptions): RequestHandler {
-  const { answerOnce, newId, clock } = options;
+function handleWith(route: Route, context: MountContext): RequestHandler {
+  const { answerOnce, newId, clock, unread } = context;
   return async (request, response) => {
     const answer = async (origin: Origin) => {
-      await requireRoomFor(route, response, options);
+      await requireRoomFor(route, response, context);
       return await route.handle({
         ...(parseRequest(request, route.request) as Pick<RouteRequest, 'params' | 'query' | 'body'>),
         ...origin,
-        bodyText: bodyTextOf(response),
+        dataTexts: dataTextsOf(response),
         apiKey: apiKeyOf(response),
         endpointsVersion: endpointsVersionOf(response),
         header: (name) => request.get(name),
@@ -96,12 +103,25 @@ function handleWith(route: Route, options: MountOptions): RequestHandler {
         spend: spendOf(response),
       });
     };
-    const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
-    const reply = isKeyed
-      ? await answerOnce(request, response, answer)
-      : await answer({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
-    await send(response, reply);
+    const turn = turnOf(response);
+    try {
+      if (isReading(route)) unread.requireRoom(apiKeyOf(response).accountId);
+      const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
+      const replying = isKeyed
+        ? answerOnce(request, response, answer)
+        : answer({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
+      // The body is parsed; what is made of it from the next turn of the event loop on is made in pieces.
+      if (turn && route.isHeavy !== true) setImmediate(() => turn.letOthersIn());
+      await send(response, await replying, route, unread);
+    } finally {
+      turn?.end();
+    }
   };
+}
+
+/** Nothing is lost when its answer is refused. */
+function isReading({ method, scope }: Route): boolean {
+  return method === 'get' && scope !== 'none';
 }
 
 // Whoever publishes is told how much there is along the way; what else is stored is seldom enough to ask for it.
@@ -115,19 +135,28 @@ async function requireRoomFor({ stores }: Route, response: Response, { quota }: 
 async function send(
   response: Response,
   { status, headers = {}, body, bodyText, lines, events }: RouteReply,
+  route: Route,
+  unread: UnreadAnswers,
 ): Promise<void> {
   response.status(status).set(headers);
   if (lines !== undefined) return await sendLines(response, lines);
   if (events !== undefined) return await sendEvents(response, events);
   const text = bodyText ?? (body === undefined ? undefined : JSON.stringify(body));
-  if (text === undefined) response.end();
-  else sendJson(response, text);
+  if (text === undefined) return void response.end();
+  const bytes = Buffer.byteLength(text);
+  if (route.scope !== 'none') {
+    const { accountId } = apiKeyOf(response);
+    // Others may have been answered since it was begun.
+    if (isReading(route)) unread.requireRoom(accountId, bytes);
+    unread.note(accountId, bytes, response);
+  }
+  sendJson(response, text, bytes);
 }
 
 // Express' own looks for what no answer of ours has, an ETag say, and takes as long as the rest of it.
-function sendJson(response: Response, text: string): void {
+function sendJson(response: Response, text: string, bytes: number): void {
   response.setHeader('content-type', 'application/json; charset=utf-8');
-  response.setHeader('content-length', Buffer.byteLength(text));
+  response.setHeader('content-length', bytes);
   response.end(text);
 }
 

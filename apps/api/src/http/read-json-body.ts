@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '@hookferry/core/kernel/app-error';
 import { invalidRequest } from '@hookferry/core/kernel/faults';
-import { findJsonFault } from '@hookferry/core/kernel/json-fault';
+import { searchJsonFault } from '@hookferry/core/kernel/json-fault';
 import express, { type RequestHandler } from 'express';
 import type { BodyBounds } from './body-bounds';
-import { passedJsonBound } from './json-bounds';
+import { type JsonPath, JsonWalk } from './json-walk';
 
 const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
 const CHARSET = /;\s*charset="?([^";\s]*)/i;
@@ -22,15 +23,20 @@ const ERROR_BY_TYPE: Readonly<Record<string, (maxBytes: number) => AppError>> = 
 // event of a batch is too deep. The stack of whatever walks what was parsed holds a hundred times as many.
 const MAX_DEPTH = 128;
 
+// Walked in less than a millisecond, or a few on a busy machine.
+const PIECE_BYTES = 256 * 1024;
+
 /**
  * Reads a JSON body within bounds, and refuses anything else with a reason. So what it costs to read is bounded by its
- * size: it is not decompressed, and what is in it was counted before it is parsed. The body's text stays beside what was
- * parsed from it: see `bodyTextOf`.
+ * size: it is not decompressed, and what is in it was counted before it is parsed, in pieces between which others have
+ * their turn. The body's text stays beside what was parsed from it: see `bodyTextOf`.
  *
+ * @param dataAt where in it the texts are that are kept as they were written: see `dataTextsOf`.
  * @param takeTurn what it waits for before the body is parsed.
  */
 export function readJsonBody(
   { maxBytes, maxValues, mayBeEmpty }: BodyBounds,
+  dataAt: JsonPath | undefined,
   takeTurn: RequestHandler,
 ): RequestHandler[] {
   const readBytes = express.raw({ limit: maxBytes, type: JSON_TYPES, inflate: false });
@@ -42,13 +48,18 @@ export function readJsonBody(
         next(error === undefined ? undefined : translate(error, maxBytes));
       }),
     takeTurn,
-    parseBody(maxValues, mayBeEmpty),
+    parseBody({ maxValues, mayBeEmpty }, dataAt),
   ];
 }
 
 /** The body as it was sent; empty for a route that takes none. */
 export function bodyTextOf(response: { readonly locals: Record<string, unknown> }): string {
   return (response.locals.bodyText as string | undefined) ?? '';
+}
+
+/** The texts in the body that the route needs as they were written. */
+export function dataTextsOf(response: { readonly locals: Record<string, unknown> }): readonly string[] {
+  return (response.locals.dataTexts as readonly string[] | undefined) ?? [];
 }
 
 // 35 bytes of brotli hold the processor for a second and more: no limit of what comes out bounds what that takes.
@@ -71,7 +82,10 @@ const requireJsonType: RequestHandler = (request, _response, next) => {
   next();
 };
 
-function parseBody(maxValues: number, mayBeEmpty: boolean): RequestHandler {
+function parseBody(
+  { maxValues, mayBeEmpty }: Omit<BodyBounds, 'maxBytes'>,
+  dataAt?: JsonPath,
+): RequestHandler {
   return (request, response, next) => {
     const bytes: unknown = request.body;
     if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
@@ -80,11 +94,30 @@ function parseBody(maxValues: number, mayBeEmpty: boolean): RequestHandler {
       return next();
     }
     const text = decode(bytes);
-    requireBounds(bytes, maxValues);
-    response.locals.bodyText = text;
-    request.body = parse(text);
-    next();
+    const walk = new JsonWalk(bytes, { maxDepth: MAX_DEPTH, maxValues }, dataAt);
+    const take = (parsed: unknown) => {
+      response.locals.bodyText = text;
+      response.locals.dataTexts = walk.texts();
+      request.body = parsed;
+      next();
+    };
+    const parseWalked = () => {
+      requireBounds(walk, maxValues);
+      return parse(text);
+    };
+    if (!walk.goOn(PIECE_BYTES)) return walkRest(walk).then(parseWalked).then(inTheNextTurn).then(take);
+    const parsed = parseWalked();
+    return parsed instanceof Promise ? parsed : take(parsed);
   };
+}
+
+async function walkRest(walk: JsonWalk): Promise<void> {
+  do await setImmediate();
+  while (!walk.goOn(PIECE_BYTES));
+}
+
+async function inTheNextTurn<Value>(value: Value): Promise<Value> {
+  return await setImmediate(value);
 }
 
 // Replacing what is not UTF-8 would deliver something else than was sent.
@@ -94,8 +127,8 @@ function decode(bytes: Buffer): string {
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
 }
 
-function requireBounds(bytes: Buffer, maxValues: number): void {
-  switch (passedJsonBound(bytes, { maxDepth: MAX_DEPTH, maxValues })) {
+function requireBounds({ passedBound }: JsonWalk, maxValues: number): void {
+  switch (passedBound) {
     case 'depth':
       throw invalidRequest([{ pointer: '', detail: `is more than ${MAX_DEPTH} levels deep` }]);
     case 'values':
@@ -111,10 +144,17 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const place = findJsonFault(text);
-    const where = place === undefined ? '' : ` from line ${place.line}, column ${place.column}, on`;
-    throw new AppError('malformed_json', `The body is not valid JSON${where}.`, { cause: error });
+    return refuse(text, error);
   }
+}
+
+async function refuse(text: string, cause: unknown): Promise<never> {
+  const search = searchJsonFault(text);
+  let step = search.next();
+  for (; step.done !== true; step = search.next()) await setImmediate();
+  const place = step.value;
+  const where = place === undefined ? '' : ` from line ${place.line}, column ${place.column}, on`;
+  throw new AppError('malformed_json', `The body is not valid JSON${where}.`, { cause });
 }
 
 function bodyRequired(): AppError {

@@ -7,6 +7,7 @@ import type { Scope } from '@hookferry/core/model/api-key';
 import type { Principal } from '@hookferry/core/model/principal';
 import type { TraceContext } from '@hookferry/core/model/trace';
 import { z } from 'zod';
+import type { JsonPath } from './json-walk';
 import type { Spend } from './rate-limit';
 
 /** What a route says of the requests that it takes. What it leaves out must not be sent. */
@@ -21,6 +22,8 @@ export interface RequestShape {
    * whatever its members.
    */
   readonly hasEventData?: true;
+  /** Where in the body the texts are that the handler needs as they were written: of each event's data. */
+  readonly dataAt?: JsonPath;
   /** A request without a body is one with `{}`. */
   readonly mayLackBody?: true;
 }
@@ -30,8 +33,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly params: Parsed<Shape['params']>;
   readonly query: Parsed<Shape['query']>;
   readonly body: Parsed<Shape['body']>;
-  /** The body as it was sent. */
-  readonly bodyText: string;
+  /** What stands in the body at `dataAt`, byte for byte; empty where there is nothing. */
+  readonly dataTexts: readonly string[];
   /** Whom it comes from. Its account is the one that the request is for. Not there where the scope is `none`. */
   readonly apiKey: Principal;
   /** Of its account's endpoints, for what publishes, if it could be read together with the key. */

@@ -2,9 +2,9 @@ import type { Acceptance, AcceptEvents, PublishedEvent } from '@hookferry/core/i
 import { invalidEvent } from '@hookferry/core/intake/validate-event';
 import { AppError, type Fault, faultSchema } from '@hookferry/core/kernel/app-error';
 import { faultsOf, invalidRequest } from '@hookferry/core/kernel/faults';
-import { textOfMember, textsOfItems } from '@hookferry/core/kernel/json';
 import { inWords } from '@hookferry/core/kernel/zod-words';
 import { z } from 'zod';
+import { EACH } from '../http/json-walk';
 import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
 import { acceptedSchema, presentAccepted, publishedEventSchema, toPublishedEvent } from './published-event';
@@ -46,6 +46,7 @@ export function publishBatch(acceptEvents: AcceptEvents) {
       // What each event must be is said in its own outcome, if it is not.
       describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
       hasEventData: true,
+      dataAt: ['events', EACH, 'data'],
     },
     maxBodyBytes: MAX_BODY_BYTES,
     creates: true,
@@ -53,12 +54,11 @@ export function publishBatch(acceptEvents: AcceptEvents) {
     responses: {
       200: { description: 'An outcome for each event, in their order.', schema: outcomeSchema },
     },
-    async handle({ apiKey, endpointsVersion, body, bodyText, requestId, trace, spend, newId, receivedAt }) {
+    async handle({ apiKey, endpointsVersion, body, dataTexts, requestId, trace, spend, newId, receivedAt }) {
       // The request itself is counted already.
       if (body.events.length > 1) await spend(body.events.length - 1);
       requireFewAimedAt(body.events);
-      const texts = textsOfItems(textOfMember(bodyText, 'events') ?? '');
-      const events = body.events.map((item, index) => readItem(item, texts[index] ?? ''));
+      const events = body.events.map((item, index) => readItem(item, dataTexts[index] ?? ''));
       const { accountId } = apiKey;
       const outcomes = await acceptEvents({
         accountId,
@@ -78,9 +78,9 @@ function batchOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({ events: z.array(item).min(1).max(MAX_EVENTS) });
 }
 
-function readItem(item: unknown, text: string): PublishedEvent | AppError {
+function readItem(item: unknown, dataText: string): PublishedEvent | AppError {
   const parsed = publishedEventSchema.safeParse(item, inWords);
-  return parsed.success ? toPublishedEvent(parsed.data, text) : invalidEvent(faultsOf(parsed.error));
+  return parsed.success ? toPublishedEvent(parsed.data, dataText) : invalidEvent(faultsOf(parsed.error));
 }
 
 // Before each is looked at: a body has room for hundreds of thousands.

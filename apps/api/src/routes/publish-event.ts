@@ -11,7 +11,7 @@ export function publishEvent(acceptEvents: AcceptEvents) {
     method: 'post',
     path: '/v1/events',
     scope: 'events:write',
-    request: { body: publishedEventSchema, hasEventData: true },
+    request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'] },
     creates: true,
     stores: 'event',
     responses: {
@@ -19,7 +19,7 @@ export function publishEvent(acceptEvents: AcceptEvents) {
       200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
     },
     problems: ['event_id_conflict'],
-    async handle({ apiKey, endpointsVersion, body, bodyText, requestId, trace, newId, receivedAt }) {
+    async handle({ apiKey, endpointsVersion, body, dataTexts, requestId, trace, newId, receivedAt }) {
       const [outcome] = await acceptEvents({
         accountId: apiKey.accountId,
         endpointsVersion,
@@ -27,7 +27,7 @@ export function publishEvent(acceptEvents: AcceptEvents) {
         trace,
         newId,
         receivedAt,
-        events: [toPublishedEvent(body, bodyText)],
+        events: [toPublishedEvent(body, dataTexts[0] ?? '')],
       });
       if (outcome === undefined || outcome instanceof AppError) throw outcome;
       return { status: outcome.isNew ? 202 : 200, body: presentAccepted(outcome.event) };

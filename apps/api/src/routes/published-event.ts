@@ -1,7 +1,6 @@
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/catalogue/custom-event-type';
 import type { PublishedEvent } from '@hookferry/core/intake/accept-events';
 import { formatTime, timeSchema } from '@hookferry/core/kernel/clock';
-import { textOfMember } from '@hookferry/core/kernel/json';
 import { endpointRefsSchema } from '@hookferry/core/model/endpoint';
 import { type AcceptedEvent, eventIdSchema } from '@hookferry/core/model/event';
 import { z } from 'zod';
@@ -16,15 +15,15 @@ export const publishedEventSchema = z
   })
   .meta({ id: 'NewEvent' });
 
-/** @param text the JSON that it was parsed from. */
+/** @param dataText the JSON that its data were parsed from. */
 export function toPublishedEvent(
   { type, data, id, webhook_ids }: z.infer<typeof publishedEventSchema>,
-  text: string,
+  dataText: string,
 ): PublishedEvent {
   return {
     type,
     data,
-    dataText: textOfMember(text, 'data') ?? '',
+    dataText,
     ...(id === undefined ? {} : { id }),
     ...(webhook_ids === undefined ? {} : { endpointRefs: webhook_ids }),
   };

@@ -1,4 +1,4 @@
-import { findJsonFault } from './json-fault';
+import { findJsonFault, searchJsonFault } from './json-fault';
 
 it.each([
   ['{"a":}', 1, 6],
@@ -45,4 +45,16 @@ it('reads a text of millions of characters', () => {
   expect(findJsonFault(`{"a":"${'x\\n'.repeat(2_000_000)}"`)).toEqual({ line: 1, column: 6_000_008 });
   expect(findJsonFault(`[${'1,'.repeat(1_000_000)}1]`)).toBeUndefined();
   expect(findJsonFault(`${'\n'.repeat(5_000_000)} }`)).toEqual({ line: 5_000_001, column: 2 });
+});
+
+it.each([
+  ['many tokens', `[${'1,'.repeat(50_000)}}`, { line: 1, column: 100_002 }],
+  ['many lines', `[${'\n'.repeat(500_000)}}`, { line: 500_001, column: 1 }],
+])('lets others have their turn while it looks through %s', (_what, text, place) => {
+  const search = searchJsonFault(text);
+  let pieces = 1;
+  let step = search.next();
+  for (; step.done !== true; step = search.next()) pieces += 1;
+  expect(step.value).toEqual(place);
+  expect(pieces).toBeGreaterThanOrEqual(5);
 });

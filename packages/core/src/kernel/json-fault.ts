@@ -12,21 +12,35 @@ export interface TextPlace {
   readonly column: number;
 }
 
+// Looked at in a few milliseconds.
+const TOKENS_AT_ONCE = 10_000;
+const LINES_AT_ONCE = 100_000;
+
 /** Where a text stops being JSON; `undefined` if it is JSON. JSON.parse tells it in some versions of Node.js only. */
 export function findJsonFault(text: string): TextPlace | undefined {
+  const search = searchJsonFault(text);
+  for (;;) {
+    const step = search.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same in pieces, after each of which others may have their turn. */
+export function* searchJsonFault(text: string): Generator<undefined, TextPlace | undefined> {
   const open: string[] = [];
   let expected: Expected = 'value';
   let at = 0;
-  for (;;) {
+  for (let tokens = 1; ; tokens += 1) {
+    if (tokens % TOKENS_AT_ONCE === 0) yield;
     TOKEN.lastIndex = at;
     const [whole, mark, string, scalar] = TOKEN.exec(text) ?? [];
     const start = skipSpace(text, at);
     if (whole === undefined) {
       const isOver = start === text.length && expected === 'comma or end' && open.length === 0;
-      return isOver ? undefined : placeOf(text, start);
+      return isOver ? undefined : yield* placeOf(text, start);
     }
     const next = follow(expected, open, mark ?? (string === undefined ? scalar && 'scalar' : 'string'));
-    if (next === undefined) return placeOf(text, start);
+    if (next === undefined) return yield* placeOf(text, start);
     expected = next;
     at += whole.length;
   }
@@ -65,13 +79,14 @@ function skipSpace(text: string, at: number): number {
   return at + (SPACE.exec(text)?.[0].length ?? 0);
 }
 
-function placeOf(text: string, at: number): TextPlace {
+function* placeOf(text: string, at: number): Generator<undefined, TextPlace> {
   let line = 1;
   let lineAt = 0;
   // Not by a list of lines: a body may be millions of them.
   for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) {
     line += 1;
     lineAt = end + 1;
+    if (line % LINES_AT_ONCE === 0) yield;
   }
   return { line, column: at - lineAt + 1 };
 }

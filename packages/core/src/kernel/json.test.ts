@@ -1,36 +1,6 @@
 import * as fc from 'fast-check';
-import { depthOf, textOfMember, textsOfItems } from './json';
-
-/** What may stand in a JSON text that JSON.parse does not keep: spellings of numbers, of strings, and white space. */
-const space = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
-const scalar = fc.oneof(
-  fc.constantFrom('9007199254740993', '1.0', '1e400', '-0', '0.10', '1E+2', 'true', 'false', 'null'),
-  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
-);
-const text = fc.oneof(
-  fc.string({ unit: 'binary' }).map((string) => JSON.stringify(string)),
-  fc.constantFrom('"\\u0061\\/"', '"\\\\"', '"\\""', '"\\\\\\""', '"{[,]}:"', '"\\ud800"', '"🚀"', '""'),
-);
-const name = fc.oneof(
-  text,
-  fc.constantFrom('"data"', '"d\\u0061ta"', '"__proto__"', '"constructor"', '"data "'),
-);
-
-const { json } = fc.letrec<{ json: string; array: string; object: string }>((tie) => ({
-  json: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, text, tie('array'), tie('object')),
-  array: fc.array(tie('json')).chain((items) => spaced('[', items, ']')),
-  object: fc.array(fc.tuple(name, space, tie('json'))).chain((members) =>
-    spaced(
-      '{',
-      members.map(([key, gap, value]) => `${key}${gap}:${gap}${value}`),
-      '}',
-    ),
-  ),
-}));
-
-function spaced(open: string, parts: readonly string[], close: string): fc.Arbitrary<string> {
-  return space.map((gap) => `${open}${gap}${parts.join(`${gap},${gap}`)}${gap}${close}`);
-}
+import { jsonText as json, jsonSpace as space } from '../testing/json-texts';
+import { depthOf, textOfMember } from './json';
 
 describe('textOfMember', () => {
   it.each([
@@ -76,20 +46,6 @@ describe('textOfMember', () => {
         );
       }),
     );
-  });
-});
-
-describe('textsOfItems', () => {
-  it('gives the exact text of each item, whatever it is', () => {
-    fc.assert(
-      fc.property(fc.array(json), space, (items, gap) => {
-        expect(textsOfItems(`${gap}[${gap}${items.join(`${gap},${gap}`)}${gap}]${gap}`)).toEqual(items);
-      }),
-    );
-  });
-
-  it.each(['{}', '"[1]"', '1'])('gives nothing of %s, which is no array', (other) => {
-    expect(textsOfItems(other)).toEqual([]);
   });
 });
 

@@ -32,20 +32,6 @@ export function textOfMember(json: string, name: string): string | undefined {
   return found;
 }
 
-/** The text of each item of the array in `json`. */
-export function textsOfItems(json: string): string[] {
-  const items: string[] = [];
-  let at = skipSpace(json, 0);
-  while (json[at] === '[' || json[at] === ',') {
-    const itemAt = skipSpace(json, at + 1);
-    if (json[itemAt] === ']') break;
-    const itemEnd = endOfValue(json, itemAt);
-    items.push(json.slice(itemAt, itemEnd));
-    at = skipSpace(json, itemEnd);
-  }
-  return items;
-}
-
 /** How many arrays and objects lie within each other, at most. */
 export function depthOf(json: string): number {
   let depth = 0;

@@ -15,7 +15,13 @@ import type { AttemptSpan, RequestSpan, Span } from './trace';
 import type { Door } from './usage';
 
 /** Why the API hung up on a client without taking its request. */
-export const connectionRefusals = ['malformed', 'headers_too_large', 'too_slow', 'too_many'] as const;
+export const connectionRefusals = [
+  'malformed',
+  'headers_too_large',
+  'too_slow',
+  'too_many',
+  'pipelined',
+] as const;
 export type ConnectionRefusal = (typeof connectionRefusals)[number];
 
 /** Why there is nothing more for somebody who follows an account's changes. */

@@ -1,0 +1,79 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+// Programs that send ahead have about ten requests under way. One that waits takes a few KB, and 16 KiB at most for its head.
+const MOST_WAITING = 16;
+
+interface Connection {
+  /** What is being answered, and its answer, until that is written out. */
+  current: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined;
+  readonly waiting: (() => void)[];
+  /** Nothing more is taken: what came last was no request. */
+  isLast: boolean;
+}
+
+/**
+ * A client may send its next requests ahead, before the answer to the first (RFC 9112, 9.3.2). Answers go out in the order
+ * of the requests, so what was made for a later one would have to be kept until all before it were read. Here the next
+ * one is begun only when the answer before it is written out: a connection has one answer in memory, whatever it sends.
+ */
+export class RequestsInOrder {
+  readonly #connections = new WeakMap<Socket, Connection>();
+
+  /** @param hangUp for a connection with more requests than may wait. */
+  constructor(
+    private readonly listener: RequestListener,
+    private readonly hangUp: (socket: Socket) => void,
+  ) {}
+
+  readonly take: RequestListener = (request, response) => {
+    const { socket } = request;
+    // What was read together with one too many.
+    if (socket.destroyed) return;
+    const connection = this.#of(socket);
+    if (connection.isLast) return;
+    if (connection.current === undefined) this.#begin(connection, request, response);
+    else if (connection.waiting.length >= MOST_WAITING) this.hangUp(socket);
+    else connection.waiting.push(() => this.#begin(connection, request, response));
+  };
+
+  /**
+   * Answers what is no request, once all requests before it are answered, and takes no more.
+   *
+   * @param answer is not called when nobody is there any more.
+   */
+  answerLast(socket: Socket, answer: () => void): void {
+    const connection = this.#of(socket);
+    if (connection.isLast) return;
+    connection.isLast = true;
+    const { current } = connection;
+    // It may be the one that is being answered that has gone wrong half-way.
+    if (socket.destroyed || current?.request.complete !== true) answer();
+    else connection.waiting.push(answer);
+  }
+
+  #of(socket: Socket): Connection {
+    const known = this.#connections.get(socket);
+    if (known) return known;
+    const connection: Connection = { current: undefined, waiting: [], isLast: false };
+    this.#connections.set(socket, connection);
+    return connection;
+  }
+
+  #begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    connection.current = { request, response };
+    response.once('close', () => {
+      // Other connections have their turn in between.
+      if (connection.waiting.length > 0) setImmediate(() => this.#goOn(connection, request.socket));
+      else connection.current = undefined;
+    });
+    this.listener(request, response);
+  }
+
+  #goOn(connection: Connection, socket: Socket): void {
+    connection.current = undefined;
+    // The answer has ended the connection: who sent more has to send it anew.
+    if (socket.destroyed || socket.writableEnded) connection.waiting.length = 0;
+    else connection.waiting.shift()?.();
+  }
+}
