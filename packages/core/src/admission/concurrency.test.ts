@@ -345,7 +345,7 @@ describe('beyond its share', () => {
     expect(arranged.concurrency.limits()).toEqual([{ limit: 6, underWay: 6 }]);
   });
 
-  it('it has nothing while others need the slots, and an eighth of them is never its own', async () => {
+  it('an endpoint takes nothing while others need the slots, and never the last eighth of them', async () => {
     const arranged = await arrangeFull();
     const others = Array.from({ length: 24 }, () => arranged.slots.take('quick'));
     expect(await replace(arranged, DELIVERED)).toBe(1);
@@ -354,7 +354,7 @@ describe('beyond its share', () => {
     expect(arranged.slots.inUse.quick).toBe(28);
   });
 
-  it('it has no more than it has set for itself', async () => {
+  it('an endpoint has no more than it has set for itself', async () => {
     const { concurrency } = arrange({ share: 4, maxPerEndpoint: 32 });
     const enter = () => concurrency.enter({ id: HERE, maxConcurrency: 3 }, false, false);
     for (let i = 0; i < 4; i += 1) {
@@ -366,7 +366,7 @@ describe('beyond its share', () => {
     expect(concurrency.limits()).toEqual([{ limit: 3, underWay: 3 }]);
   });
 
-  it('it goes back towards its share when its answers become slower by it, and at once when one fails', async () => {
+  it('an endpoint goes back towards its share when answers become slower by it, and at once when one fails', async () => {
     const arranged = await arrangeFull();
     for (let i = 0; i < 12; i += 1) await replace(arranged, DELIVERED);
     expect(arranged.concurrency.limitOf(HERE)).toBe(16);
