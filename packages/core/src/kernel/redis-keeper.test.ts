@@ -93,7 +93,7 @@ describe('a client of one Redis', () => {
       await test.client.set('key', 'value');
       const held = proxy.hold('hello');
       const first = new KeptRedis({ ...optionsOf(proxy.url), lazyConnect: which !== 'itself' }, keeping());
-      const client = open(
+      const client: Redis = open(
         which === 'itself' ? open(first) : (open(first).duplicate({ lazyConnect: false }) as Redis),
       );
       const value = client.get('key');
