@@ -12,8 +12,17 @@ import type { RedisDeployment } from './redis-deployment';
 
 const NAME = 'webhooks';
 const SENTINELS = 3;
+
+export interface SentinelTiming {
+  readonly downAfterMs: number;
+  /** The Sentinels wait twice as long before they replace a master again. */
+  readonly failoverTimeoutMs: number;
+}
+
 // A busy machine is not to look like a dead one.
-const DOWN_AFTER_MS = 3_000;
+const USUAL_TIMING: SentinelTiming = { downAfterMs: 3_000, failoverTimeoutMs: 10_000 };
+/** For one fail-over after the other. */
+export const QUICK_TIMING: SentinelTiming = { downAfterMs: 1_000, failoverTimeoutMs: 2_000 };
 const SERVER_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
 
 export interface SentinelRedis extends RedisDeployment {
@@ -22,6 +31,12 @@ export interface SentinelRedis extends RedisDeployment {
   readonly network: PartitionProxy;
   /** Resolves once the Sentinels name another master than the first. */
   untilFailedOver(): Promise<void>;
+  /** The present master. */
+  findMaster(): Promise<RedisServer>;
+  /** Kills the present master; resolves once the other server is promoted. The killed one is given back. */
+  failOver(): Promise<RedisServer>;
+  /** Starts a server that was killed as the replica of the other one. */
+  bringBack(lost: RedisServer): Promise<void>;
   /** Resolves once the first master, which runs, has become a replica of the new one: until then it may take writes. */
   untilDemoted(): Promise<void>;
 }
@@ -30,7 +45,10 @@ export interface SentinelRedis extends RedisDeployment {
  * A master, a replica and three Sentinels.
  * @param options more of the servers' command line.
  */
-export async function startSentinelRedis(options: readonly string[] = []): Promise<SentinelRedis> {
+export async function startSentinelRedis(
+  options: readonly string[] = [],
+  timing: SentinelTiming = USUAL_TIMING,
+): Promise<SentinelRedis> {
   const master = await RedisServer.start([...SERVER_OPTIONS, ...options]);
   const network = await PartitionProxy.start(master.port);
   const replica = await RedisServer.start([
@@ -42,10 +60,15 @@ export async function startSentinelRedis(options: readonly string[] = []): Promi
   await untilReplicating(replica);
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-sentinels-'));
   const sentinels = await Promise.all(
-    Array.from({ length: SENTINELS }, (_, i) => startSentinel(folder, i, network.port)),
+    Array.from({ length: SENTINELS }, (_, i) => startSentinel(folder, i, network.port, timing)),
   );
   const hosts = sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
   await untilSentinelsKnow(hosts);
+  const findMaster = async () =>
+    await asking(hosts[0]?.port ?? 0, async (client) => {
+      const address = (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) as string[];
+      return Number(address[1]) === replica.port ? replica : master;
+    });
   return {
     url: `redis+sentinel://${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${NAME}`,
     prefix: 'bull',
@@ -63,6 +86,20 @@ export async function startSentinelRedis(options: readonly string[] = []): Promi
         }),
       );
     },
+    findMaster,
+    async failOver() {
+      const lost = await findMaster();
+      await lost.kill();
+      await until(async () => ((await findMaster()) === lost ? undefined : true));
+      return lost;
+    },
+    async bringBack(lost) {
+      const other = lost === master ? replica.port : network.port;
+      // The Sentinels know the first master by its proxy alone.
+      const ownPort = lost === master ? network.port : replica.port;
+      await lost.start(['--replicaof', `127.0.0.1 ${other}`, '--replica-announce-port', String(ownPort)]);
+      await untilReplicating(lost);
+    },
     untilDemoted: async () => await untilReplicating(master),
     async remove() {
       await Promise.all(sentinels.map(({ child }) => end(child)));
@@ -73,15 +110,15 @@ export async function startSentinelRedis(options: readonly string[] = []): Promi
   };
 }
 
-async function startSentinel(folder: string, index: number, masterPort: number) {
+async function startSentinel(folder: string, index: number, masterPort: number, timing: SentinelTiming) {
   const port = await findClosedPort();
   const file = join(folder, `sentinel-${index}.conf`);
   const lines = [
     `port ${port}`,
     `dir ${folder}`,
     `sentinel monitor ${NAME} 127.0.0.1 ${masterPort} 2`,
-    `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`,
-    `sentinel failover-timeout ${NAME} 10000`,
+    `sentinel down-after-milliseconds ${NAME} ${timing.downAfterMs}`,
+    `sentinel failover-timeout ${NAME} ${timing.failoverTimeoutMs}`,
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   const { program, args, env } = redisProgram();

@@ -103,8 +103,8 @@ describe('a client of one Redis', () => {
   );
 
   it.each([
-    ['disconnect', async (client: Redis) => client.disconnect()],
-    ['quit', async (client: Redis) => void (await client.quit())],
+    ['disconnect', async (client: Redis): Promise<void> => client.disconnect()],
+    ['quit', async (client: Redis): Promise<void> => void (await client.quit())],
   ] as const)('stays away after %s', async (_how, close) => {
     const test = willClose(await openTestRedis());
     const { signals, ...rest } = keeping();
