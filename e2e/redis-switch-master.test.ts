@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
 import { answerWithin } from '@hookferry/core/kernel/within';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { createEventPublisher } from '@hookferry/producer';
 import { Redis } from 'ioredis';
 import { Receiver } from './support/receiver';
 import { RedisServer, redisProgram } from './support/redis-server';
@@ -137,6 +138,19 @@ it('a client passes over a Sentinel that takes connections and says nothing', as
   toSentinel.isSilent = false;
   expect(await within('the answer', ping)).toBe('PONG');
   client.disconnect();
+}, 60_000);
+
+it('a producer passes over a Sentinel that takes connections and says nothing', async () => {
+  toSentinel.isSilent = true;
+  const publisher = createEventPublisher({ redisUrl: url, patienceMs: 500 });
+  const publish = () => publisher.publish({ type: QUICK_WIN.type, data: QUICK_WIN.data });
+  await expect(publish()).rejects.toMatchObject({ code: 'redis_unavailable' });
+  toSentinel.isSilent = false;
+  await within(
+    'the event',
+    until(async () => await publish().catch(() => undefined)),
+  );
+  await publisher.close();
 }, 60_000);
 
 it('a client hears the Sentinels again after all of them were away', async () => {
