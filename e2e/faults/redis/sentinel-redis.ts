@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KeptRedis } from '@hookferry/core/kernel/redis-keeper';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { RedisServer, redisProgram } from '../../support/redis-server';
@@ -77,7 +78,10 @@ export async function startSentinelRedis(
     network,
     // As the service itself does: it follows the Sentinels' word.
     connect: (connection) =>
-      new Redis({ ...connection, sentinels: hosts, name: NAME, failoverDetector: true }),
+      new KeptRedis(
+        { ...connection, sentinels: hosts, name: NAME, failoverDetector: true },
+        { name: 'suite', emit: () => {} },
+      ),
     untilFailedOver: async () => {
       await asking(hosts[0]?.port ?? 0, (client) =>
         until(async () => {

@@ -217,7 +217,7 @@ export class KeptRedis extends Redis {
 
   // `never`: the type that ioredis gives it can't be named outside of ioredis.
   override duplicate(override: Partial<RedisOptions> = {}): never {
-    return new KeptRedis({ ...this.options, ...override } as ClientOptions, this.keeping) as never;
+    return new KeptRedis({ ...this.options, ...override }, this.keeping) as never;
   }
 }
 
