@@ -23,7 +23,7 @@ export interface SentinelTiming {
 // A busy machine is not to look like a dead one.
 const USUAL_TIMING: SentinelTiming = { downAfterMs: 3_000, failoverTimeoutMs: 10_000 };
 /** For one fail-over after the other. */
-export const QUICK_TIMING: SentinelTiming = { downAfterMs: 1_000, failoverTimeoutMs: 2_000 };
+export const QUICK_TIMING: SentinelTiming = { downAfterMs: 1_500, failoverTimeoutMs: 2_000 };
 const SERVER_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
 
 export interface SentinelRedis extends RedisDeployment {
@@ -36,7 +36,7 @@ export interface SentinelRedis extends RedisDeployment {
   findMaster(): Promise<RedisServer>;
   /** Kills the present master; resolves once the other server is promoted. The killed one is given back. */
   failOver(): Promise<RedisServer>;
-  /** Starts a server that was killed as the replica of the other one. */
+  /** Starts a server that was killed as the replica of the other one; resolves once there are a master and a replica again. */
   bringBack(lost: RedisServer): Promise<void>;
   /** Resolves once the first master, which runs, has become a replica of the new one: until then it may take writes. */
   untilDemoted(): Promise<void>;
@@ -102,7 +102,8 @@ export async function startSentinelRedis(
       // The Sentinels know the first master by its proxy alone.
       const ownPort = lost === master ? network.port : replica.port;
       await lost.start(['--replicaof', `127.0.0.1 ${other}`, '--replica-announce-port', String(ownPort)]);
-      await untilReplicating(lost);
+      // A busy machine may have had them change places once more.
+      await until(async () => await isReplicating((await findMaster()) === master ? replica : master));
     },
     untilDemoted: async () => await untilReplicating(master),
     async remove() {
@@ -130,10 +131,13 @@ async function startSentinel(folder: string, index: number, masterPort: number, 
   return { port, child };
 }
 
-async function untilReplicating({ port }: RedisServer): Promise<void> {
-  await asking(port, (client) =>
-    until(async () => (/master_link_status:up/.test(await client.info('replication')) ? true : undefined)),
-  );
+async function untilReplicating(server: RedisServer): Promise<void> {
+  await until(async () => await isReplicating(server));
+}
+
+async function isReplicating({ port }: RedisServer): Promise<true | undefined> {
+  const info = await asking(port, (client) => client.info('replication'));
+  return /master_link_status:up/.test(info) ? true : undefined;
 }
 
 /** Each must know the replica, and the two others: else there is nothing to fail over to, or nobody to agree with. */
