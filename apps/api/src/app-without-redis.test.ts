@@ -2,6 +2,7 @@ import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-s
 import { systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
 import { connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
+import { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
 import { createQueueLayout, shardsOf } from '@hookferry/core/model/queue-layout';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
@@ -131,7 +132,8 @@ describe('when Redis falls silent after a key was found', () => {
       authenticate: composeDoor(config, keysRedis, systemClock).authenticate,
       recheck: composeDoor(config, keysRedis, systemClock).recheck,
       exchangeCode: composeDoor(config, redis, systemClock).exchangeCode,
-      probes: { registry: new Registry(), isReady: async () => true },
+      probes: { registry: new Registry(), isReady: async () => true, stuckConnection: () => undefined },
+      connectionHealth: new ConnectionHealth(),
       drain: new Drain(0),
       newId: createNewId(systemClock),
       clock: systemClock,

@@ -7,6 +7,7 @@ import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowa
 import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/redis-idempotency-store';
 import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
 import type { NewId } from '@hookferry/core/kernel/ids';
+import type { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import type { Emit } from '@hookferry/core/model/signal';
 import type { BeginSpan } from '@hookferry/core/model/trace';
@@ -24,6 +25,7 @@ export interface AppContext extends StoresContext {
   readonly recheck: Authenticate;
   readonly exchangeCode: ExchangeOfClient;
   readonly probes: ProbeOptions;
+  readonly connectionHealth: ConnectionHealth;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly drain: Drain;

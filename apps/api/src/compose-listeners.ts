@@ -1,5 +1,6 @@
 import type { NewId } from '@hookferry/core/kernel/ids';
 import { connectRedis } from '@hookferry/core/kernel/redis-connect';
+import type { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { createManageListeners } from '@hookferry/core/listeners/manage-listeners';
@@ -11,6 +12,7 @@ import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
 import type { Stores, StoresContext } from './open-stores';
 
 interface ListenersContext extends StoresContext, Stores {
+  readonly connectionHealth: ConnectionHealth;
   readonly endpoints: ManageEndpoints;
   readonly replays: ManageReplays;
   readonly newId: NewId;
@@ -18,13 +20,12 @@ interface ListenersContext extends StoresContext, Stores {
 
 /** What takes deliveries to those who listen for them. */
 export function composeListeners(context: ListenersContext) {
-  const { config, redis, emit } = context;
-  const url = config.REDIS_URL;
+  const { config, redis, connectionHealth, emit } = context;
+  const connection = { url: config.REDIS_URL, role: 'working', health: connectionHealth, emit } as const;
   const deps = { ...context, listenerStore: createRedisListenerStore(redis) };
   const mailbox = new RedisMailbox({
     redis,
-    connect: () =>
-      connectRedis({ url, role: 'working', name: 'api-mailbox', silenceMs: MAILBOX_SILENCE_MS, emit }),
+    connect: () => connectRedis({ ...connection, name: 'api-mailbox', silenceMs: MAILBOX_SILENCE_MS }),
     emit,
   });
   const listeners = createManageListeners(deps);

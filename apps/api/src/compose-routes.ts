@@ -23,6 +23,7 @@ import { createRouteEvent } from '@hookferry/core/intake/route-event';
 import { createValidateEvent } from '@hookferry/core/intake/validate-event';
 import type { NewId } from '@hookferry/core/kernel/ids';
 import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
+import type { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
 import { createEraseAccount } from '@hookferry/core/manage/erase-account';
 import { createErasePayload } from '@hookferry/core/manage/erase-payload';
@@ -52,6 +53,7 @@ import { createRoutes } from './routes/index';
 
 interface RoutesContext extends StoresContext, MayGoOnDeps {
   readonly exchangeCode: ExchangeOfClient;
+  readonly connectionHealth: ConnectionHealth;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly newId: NewId;

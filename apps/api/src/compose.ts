@@ -8,6 +8,7 @@ import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-sto
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { createNewId } from '@hookferry/core/kernel/ids';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
 import { createRedisProbe, untilRedisAnswers } from '@hookferry/core/kernel/redis-probe';
 import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
@@ -54,7 +55,14 @@ export async function composeApi(
   const clock = systemClock;
   const newId = createNewId(clock);
 
-  const redis = connectRedis({ url: config.REDIS_URL, role: 'answering', name: 'api', emit });
+  const connectionHealth = new ConnectionHealth();
+  const redis = connectRedis({
+    url: config.REDIS_URL,
+    role: 'answering',
+    name: 'api',
+    health: connectionHealth,
+    emit,
+  });
   const changeFeed = new ChangeFeed({
     changeStore: createRedisChangeStore(redis),
     gatherMs: API_GATHER_MS,
@@ -80,10 +88,12 @@ export async function composeApi(
   const app = composeApp({
     config,
     redis,
+    connectionHealth,
     shards,
     ...composeDoor(config, redis, clock),
     probes: {
       registry,
+      stuckConnection: () => connectionHealth.stuckConnection,
       isReady: async () =>
         !drain.isDraining && bootstrap.isDone() && shards.known !== undefined && (await isRedisAnswering()),
     },

@@ -4,6 +4,7 @@ import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/changes/change-fee
 import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
 import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
+import { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
 import { createRedisProbe } from '@hookferry/core/kernel/redis-probe';
 import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
 import type { Stoppable } from '@hookferry/core/kernel/shutdown';
@@ -60,7 +61,8 @@ export async function composeWorker(
   const startedAt = clock();
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
-  const connection = { url: config.REDIS_URL, role: 'working', emit } as const;
+  const connectionHealth = new ConnectionHealth();
+  const connection = { url: config.REDIS_URL, role: 'working', health: connectionHealth, emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
   const changeFeed = new ChangeFeed({
     changeStore: createRedisChangeStore(redis),
@@ -101,6 +103,7 @@ export async function composeWorker(
     port: config.WORKER_PORT,
     registry,
     stalledQueue: () => stallWatch.stalledQueue,
+    stuckConnection: () => connectionHealth.stuckConnection,
     isReady: async () => !isStopping && (await isRedisAnswering()),
   });
 

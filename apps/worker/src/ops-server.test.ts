@@ -6,7 +6,7 @@ import { OpsServer } from './ops-server';
 let stop: (() => Promise<void>) | undefined;
 afterEach(() => stop?.());
 
-async function start(isReady = true, stalledQueue?: string) {
+async function start(isReady = true, stalledQueue?: string, stuckConnection?: string) {
   const registry = new Registry();
   new Counter({ name: 'deliveries_total', help: 'Deliveries.', registers: [registry] }).inc(3);
   const server = new OpsServer({
@@ -14,6 +14,7 @@ async function start(isReady = true, stalledQueue?: string) {
     port: 0,
     registry,
     stalledQueue: () => stalledQueue,
+    stuckConnection: () => stuckConnection,
     isReady: async () => isReady,
   });
   stop = () => server.stop();
@@ -32,6 +33,14 @@ describe('OpsServer', () => {
       status: 200,
       type: 'application/json',
       text: '{"status":"ok"}',
+    });
+  });
+
+  it('says that it can not work when a connection is unusable and nothing is tried any more, and which', async () => {
+    const { url } = await start(true, undefined, 'worker');
+    expect(await get(`${url}/healthz`)).toMatchObject({
+      status: 503,
+      text: '{"status":"stuck","connection":"worker"}',
     });
   });
 
@@ -101,6 +110,7 @@ describe('OpsServer', () => {
       port,
       registry: new Registry(),
       stalledQueue: () => undefined,
+      stuckConnection: () => undefined,
       isReady: async () => true,
     });
     await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });

@@ -9,6 +9,8 @@ export interface OpsServerOptions {
   readonly registry: Registry;
   /** The queue that the worker takes nothing from although jobs wait, if there is one. */
   stalledQueue(): string | undefined;
+  /** The connection to Redis that is unusable although nothing is tried any more, if there is one. */
+  stuckConnection(): string | undefined;
   /** Whether the worker can take jobs right now. */
   isReady(): Promise<boolean>;
 }
@@ -51,6 +53,8 @@ export class OpsServer {
   async #answer(path: string): Promise<Answer> {
     switch (path) {
       case '/healthz': {
+        const connection = this.options.stuckConnection();
+        if (connection !== undefined) return json(503, { status: 'stuck', connection });
         const queue = this.options.stalledQueue();
         return queue === undefined ? json(200, { status: 'ok' }) : json(503, { status: 'stalled', queue });
       }

@@ -14,6 +14,10 @@ export interface ClusterRedis extends RedisDeployment {
   readonly queueMaster: RedisServer;
   /** Resolves once its replica has taken its place. */
   untilFailedOver(): Promise<void>;
+  /** Kills whichever of the two has the queues; resolves once the other has taken its place. The killed one is given back. */
+  failOver(): Promise<RedisServer>;
+  /** Starts a node that was killed; resolves once it is the replica of the other. */
+  bringBack(lost: RedisServer): Promise<void>;
 }
 
 /** Three masters with a third of the slots and a replica each. */
@@ -55,6 +59,23 @@ export async function startClusterRedis(): Promise<ClusterRedis> {
       void (await onEach([heir], (client) =>
         until(async () => ((await client.info('replication')).includes('role:master') ? true : undefined)),
       )),
+    async failOver() {
+      const [role] = await onEach([queueMaster], (client) => client.info('replication'));
+      const [lost, other] = role?.includes('role:master') ? [queueMaster, heir] : [heir, queueMaster];
+      await lost.kill();
+      await onEach([other], (client) =>
+        until(async () => ((await client.info('replication')).includes('role:master') ? true : undefined)),
+      );
+      return lost;
+    },
+    async bringBack(lost) {
+      await lost.start();
+      await onEach([lost], (client) =>
+        until(async () =>
+          (await client.info('replication').catch(() => '')).includes('link_status:up') ? true : undefined,
+        ),
+      );
+    },
     remove: async () => void (await Promise.all(nodes.map((node) => node.remove()))),
   };
 }

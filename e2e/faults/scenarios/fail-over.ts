@@ -6,7 +6,7 @@ import type { InjectedFault } from '../ledger';
 import { Progress } from '../progress';
 import { startClusterRedis } from '../redis/cluster-redis';
 import type { RedisDeployment } from '../redis/redis-deployment';
-import { startSentinelRedis } from '../redis/sentinel-redis';
+import { QUICK_TIMING, startSentinelRedis } from '../redis/sentinel-redis';
 import { runService } from '../run-service';
 import type { Scenario } from './scenario';
 
@@ -18,13 +18,27 @@ const AFTER_MS = 6_000;
 const CUT_OFF_MS = 12_000;
 const ASYNCHRONOUS = 'replication is asynchronous: what the old master had not passed on is gone';
 
+// So many fail-overs one after the other, with so long between them that the service is at work again.
+const FLAPS = 5;
+const BETWEEN_FLAPS_MS = 4_000;
+
 interface Breakable extends RedisDeployment {
+  /** How often in one run; by default once. */
+  readonly times?: number;
   breakMaster(): Promise<void>;
 }
 
 /** Redis that consists of several servers, one of which is lost. What Redis loses is counted, and is not ours. */
 export const failOvers: readonly Scenario[] = [
   failOver('sentinel-kill', 'kill -9 of the master behind Sentinels', () => killedMaster([])),
+  failOver(
+    'sentinel-kill-return',
+    'the same twice: each time the old master comes back as a replica of the new one',
+    () => flappingMaster(2),
+  ),
+  failOver('sentinel-flap', `the same ${FLAPS} times in a row, under load all the while`, () =>
+    flappingMaster(FLAPS),
+  ),
   failOver(
     'sentinel-partition',
     'the master is cut off from its replica and the Sentinels for 12 s, and clients go on writing to it',
@@ -67,9 +81,14 @@ async function breakOnce(
 ): Promise<readonly InjectedFault[]> {
   publisher.start();
   await wait(BEFORE_MS);
-  const strike = await during('Redis', () => redis.breakMaster());
+  const strikes: InjectedFault[] = [];
+  for (let time = 0; time < (redis.times ?? 1); time += 1) {
+    if (time > 0) await wait(BETWEEN_FLAPS_MS);
+    const strike = await during('Redis', () => redis.breakMaster());
+    strikes.push({ kind, mayRepeat: true, ...strike });
+  }
   await wait(AFTER_MS);
-  return [{ kind, mayRepeat: true, ...strike }];
+  return strikes;
 }
 
 async function killedMaster(options: readonly string[]): Promise<Breakable> {
@@ -81,6 +100,17 @@ async function killedMaster(options: readonly string[]): Promise<Breakable> {
       await redis.untilFailedOver();
       await redis.master.start();
       await redis.untilDemoted();
+    },
+  };
+}
+
+async function flappingMaster(times: number): Promise<Breakable> {
+  const redis = await startSentinelRedis([], QUICK_TIMING);
+  return {
+    ...redis,
+    times,
+    async breakMaster() {
+      await redis.bringBack(await redis.failOver());
     },
   };
 }

@@ -121,6 +121,8 @@ function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: numb
         sentinels: [...target.sentinels],
         name: target.master,
         db: target.db,
+        // By default ioredis waits without end for one that takes the connection and says nothing.
+        sentinelCommandTimeout: patienceMs,
         ...(target.tls ? TLS_EVERYWHERE : {}),
       });
     case 'cluster':

@@ -4,13 +4,17 @@ import type { Registry } from 'prom-client';
 export interface ProbeOptions {
   /** Whether requests can be served right now. */
   isReady(): Promise<boolean>;
+  /** The connection to Redis that is unusable although nothing is tried any more, if there is one. */
+  stuckConnection(): string | undefined;
   readonly registry: Registry;
 }
 
 /** What orchestrators and Prometheus ask for, without a key. */
-export function mountProbes(app: Express, { isReady, registry }: ProbeOptions): void {
+export function mountProbes(app: Express, { isReady, stuckConnection, registry }: ProbeOptions): void {
   app.get('/healthz', (_request, response) => {
-    response.json({ status: 'ok' });
+    const connection = stuckConnection();
+    if (connection === undefined) response.json({ status: 'ok' });
+    else response.status(503).json({ status: 'stuck', connection });
   });
   app.get('/readyz', async (_request, response) => {
     const ready = await isReady();

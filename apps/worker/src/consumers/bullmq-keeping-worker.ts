@@ -205,9 +205,9 @@ export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
   }
 
   /**
-   * BullMQ makes a connection anew that has waited for too long, and waits for that without end: with ioredis' Cluster it may
-   * never be told, when the connection breaks once more at the wrong moment. Whoever fetches next waits for Redis as long as
-   * it takes.
+   * BullMQ makes a connection anew that has waited for too long: it closes it, waits for its end without a bound, and opens it
+   * again. `connect()` comes to an end and the connection comes back, but a client that breaks just before it is closed
+   * may never say that it has ended. Whoever fetches next waits for Redis as long as it takes.
    */
   #neverWaitInVain(): void {
     const loop = this.#mainLoop;

@@ -108,8 +108,7 @@ describe('the places of an endpoint', () => {
     await beLate();
     for (let i = 0; i < 8; i += 1) leave(DELIVERED);
     expect(concurrency.freePlaces(HERE)).toBe(4);
-    // Its share of the eight that there are is four, and an eighth of them stays free.
-    expect((await enterTimes(10)).filter(Boolean)).toHaveLength(7);
+    expect(await enterTimes(6)).toEqual([true, true, true, true, false, false]);
   });
 
   it('are as many as ever for one that takes its time: that keeps no processor busy', async () => {
@@ -319,12 +318,14 @@ describe('strangers', () => {
 });
 
 describe('beyond its share', () => {
+  const PATIENTLY = { outcome: 'delivered', durationMs: 100 } as const;
+
   /** Has grown to its share of four, and has four under way. */
   async function arrangeFull(change: Arrangement = {}) {
     const arranged = arrange({ share: 4, maxPerEndpoint: 32, ...change });
     await arranged.enterTimes(2);
-    arranged.leave(DELIVERED);
-    arranged.leave(DELIVERED);
+    arranged.leave(PATIENTLY);
+    arranged.leave(PATIENTLY);
     await arranged.enterTimes(4);
     return arranged;
   }
@@ -340,18 +341,27 @@ describe('beyond its share', () => {
 
   it('an endpoint takes what is idle, one more with each success', async () => {
     const arranged = await arrangeFull();
-    expect(await replace(arranged, DELIVERED)).toBe(2);
-    expect(await replace(arranged, DELIVERED)).toBe(2);
+    expect(await replace(arranged, PATIENTLY)).toBe(2);
+    expect(await replace(arranged, PATIENTLY)).toBe(2);
     expect(arranged.concurrency.limits()).toEqual([{ limit: 6, underWay: 6 }]);
   });
 
   it('an endpoint takes nothing while others need the slots, and never the last eighth of them', async () => {
     const arranged = await arrangeFull();
     const others = Array.from({ length: 24 }, () => arranged.slots.take('quick'));
-    expect(await replace(arranged, DELIVERED)).toBe(1);
+    expect(await replace(arranged, PATIENTLY)).toBe(1);
     for (const slot of others) arranged.slots.leave(slot);
-    for (let i = 0; i < 100; i += 1) await replace(arranged, DELIVERED);
+    for (let i = 0; i < 100; i += 1) await replace(arranged, PATIENTLY);
     expect(arranged.slots.inUse.quick).toBe(28);
+  });
+
+  it('an endpoint that answers quickly gets nothing: more attempts would only wait for the processor', async () => {
+    const { enterTimes, leave } = arrange({ share: 4, maxPerEndpoint: 32 });
+    for (let i = 0; i < 8; i += 1) {
+      await enterTimes(1);
+      leave(DELIVERED);
+    }
+    expect((await enterTimes(8)).filter(Boolean)).toHaveLength(4);
   });
 
   it('an endpoint has no more than it has set for itself', async () => {
@@ -359,7 +369,7 @@ describe('beyond its share', () => {
     const enter = () => concurrency.enter({ id: HERE, maxConcurrency: 3 }, false, false);
     for (let i = 0; i < 4; i += 1) {
       const place = await enter();
-      if (typeof place === 'object') concurrency.leave(place, DELIVERED);
+      if (typeof place === 'object') concurrency.leave(place, PATIENTLY);
     }
     const places = await Promise.all(Array.from({ length: 5 }, enter));
     expect(places.filter((place) => typeof place === 'object')).toHaveLength(3);
@@ -368,9 +378,9 @@ describe('beyond its share', () => {
 
   it('an endpoint goes back towards its share when answers become slower by it, and at once when one fails', async () => {
     const arranged = await arrangeFull();
-    for (let i = 0; i < 12; i += 1) await replace(arranged, DELIVERED);
+    for (let i = 0; i < 12; i += 1) await replace(arranged, PATIENTLY);
     expect(arranged.concurrency.limitOf(HERE)).toBe(16);
-    for (let i = 0; i < 8; i += 1) arranged.leave({ outcome: 'delivered', durationMs: 200 });
+    for (let i = 0; i < 8; i += 1) arranged.leave({ outcome: 'delivered', durationMs: 400 });
     expect(arranged.concurrency.limitOf(HERE)).toBeLessThanOrEqual(10);
     const before = arranged.concurrency.limitOf(HERE) ?? 0;
     arranged.leave(FAILED);

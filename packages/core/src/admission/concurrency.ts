@@ -81,7 +81,8 @@ const SMOOTHING = 1 / 16;
 // So much slower may a receiver become when it is sent more at once than its share. One that becomes slower still has enough.
 const TOLERATED_SLOWDOWN = 1.5;
 const TOLERATED_MS = 10;
-// Who takes so long at the best keeps no processor busy, however many attempts it has under way.
+// Who takes so long at the best keeps no processor busy, however many attempts it has under way. To one that is quicker its
+// share is enough for more than a thousand a second: beyond it, attempts would only wait for the processor.
 const PATIENT_MS = 50;
 // A receiver that has become slower for good is known as such after some hundred answers.
 const FORGET_BEST = 1 / 128;
@@ -97,8 +98,8 @@ const REMEMBERED_ENDPOINTS = 50_000;
 
 /**
  * Keeps one endpoint from taking the slots of all others, by memory alone: it may have a few attempts under way, more with
- * each success and fewer with each failure, up to its share. Beyond its share it takes what is idle, for as long as it
- * answers as fast as before. What would have to wait for longer than a moment is to be held.
+ * each success and fewer with each failure, up to its share. A receiver that takes its time gets what is idle beyond its
+ * share, for as long as it answers as fast as before. What would have to wait for longer than a moment is to be held.
  *
  * Endpoints whose last attempt here was slow begin among the slow attempts, and so do strangers beyond their share.
  */
@@ -198,13 +199,14 @@ export class Concurrency {
     return this.#strangers < this.options.maxStrangers;
   }
 
-  /** How many may be under way at the moment. What a receiver takes its time for keeps no processor busy. */
+  /** How many may be under way at the moment. */
   #mostOf(endpointId: EndpointId, { size, bound, underWay }: Limit): number {
     const { sharePerEndpoint, slots } = this.options;
-    const pace = this.#isPatient(endpointId) ? 1 : slots.pace;
-    const share = Math.max(Math.floor(sharePerEndpoint * pace), 1);
-    const most = slots.isIdle ? Math.max(share, underWay + STEP_BEYOND_SHARE) : share;
-    return Math.min(size, bound, most);
+    if (!this.#isPatient(endpointId)) {
+      return Math.min(size, bound, Math.max(Math.floor(sharePerEndpoint * slots.pace), 1));
+    }
+    const idle = slots.isIdle ? underWay + STEP_BEYOND_SHARE : 0;
+    return Math.min(size, bound, Math.max(sharePerEndpoint, idle));
   }
 
   /** How many may wait: as many as will be done with while anybody has the patience. More would only be in others' way. */

@@ -30,7 +30,7 @@ const LOOK_EVERY_MS = 50;
 // A turn of the event loop takes so much when there is more under way than the processor keeps up with. What is under way
 // beyond that waits in this process, in front of whatever comes next, and gains nothing: it is better off in the queue, which
 // has a fair order. Processor time of our own is what counts: that a timer is late may be others' doing.
-export const LONG_TURN_MS = 8;
+export const LONG_TURN_MS = 5;
 const SLOWED_DOWN_BY = 0.7;
 const SPED_UP_BY = 1 / 16;
 /** Enough to keep a processor busy with receivers that answer within some milliseconds, as shares of all and as a number. */

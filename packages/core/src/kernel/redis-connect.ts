@@ -5,8 +5,17 @@ import {
   QUEUE_PREFIX,
   type RedisTarget,
 } from '@hookferry/producer/contract';
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { steadyClock } from './clock';
+import {
+  type ClientOptions,
+  type ConnectionHealth,
+  type KeepingOptions,
+  KeptCluster,
+  KeptRedis,
+  type RedisRevivedSignal,
+  reconnectDelay,
+} from './redis-keeper';
 
 export type RedisClient = Redis | Cluster;
 
@@ -35,7 +44,9 @@ export interface ConnectOptions {
   readonly role: ConnectionRole;
   /** For the log and for Redis' `CLIENT LIST`. */
   readonly name: string;
-  readonly emit: (signal: RedisErrorSignal | RedisBackSignal) => void;
+  readonly emit: (signal: RedisErrorSignal | RedisBackSignal | RedisRevivedSignal) => void;
+  /** Where `/healthz` learns of it. */
+  readonly health?: ConnectionHealth;
   /**
    * When a command is answered by nothing for so long, the connection is taken for dead and made anew. For commands that
    * wait on purpose: nobody else would ever notice.
@@ -45,15 +56,17 @@ export interface ConnectOptions {
 
 const COMMAND_TIMEOUT_MS = 1_500;
 const CONNECT_TIMEOUT_MS = 1_500;
-const MAX_RECONNECT_DELAY_MS = 1_000;
 // One of them may be on the wrong side of what is cut. Each is a connection beside each of ours.
 const SENTINELS_HEARD = 3;
 // Nobody hangs up on a command that matters; a silent Redis must not hold up the end of a process.
 const DISCONNECT_TIMEOUT_MS = 200;
 
-/** Connects to a single Redis, to the master behind Sentinels or to a Cluster, as `url` says. */
+/**
+ * Connects to a single Redis, to the master behind Sentinels or to a Cluster, as `url` says. The client, and each duplicate of
+ * it, comes back by itself until it is closed.
+ */
 export function connectRedis(options: ConnectOptions): RedisClient {
-  const client = createClient(parseRedisUrl(options.url), optionsFor(options));
+  const client = createClient(parseRedisUrl(options.url), optionsFor(options), options);
   // Without a listener an 'error' event would end the process; ioredis reconnects by itself.
   tellOfConnection(client, options);
   if (client instanceof Cluster) client.on('+node', gatherWritesOf);
@@ -100,22 +113,18 @@ export function queuePrefix(url: string): string {
   return parseRedisUrl(url).kind === 'cluster' ? CLUSTER_QUEUE_PREFIX : QUEUE_PREFIX;
 }
 
-// Left out because ioredis' types allow no `undefined` there.
-type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
-
-function createClient(target: RedisTarget, roleOptions: ClientOptions): RedisClient {
+function createClient(target: RedisTarget, roleOptions: ClientOptions, keeping: KeepingOptions): RedisClient {
   const options: ClientOptions = { ...roleOptions, ...target.auth, ...(target.tls ? { tls: {} } : {}) };
   switch (target.kind) {
     case 'single':
-      return new Redis({ ...options, ...target.node, db: target.db });
+      return new KeptRedis({ ...options, ...target.node, db: target.db }, keeping);
     case 'sentinel':
-      return new Redis({ ...options, ...sentinelOptionsFor(target) });
-    case 'cluster':
-      return new Cluster([...target.nodes], {
-        redisOptions: options,
-        enableOfflineQueue: options.enableOfflineQueue ?? true,
-        clusterRetryStrategy: reconnectDelay,
-      });
+      return new KeptRedis({ ...options, ...sentinelOptionsFor(target) }, keeping);
+    case 'cluster': {
+      const enableOfflineQueue = options.enableOfflineQueue ?? true;
+      const clusterOptions = { enableOfflineQueue, clusterRetryStrategy: reconnectDelay };
+      return new KeptCluster(target.nodes, { redisOptions: options, ...clusterOptions }, keeping);
+    }
   }
 }
 
@@ -134,6 +143,10 @@ function sentinelOptionsFor({ sentinels, master, db, tls }: Extract<RedisTarget,
     ...(tls ? TLS_EVERYWHERE : {}),
     failoverDetector: true,
     sentinelMaxConnections: SENTINELS_HEARD,
+    // One that is silent is passed over: by default ioredis waits for its answer without end.
+    sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
+    // By default a minute: what the Sentinels announce meanwhile would go unheard.
+    sentinelReconnectStrategy: reconnectDelay,
   };
 }
 
@@ -150,8 +163,4 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
   return role === 'answering'
     ? { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS }
     : { ...common, maxRetriesPerRequest: null };
-}
-
-function reconnectDelay(times: number): number {
-  return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
 }

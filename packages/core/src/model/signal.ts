@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../kernel/app-error';
 import type { RedisBackSignal, RedisErrorSignal } from '../kernel/redis-connect';
+import type { RedisRevivedSignal } from '../kernel/redis-keeper';
 import type { RedisUnsafeSignal } from '../kernel/redis-safety';
 import type { RefusalReason } from './address-ranges';
 import type { AttemptOutcome, AttemptTimings } from './attempt';
@@ -323,6 +324,7 @@ export type Signal =
   /** What a library wrote to the console. */
   | { readonly name: 'library.warned'; readonly text: string }
   | RedisBackSignal
+  | RedisRevivedSignal
   | {
       /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
       readonly name: 'worker.stalled';

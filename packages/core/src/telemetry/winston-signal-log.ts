@@ -42,6 +42,7 @@ function levelOf(signal: Signal): LogOptions['level'] {
     case 'delivery.blocked':
     case 'delivery.unsent':
     case 'redis.error':
+    case 'redis.revived':
     case 'library.warned':
     case 'job.interrupted':
     case 'job.too_new':

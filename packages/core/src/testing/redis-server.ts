@@ -15,14 +15,17 @@ export interface RedisServer {
   close(): Promise<void>;
 }
 
-/** A Redis of a test's own, in memory alone: for what would be felt by the tests that share one. */
-export async function startRedisServer(): Promise<RedisServer> {
+/**
+ * A Redis of a test's own, in memory alone: for what would be felt by the tests that share one.
+ * @param options more of its command line.
+ */
+export async function startRedisServer(options: readonly string[] = []): Promise<RedisServer> {
   const [program = 'redis-server', ...given] = JSON.parse(
     process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
   ) as string[];
   const port = await findClosedPort();
   const own = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const child = spawn(program, [...given, ...own], {
+  const child = spawn(program, [...given, ...own, ...options], {
     cwd: tmpdir(),
     env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
     stdio: 'ignore',

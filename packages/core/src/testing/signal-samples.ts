@@ -147,6 +147,7 @@ export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } =
   'archive.refused': { name: 'archive.refused', entryId: '1795262401000-0', reason: '22P05: no luck' },
   'redis.error': { name: 'redis.error', connection: 'api-store', error: new Error('no luck') },
   'worker.stalled': { name: 'worker.stalled', queue: 'deliveries', forMs: 60_000 },
+  'redis.revived': { name: 'redis.revived', connection: 'worker', status: 'end' },
   'redis.unsafe': { name: 'redis.unsafe', detail: 'appendonly is no.' },
   'secrets.unprotected': {
     name: 'secrets.unprotected',

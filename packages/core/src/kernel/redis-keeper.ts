@@ -1,0 +1,297 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  Cluster,
+  type ClusterNode,
+  type ClusterOptions,
+  Redis,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+} from 'ioredis';
+
+/** ioredis gave a connection up, or stood still with it, although nobody closed it: it is made anew. */
+export interface RedisRevivedSignal {
+  readonly name: 'redis.revived';
+  readonly connection: string;
+  /** Where ioredis had left it. */
+  readonly status: string;
+}
+
+export interface KeepingOptions {
+  /** For the log. */
+  readonly name: string;
+  readonly emit: (signal: RedisRevivedSignal) => void;
+  readonly health?: ConnectionHealth | undefined;
+  readonly patience?: KeepingPatience | undefined;
+}
+
+export interface KeepingPatience {
+  /** How long nothing may be under way before a connection is tried anew. */
+  readonly idleMs: number;
+  /** How long one attempt may take, with all that is asked before the connection is ready. */
+  readonly attemptMs: number;
+  /** After how long without any sign of an attempt a connection counts as stuck. */
+  readonly stuckMs: number;
+}
+
+const USUAL_PATIENCE: KeepingPatience = {
+  // ioredis itself waits a second at most between two attempts.
+  idleMs: 3_000,
+  // To connect takes 1.5 s at most, and so does a Sentinel's answer; each of them that fails is a sign of life.
+  attemptMs: 10_000,
+  // Six attempts of ours without any effect: nothing that goes on here explains that.
+  stuckMs: 60_000,
+};
+
+const MAX_RECONNECT_DELAY_MS = 1_000;
+
+// Left out because ioredis' types allow no `undefined` there.
+export type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
+
+interface ClusterSettings extends Omit<ClusterOptions, 'redisOptions'> {
+  readonly redisOptions: ClientOptions;
+}
+
+/** What ioredis says while it tries. */
+const SIGNS_OF_LIFE = [
+  'connecting',
+  'connect',
+  'ready',
+  'close',
+  'reconnecting',
+  'error',
+  'sentinelError',
+  'node error',
+] as const;
+
+/** How long to wait before a connection is tried for the `times`th time. Milliseconds. */
+export function reconnectDelay(times: number): number {
+  return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
+}
+
+/** What `/healthz` asks: whether one of the process's connections is unusable, and nothing is tried to change that. */
+export class ConnectionHealth {
+  readonly #keepers = new Set<ConnectionKeeper>();
+
+  add(keeper: ConnectionKeeper): void {
+    this.#keepers.add(keeper);
+  }
+
+  remove(keeper: ConnectionKeeper): void {
+    this.#keepers.delete(keeper);
+  }
+
+  /** The name of one that is stuck. */
+  get stuckConnection(): string | undefined {
+    for (const keeper of this.#keepers) if (keeper.isStuck) return keeper.name;
+    return undefined;
+  }
+}
+
+/**
+ * Looks after one client: as long as nobody closes it, it comes back, wherever ioredis has left it. docs/reliability.md lists
+ * the ways to get there.
+ */
+class ConnectionKeeper {
+  #client: Redis | Cluster | undefined;
+  #isClosed = false;
+  #ends = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** Counted by our own timers: a process that was stopped for a while has not been stuck. */
+  #quietMs = 0;
+
+  constructor(private readonly options: KeepingOptions) {}
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  /** Whether its owner has closed it, and not opened it again. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  get isStuck(): boolean {
+    return this.#quietMs >= this.#patience.stuckMs;
+  }
+
+  keep(client: Redis | Cluster): void {
+    this.#client = client;
+    for (const sign of SIGNS_OF_LIFE) client.on(sign, this.#onSignOfLife);
+    client.on('ready', this.#onReady);
+    client.on('end', this.#onEnd);
+    client.on('disconnecting', this.#wait);
+    this.noteOpened();
+  }
+
+  noteClosed(): void {
+    this.#isClosed = true;
+    this.#quietMs = 0;
+    clearTimeout(this.#timer);
+    this.options.health?.remove(this);
+  }
+
+  noteOpened(): void {
+    this.#isClosed = false;
+    this.options.health?.add(this);
+    this.#wait();
+  }
+
+  get #patience(): KeepingPatience {
+    return this.options.patience ?? USUAL_PATIENCE;
+  }
+
+  readonly #onSignOfLife = (): void => {
+    this.#quietMs = 0;
+    this.#wait();
+  };
+
+  readonly #onReady = (): void => {
+    this.#ends = 0;
+  };
+
+  readonly #onEnd = (): void => {
+    if (!this.#isClosed) this.#reviveAfter(reconnectDelay(this.#ends++));
+  };
+
+  /** Until something must have happened. */
+  readonly #wait = (): void => {
+    clearTimeout(this.#timer);
+    const status = this.#client?.status;
+    if (this.#isClosed || status === 'ready' || status === 'wait') return;
+    this.#reviveAfter(isTrying(status) ? this.#patience.attemptMs : this.#patience.idleMs);
+  };
+
+  #reviveAfter(quietMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#revive(quietMs), quietMs);
+    // A process that has nothing else to do may end.
+    this.#timer.unref();
+  }
+
+  #revive(quietMs: number): void {
+    const client = this.#client;
+    if (!client || this.#isClosed || client.status === 'ready') return;
+    this.#quietMs += quietMs;
+    this.options.emit({ name: 'redis.revived', connection: this.name, status: client.status });
+    // An attempt that comes to no end is broken off: ioredis makes the next one.
+    if (isTrying(client.status)) client.disconnect(true);
+    // It fails when ioredis has begun by itself at this moment, or Redis is away, and is tried again either way.
+    else client.connect().catch(() => {});
+    this.#wait();
+  }
+}
+
+function isTrying(status: string | undefined): boolean {
+  return status === 'connecting' || status === 'connect';
+}
+
+/** A client of one Redis, or of the master behind Sentinels, that ends only when it is closed; its duplicates too. */
+export class KeptRedis extends Redis {
+  // ioredis connects before it has one.
+  declare private keeper: ConnectionKeeper | undefined;
+  declare private keeping: KeepingOptions;
+
+  constructor(options: ClientOptions, keeping: KeepingOptions) {
+    const keeper = new ConnectionKeeper(keeping);
+    super(options.sentinels ? { ...options, Connector: patientConnector(keeper) } : options);
+    this.keeping = keeping;
+    this.keeper = keeper;
+    keeper.keep(this);
+  }
+
+  override connect(callback?: (error?: Error | null) => void): Promise<void> {
+    this.keeper?.noteOpened();
+    return callback ? super.connect(callback) : super.connect();
+  }
+
+  override disconnect(reconnect = false): void {
+    if (!reconnect) this.keeper?.noteClosed();
+    super.disconnect(reconnect);
+  }
+
+  override quit(callback?: (error?: Error | null, answer?: 'OK') => void): Promise<'OK'> {
+    this.keeper?.noteClosed();
+    return callback ? super.quit(callback) : super.quit();
+  }
+
+  // `never`: the type that ioredis gives it can't be named outside of ioredis.
+  override duplicate(override: Partial<RedisOptions> = {}): never {
+    return new KeptRedis({ ...this.options, ...override }, this.keeping) as never;
+  }
+}
+
+/** A client of a Cluster that ends only when it is closed; its duplicates too. */
+export class KeptCluster extends Cluster {
+  declare private keeper: ConnectionKeeper | undefined;
+  declare private keeping: KeepingOptions;
+  declare private firstNodes: readonly ClusterNode[];
+
+  constructor(nodes: readonly ClusterNode[], options: ClusterSettings, keeping: KeepingOptions) {
+    super([...nodes], options);
+    this.firstNodes = nodes;
+    this.keeping = keeping;
+    this.keeper = new ConnectionKeeper(keeping);
+    this.keeper.keep(this);
+  }
+
+  /** Unlike ioredis' own it always comes to an end, also when the Cluster turns out not to be ready. */
+  override async connect(): Promise<void> {
+    this.keeper?.noteOpened();
+    let noteReady = () => {};
+    let noteClose = () => {};
+    const isOver = new Promise<void>((resolve, reject) => {
+      noteReady = resolve;
+      noteClose = () => reject(new Error('Connection is closed.'));
+    });
+    this.once('ready', noteReady);
+    this.once('close', noteClose);
+    try {
+      await Promise.race([super.connect(), isOver]);
+    } finally {
+      this.off('ready', noteReady);
+      this.off('close', noteClose);
+    }
+  }
+
+  override disconnect(reconnect = false): void {
+    if (!reconnect) this.keeper?.noteClosed();
+    super.disconnect(reconnect);
+  }
+
+  override quit(callback?: (error?: Error | null, answer?: 'OK') => void): Promise<'OK'> {
+    this.keeper?.noteClosed();
+    return super.quit(callback);
+  }
+
+  // `never`: the type that ioredis gives it can't be named outside of ioredis.
+  override duplicate(nodes: readonly ClusterNode[] = [], override: Partial<ClusterSettings> = {}): never {
+    const redisOptions = { ...this.options.redisOptions, ...override.redisOptions };
+    const options = { ...this.options, ...override, redisOptions } as ClusterSettings;
+    return new KeptCluster(nodes.length > 0 ? nodes : this.firstNodes, options, this.keeping) as never;
+  }
+}
+
+/**
+ * Finds the master until it is found, or the client is closed. ioredis' own gives up when the Sentinels announce another
+ * master while it asks them for the present one, and takes all with it that waits for the connection.
+ */
+function patientConnector(keeper: ConnectionKeeper): NonNullable<RedisOptions['Connector']> {
+  return class PatientConnector extends SentinelConnector {
+    constructor(options: unknown) {
+      super(options as SentinelConnectionOptions);
+    }
+
+    override async connect(tell: (type: string, error: Error) => void) {
+      for (let failures = 0; ; failures += 1) {
+        try {
+          return await super.connect(tell);
+        } catch (error) {
+          if (keeper.isClosed) throw error;
+          tell('error', error instanceof Error ? error : new Error(String(error)));
+        }
+        await wait(reconnectDelay(failures));
+      }
+    }
+  };
+}
