@@ -15,7 +15,7 @@ const SHORT_SECONDS = 3;
 const QUIET_SECONDS = 10;
 // Nobody notices less, whatever the quiet was.
 const UNNOTICED_MS = 100;
-const TIMES_QUIET = 2;
+const TIMES_QUIET = 4;
 
 /** What an account notices of another one that does its worst, in each of many ways. */
 export async function runTenantsSuite({ short, build, json, scene, seconds }: SuiteOptions): Promise<void> {
