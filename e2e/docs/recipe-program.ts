@@ -58,6 +58,8 @@ export class RecipeProgram {
     const body = JSON.stringify({ type, data });
     const timestamp = Math.floor(Date.now() / 1_000);
     const headers = {
+      // Between two events the receiver may hang up on a connection that is idle, just as it is used again.
+      connection: 'close',
       'webhook-id': id,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signMessage([this.secret], { id, timestamp, body }),

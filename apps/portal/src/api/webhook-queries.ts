@@ -108,9 +108,10 @@ export function useDeleteWebhook(id: string) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: () => ask(api.DELETE('/v1/webhooks/{id}', { params: { path: { id } } })),
+    // Its page is left at once, not when the list is read: whatever it asks for meanwhile is not there any more.
     onSuccess: () => {
       queries.removeQueries({ queryKey: queryKeys.webhook(id) });
-      return queries.invalidateQueries({ queryKey: queryKeys.webhooks() });
+      void queries.invalidateQueries({ queryKey: queryKeys.webhooks() });
     },
   });
 }
