@@ -12,7 +12,7 @@ import { until } from './support/until';
 const queueKeys = queueKeysOf('bull');
 
 const BACKLOG = 2_000;
-const CHUNK = 1_000;
+const CHUNK = 200;
 const SLOTS = 32;
 // One endpoint that answers quickly gets a quarter of a worker's slots at most.
 const SLOTS_OF_ONE = SLOTS / 4;
