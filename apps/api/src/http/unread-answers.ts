@@ -27,7 +27,8 @@ export class UnreadAnswers {
 
   /** Counts an answer until it is written out, or nobody is there to read it. */
   note(accountId: AccountId, bytes: number, response: Response): void {
-    if (bytes <= LARGE_BYTES) return;
+    // A client that is gone already will not be announced once more.
+    if (bytes <= LARGE_BYTES || response.closed) return;
     this.#bytes.set(accountId, this.of(accountId) + bytes);
     response.once('close', () => {
       const left = this.of(accountId) - bytes;

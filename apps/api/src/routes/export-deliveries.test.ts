@@ -170,12 +170,16 @@ it('turns few attempts into text at a time, and keeps an account to two exports 
   const parts = { eventId: uniqueEventId(), endpointId: endpoint.id };
   const mark = { ...parts, createdAt: ACCEPTED_AT, attempts: 1 };
   const exported = { ...mark, id: deliveryIdOf(parts), type: 'a', status: 'pending', attempt, mark } as const;
-  const route = exportDeliveries(async function* () {
-    yield Array.from({ length: 10 }, () => exported);
-  });
+  const route = exportDeliveries(
+    async function* () {
+      yield Array.from({ length: 10 }, () => exported);
+    },
+    async () => true,
+  );
   const open = async () => {
     const { accountId } = endpoint;
-    const reply = await route.handle({ apiKey: { accountId }, query: {}, receivedAt: 0 } as never);
+    const input = { apiKey: { accountId }, query: {}, receivedAt: 0, header: () => undefined };
+    const reply = await route.handle(input as never);
     return reply.lines?.({ signal: new AbortController().signal, close: () => {} })[Symbol.asyncIterator]();
   };
   const [first, second, third] = [await open(), await open(), await open()];
@@ -183,6 +187,24 @@ it('turns few attempts into text at a time, and keeps an account to two exports 
   expect(String(part?.value).split('\n')).toHaveLength(4);
   await second?.next();
   await expect(third?.next()).rejects.toMatchObject({ code: 'rate_limited' });
+});
+
+it('breaks off within seconds when its key is refused, however slowly it is read', async () => {
+  const end = new AbortController();
+  const route = exportDeliveries(
+    async function* (_account, _scope, _cursor, signal) {
+      yield [];
+      await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+    },
+    async () => false,
+  );
+  const { accountId } = endpoint;
+  const input = { apiKey: { accountId }, query: {}, receivedAt: 0, header: () => undefined };
+  const reply = await route.handle(input as never);
+  const connection = { signal: end.signal, close: () => end.abort() };
+  // It has an end by the refusal alone.
+  for await (const _part of reply.lines?.(connection) ?? []);
+  expect(end.signal.aborted).toBe(true);
 });
 
 /** Puts the whole lines of an answer into `into` as they come. */

@@ -1,11 +1,14 @@
+import { Recheck } from '@hookferry/core/accounts/recheck';
 import type { ExportAttempts, ExportedAttempt } from '@hookferry/core/history/export-attempts';
+import type { Connection } from '@hookferry/core/kernel/connection';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/model/endpoint';
 import { eventIdSchema } from '@hookferry/core/model/event';
 import { z } from 'zod';
 import { cursorSchema } from '../http/cursor';
 import { createLimitAtOnce } from '../http/limit-at-once';
+import { credentialsIn, type MayGoOn } from '../http/may-go-on';
 import { limitSchema } from '../http/page';
-import { defineRoute } from '../http/route';
+import { defineRoute, type Parts } from '../http/route';
 import { isInOrder, timeRangeQuery } from '../http/time-range';
 import { exportedAttemptSchema, presentExportedAttempt } from './present-exported-attempt';
 
@@ -38,14 +41,17 @@ const querySchema = z
 // Each reads for as long as its client does, and there may be hundreds of thousands of attempts.
 const MOST_AT_ONCE = 2;
 
-export function exportDeliveries(exportAttempts: ExportAttempts) {
+const SCOPE = 'deliveries:read';
+
+/** @param mayGoOn asked every two seconds: an export lasts as long as its client reads, and its key may not. */
+export function exportDeliveries(exportAttempts: ExportAttempts, mayGoOn: MayGoOn) {
   const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
   return defineRoute({
     operationId: 'exportDeliveries',
     summary: 'Export every attempt, a line each',
     method: 'get',
     path: '/v1/deliveries/export',
-    scope: 'deliveries:read',
+    scope: SCOPE,
     request: { query: querySchema },
     responses: {
       200: {
@@ -54,18 +60,38 @@ export function exportDeliveries(exportAttempts: ExportAttempts) {
         isLines: true,
       },
     },
-    async handle({ apiKey, query, receivedAt }) {
+    async handle({ apiKey, query, header, receivedAt }) {
       const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
       const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
       const scope = { range: { since, until: end }, endpoint, limit };
       const { accountId } = apiKey;
+      const credentials = credentialsIn(header, SCOPE);
+      const lines: Parts = ({ signal }) => linesOf(exportAttempts(accountId, scope, cursor, signal));
       return {
         status: 200,
-        lines: ({ signal }) =>
-          limitAtOnce(accountId, linesOf(exportAttempts(accountId, scope, cursor, signal))),
+        lines: (connection) =>
+          limitAtOnce(
+            accountId,
+            whileAllowed(lines, connection, () => mayGoOn(credentials)),
+          ),
       };
     },
   });
+}
+
+/** Breaks the connection off as soon as the key is refused: what came is not to be taken for the whole. */
+async function* whileAllowed(
+  lines: Parts,
+  connection: Connection,
+  isAllowed: () => Promise<boolean>,
+): AsyncGenerator<string, void> {
+  const recheck = new Recheck({ isAllowed, onEnd: connection.close });
+  recheck.start();
+  try {
+    yield* lines(connection);
+  } finally {
+    recheck.stop();
+  }
 }
 
 async function* linesOf(pages: AsyncIterable<readonly ExportedAttempt[]>) {

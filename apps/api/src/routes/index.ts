@@ -137,7 +137,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     streamChanges(deps.changeStreams, endpoints, deps.mayGoOn), // GET /v1/stream
     listWebhookDeliveries(deliveries), //    GET    /v1/webhooks/:id/deliveries
     listDeliveries(deliveries), //           GET    /v1/deliveries
-    exportDeliveries(exportAttempts), //     GET    /v1/deliveries/export
+    exportDeliveries(exportAttempts, deps.mayGoOn), // GET    /v1/deliveries/export
     readDelivery(deliveries), //             GET    /v1/deliveries/:id
     redeliverDelivery(redeliver), //         POST   /v1/deliveries/:id/redeliver
     createReplay(replays), //                POST   /v1/webhooks/:id/replays

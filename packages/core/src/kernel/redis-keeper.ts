@@ -54,7 +54,6 @@ interface ClusterSettings extends Omit<ClusterOptions, 'redisOptions'> {
 
 /** What ioredis says while it tries. */
 const SIGNS_OF_LIFE = [
-  'connecting',
   'connect',
   'ready',
   'close',
@@ -94,7 +93,9 @@ export class ConnectionHealth {
  */
 class ConnectionKeeper {
   #client: Redis | Cluster | undefined;
-  #isClosed = false;
+  #closedBy: 'nobody' | 'disconnect' | 'quit' = 'nobody';
+  /** Whether the next attempt that is announced is one of ours, which says nothing of ioredis. */
+  #isOurAttempt = false;
   #ends = 0;
   #timer: NodeJS.Timeout | undefined;
   /** Counted by our own timers: a process that was stopped for a while has not been stuck. */
@@ -108,7 +109,7 @@ class ConnectionKeeper {
 
   /** Whether its owner has closed it, and not opened it again. */
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#closedBy !== 'nobody';
   }
 
   get isStuck(): boolean {
@@ -118,21 +119,24 @@ class ConnectionKeeper {
   keep(client: Redis | Cluster): void {
     this.#client = client;
     for (const sign of SIGNS_OF_LIFE) client.on(sign, this.#onSignOfLife);
+    client.on('connecting', this.#onConnecting);
     client.on('ready', this.#onReady);
     client.on('end', this.#onEnd);
     client.on('disconnecting', this.#wait);
     this.noteOpened();
   }
 
-  noteClosed(): void {
-    this.#isClosed = true;
+  noteClosed(by: 'disconnect' | 'quit'): void {
+    this.#closedBy = by;
     this.#quietMs = 0;
     clearTimeout(this.#timer);
     this.options.health?.remove(this);
   }
 
   noteOpened(): void {
-    this.#isClosed = false;
+    // To say goodbye ioredis may have to connect once more, by itself: that opens nothing again.
+    if (this.#closedBy === 'quit' && this.#client?.status === 'reconnecting') return;
+    this.#closedBy = 'nobody';
     this.options.health?.add(this);
     this.#wait();
   }
@@ -146,19 +150,25 @@ class ConnectionKeeper {
     this.#wait();
   };
 
+  readonly #onConnecting = (): void => {
+    if (!this.#isOurAttempt) this.#quietMs = 0;
+    this.#isOurAttempt = false;
+    this.#wait();
+  };
+
   readonly #onReady = (): void => {
     this.#ends = 0;
   };
 
   readonly #onEnd = (): void => {
-    if (!this.#isClosed) this.#reviveAfter(reconnectDelay(this.#ends++));
+    if (!this.isClosed) this.#reviveAfter(reconnectDelay(this.#ends++));
   };
 
   /** Until something must have happened. */
   readonly #wait = (): void => {
     clearTimeout(this.#timer);
     const status = this.#client?.status;
-    if (this.#isClosed || status === 'ready' || status === 'wait') return;
+    if (this.isClosed || status === 'ready' || status === 'wait') return;
     this.#reviveAfter(isTrying(status) ? this.#patience.attemptMs : this.#patience.idleMs);
   };
 
@@ -171,14 +181,21 @@ class ConnectionKeeper {
 
   #revive(quietMs: number): void {
     const client = this.#client;
-    if (!client || this.#isClosed || client.status === 'ready') return;
+    if (!client || this.isClosed || client.status === 'ready') return;
     this.#quietMs += quietMs;
     this.options.emit({ name: 'redis.revived', connection: this.name, status: client.status });
     // An attempt that comes to no end is broken off: ioredis makes the next one.
     if (isTrying(client.status)) client.disconnect(true);
     // It fails when ioredis has begun by itself at this moment, or Redis is away, and is tried again either way.
-    else client.connect().catch(() => {});
+    else this.#connect(client);
     this.#wait();
+  }
+
+  #connect(client: Redis | Cluster): void {
+    this.#isOurAttempt = true;
+    client.connect().catch(() => {
+      this.#isOurAttempt = false;
+    });
   }
 }
 
@@ -206,12 +223,12 @@ export class KeptRedis extends Redis {
   }
 
   override disconnect(reconnect = false): void {
-    if (!reconnect) this.keeper?.noteClosed();
+    if (!reconnect) this.keeper?.noteClosed('disconnect');
     super.disconnect(reconnect);
   }
 
   override quit(callback?: (error?: Error | null, answer?: 'OK') => void): Promise<'OK'> {
-    this.keeper?.noteClosed();
+    this.keeper?.noteClosed('quit');
     return callback ? super.quit(callback) : super.quit();
   }
 
@@ -255,12 +272,12 @@ export class KeptCluster extends Cluster {
   }
 
   override disconnect(reconnect = false): void {
-    if (!reconnect) this.keeper?.noteClosed();
+    if (!reconnect) this.keeper?.noteClosed('disconnect');
     super.disconnect(reconnect);
   }
 
   override quit(callback?: (error?: Error | null, answer?: 'OK') => void): Promise<'OK'> {
-    this.keeper?.noteClosed();
+    this.keeper?.noteClosed('quit');
     return super.quit(callback);
   }
 
@@ -278,19 +295,26 @@ export class KeptCluster extends Cluster {
  */
 function patientConnector(keeper: ConnectionKeeper): NonNullable<RedisOptions['Connector']> {
   return class PatientConnector extends SentinelConnector {
+    #calls = 0;
+
     constructor(options: unknown) {
       super(options as SentinelConnectionOptions);
     }
 
     override async connect(tell: (type: string, error: Error) => void) {
+      this.#calls += 1;
+      const call = this.#calls;
+      // Closed meanwhile, and perhaps opened again: that is another call.
+      const isOver = () => keeper.isClosed || call !== this.#calls;
       for (let failures = 0; ; failures += 1) {
         try {
           return await super.connect(tell);
         } catch (error) {
-          if (keeper.isClosed) throw error;
+          if (isOver()) throw error;
           tell('error', error instanceof Error ? error : new Error(String(error)));
+          await wait(reconnectDelay(failures));
+          if (isOver()) throw error;
         }
-        await wait(reconnectDelay(failures));
       }
     }
   };
