@@ -1,4 +1,4 @@
-import type { Admit, Admitted } from '../admission/admit';
+import type { Admit, Admitted, Refused } from '../admission/admit';
 import type { Hold } from '../admission/hold';
 import type { AdmissionStore } from '../admission/redis-admission-store';
 import type { Settle, Settled } from '../admission/settle';
@@ -6,6 +6,7 @@ import { eventsOfAttempt } from '../intake/events-of-attempt';
 import type { RaiseEvents } from '../intake/operational-events';
 import { AppError } from '../kernel/app-error';
 import type { DeliveryRun } from '../model/delivery';
+import type { Endpoint } from '../model/endpoint';
 import { persistFor } from '../record/persist-for';
 import {
   type AnnounceEndDeps,
@@ -78,8 +79,7 @@ export function createDeliver(deps: DeliverDeps) {
     const { acceptedAt } = event;
     const admission = await deps.admit({ ...run, endpoint, breaker, acceptedAt });
     if (admission.kind === 'refused') {
-      // In strict order each one has to be asked, which gives it its place.
-      const isForAll = endpoint.ordering === 'none' && !admission.awaitsSlot;
+      const isForAll = isRefusedForAll(endpoint, admission);
       const held = { ...run, ...admission, acceptedAt, isForAll, traceId: event.trace?.traceId };
       return { kind: 'later', delayMs: await deps.hold(held) };
     }
@@ -189,6 +189,14 @@ export function createDeliver(deps: DeliverDeps) {
 }
 
 export type Deliver = ReturnType<typeof createDeliver>;
+
+/**
+ * Whether the endpoint's next deliveries would be refused as well. In strict order each one has to be asked, which gives it
+ * its place; and a rate limit has room again before the next ones are taken.
+ */
+function isRefusedForAll({ ordering }: Endpoint, { reason, awaitsSlot }: Refused): boolean {
+  return ordering === 'none' && !awaitsSlot && reason !== 'rate_limited';
+}
 
 /** Whether it is no use to wait for Redis: it answers, and will say the same again. */
 function isFault(error: unknown): boolean {
