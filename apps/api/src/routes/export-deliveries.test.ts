@@ -203,7 +203,9 @@ it('breaks off within seconds when its key is refused, however slowly it is read
   const reply = await route.handle(input as never);
   const connection = { signal: end.signal, close: () => end.abort() };
   // It has an end by the refusal alone.
-  for await (const _part of reply.lines?.(connection) ?? []);
+  const parts: string[] = [];
+  for await (const part of reply.lines?.(connection) ?? []) parts.push(part);
+  expect(parts).toEqual([]);
   expect(end.signal.aborted).toBe(true);
 });
 

@@ -104,7 +104,7 @@ describe('a client of one Redis', () => {
 
   it('stays away after it was closed by quit while Redis was away, with something still to do', async () => {
     const { proxy, test } = await startAway();
-    const { signals, ...rest } = keeping();
+    const rest = keeping();
     const client = open(new KeptRedis(optionsOf(proxy.url), rest));
     await until(client, 'ready');
     const waits = until(client, 'reconnecting');
