@@ -13,7 +13,7 @@ const RETRY_AFTER_MS = 1_000;
 // Nothing that is heavy takes longer to make; so a turn that nobody ends holds up the others for no longer than this.
 const LONGEST_TURN_MS = 5_000;
 
-/** @param blockedMs for how long nobody else could do anything: as long a pause follows, up to the longest turn. */
+/** @param blockedMs for how long nobody else could do anything: as long a pause follows, however long that is. */
 type EndTurn = (blockedMs: number) => void;
 
 /**
@@ -67,8 +67,7 @@ export class HeavyTurns {
   }
 
   async #pause(ms: number): Promise<void> {
-    // Longer than a turn only a process is away that was stopped as a whole.
-    await (ms < 1 ? setImmediate() : wait(Math.min(ms, LONGEST_TURN_MS)));
+    await (ms < 1 ? setImmediate() : wait(ms));
     this.#isTaken = false;
     this.#beginNext();
   }

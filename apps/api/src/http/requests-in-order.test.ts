@@ -42,7 +42,7 @@ async function start(answer?: RequestListener) {
     while (!answers.has(path)) await new Promise(setImmediate);
     return answers.get(path) as (body: string) => void;
   };
-  return { server, begun, signals, open, begins };
+  return { begun, signals, open, begins };
 }
 
 function get(path: string, headers = ''): string {
@@ -171,22 +171,4 @@ it('answers what is no HTTP once the requests before it are answered', async () 
   const [a, b, refusal] = bodiesOf(await received);
   expect([a, b]).toEqual(['of /a', 'of /b']);
   expect(JSON.parse(refusal ?? '')).toMatchObject({ code: 'malformed_request' });
-});
-
-it.each([
-  ['is not well-formed', 'zz\r\n'],
-  ['ends in the middle', undefined],
-])('never begins a request behind another one whose body %s', async (_what, chunk) => {
-  const { server, begun, open, begins } = await start();
-  const socket = await open();
-  const received = allFrom(socket);
-  const noticed = once(server, 'clientError');
-  const head = 'POST /never HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
-  socket.write(get('/first') + head + (chunk ?? ''));
-  const answer = await begins('/first');
-  if (chunk === undefined) socket.end();
-  await noticed;
-  answer('of the first');
-  expect(bodiesOf(await received)[0]).toBe('of the first');
-  expect(begun).toEqual(['/first']);
 });

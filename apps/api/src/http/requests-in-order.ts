@@ -4,17 +4,12 @@ import type { Socket } from 'node:net';
 // Programs that send ahead have about ten requests under way. One that waits takes a few KB, and 16 KiB at most for its head.
 const MOST_WAITING = 16;
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
 interface Connection {
   /** What is being answered, and its answer, until that is written out. */
-  current: Exchange | undefined;
-  readonly waiting: Exchange[];
-  /** Nothing more is taken: what came last was no request. It is answered by this after all that wait. */
-  answerLast: (() => void) | undefined;
+  current: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined;
+  readonly waiting: (() => void)[];
+  /** Nothing more is taken: what came last was no request. */
+  isLast: boolean;
 }
 
 /**
@@ -36,44 +31,41 @@ export class RequestsInOrder {
     // What was read together with one too many.
     if (socket.destroyed) return;
     const connection = this.#of(socket);
-    if (connection.answerLast) return;
-    if (connection.current === undefined) this.#begin(connection, { request, response });
+    if (connection.isLast) return;
+    if (connection.current === undefined) this.#begin(connection, request, response);
     else if (connection.waiting.length >= MOST_WAITING) this.hangUp(socket);
-    else connection.waiting.push({ request, response });
+    else connection.waiting.push(() => this.#begin(connection, request, response));
   };
 
   /**
-   * Answers what is no request, once all requests before it are answered, and takes no more. A request that has begun to come
-   * and never will be complete is never begun.
+   * Answers what is no request, once all requests before it are answered, and takes no more.
    *
    * @param answer is not called when nobody is there any more.
    */
   answerLast(socket: Socket, answer: () => void): void {
     const connection = this.#of(socket);
-    if (connection.answerLast) return;
-    connection.answerLast = answer;
-    const { current, waiting } = connection;
-    if (waiting.at(-1)?.request.complete === false) waiting.pop();
+    if (connection.isLast) return;
+    connection.isLast = true;
+    const { current } = connection;
     // It may be the one that is being answered that has gone wrong half-way.
     if (socket.destroyed || current?.request.complete !== true) answer();
+    else connection.waiting.push(answer);
   }
 
   #of(socket: Socket): Connection {
     const known = this.#connections.get(socket);
     if (known) return known;
-    const connection: Connection = { current: undefined, waiting: [], answerLast: undefined };
+    const connection: Connection = { current: undefined, waiting: [], isLast: false };
     this.#connections.set(socket, connection);
     return connection;
   }
 
-  #begin(connection: Connection, exchange: Exchange): void {
-    const { request, response } = exchange;
-    connection.current = exchange;
+  #begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    connection.current = { request, response };
     response.once('close', () => {
       // Other connections have their turn in between.
-      if (connection.waiting.length > 0 || connection.answerLast) {
-        setImmediate(() => this.#goOn(connection, request.socket));
-      } else connection.current = undefined;
+      if (connection.waiting.length > 0) setImmediate(() => this.#goOn(connection, request.socket));
+      else connection.current = undefined;
     });
     this.listener(request, response);
   }
@@ -81,9 +73,7 @@ export class RequestsInOrder {
   #goOn(connection: Connection, socket: Socket): void {
     connection.current = undefined;
     // The answer has ended the connection: who sent more has to send it anew.
-    if (socket.destroyed || socket.writableEnded) return void (connection.waiting.length = 0);
-    const next = connection.waiting.shift();
-    if (next) this.#begin(connection, next);
-    else connection.answerLast?.();
+    if (socket.destroyed || socket.writableEnded) connection.waiting.length = 0;
+    else connection.waiting.shift()?.();
   }
 }

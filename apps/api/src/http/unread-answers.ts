@@ -27,8 +27,7 @@ export class UnreadAnswers {
 
   /** Counts an answer until it is written out, or nobody is there to read it. */
   note(accountId: AccountId, bytes: number, response: Response): void {
-    // A client that is gone already will not be announced once more.
-    if (bytes <= LARGE_BYTES || response.closed) return;
+    if (bytes <= LARGE_BYTES) return;
     this.#bytes.set(accountId, this.of(accountId) + bytes);
     response.once('close', () => {
       const left = this.of(accountId) - bytes;

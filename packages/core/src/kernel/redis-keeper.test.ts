@@ -102,28 +102,6 @@ describe('a client of one Redis', () => {
     },
   );
 
-  it('stays away after it was closed by quit while Redis was away, with something still to do', async () => {
-    const { proxy, test } = await startAway();
-    const rest = keeping();
-    const client = open(new KeptRedis(optionsOf(proxy.url), rest));
-    await until(client, 'ready');
-    const waits = until(client, 'reconnecting');
-    client.stream.destroy();
-    await waits;
-    const written = client.set('key', 'value');
-    const ended = until(client, 'end');
-    await client.quit();
-    await Promise.all([written, ended]);
-    expect(await test.client.get('key')).toBe('value');
-    // Another one, which nobody closed, comes back meanwhile.
-    const other = open(new KeptRedis(optionsOf(test.url), rest));
-    await closeAndOpenWhileItWaits(other);
-    const ready = until(other, 'ready');
-    other.stream.destroy();
-    await ready;
-    expect(client.status).toBe('end');
-  });
-
   it.each([
     ['disconnect', async (client: Redis): Promise<void> => client.disconnect()],
     ['quit', async (client: Redis): Promise<void> => void (await client.quit())],

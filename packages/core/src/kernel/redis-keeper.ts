@@ -54,6 +54,7 @@ interface ClusterSettings extends Omit<ClusterOptions, 'redisOptions'> {
 
 /** What ioredis says while it tries. */
 const SIGNS_OF_LIFE = [
+  'connecting',
   'connect',
   'ready',
   'close',
@@ -93,9 +94,7 @@ export class ConnectionHealth {
  */
 class ConnectionKeeper {
   #client: Redis | Cluster | undefined;
-  #closedBy: 'nobody' | 'disconnect' | 'quit' = 'nobody';
-  /** Whether the next attempt that is announced is one of ours, which says nothing of ioredis. */
-  #isOurAttempt = false;
+  #isClosed = false;
   #ends = 0;
   #timer: NodeJS.Timeout | undefined;
   /** Counted by our own timers: a process that was stopped for a while has not been stuck. */
@@ -109,7 +108,7 @@ class ConnectionKeeper {
 
   /** Whether its owner has closed it, and not opened it again. */
   get isClosed(): boolean {
-    return this.#closedBy !== 'nobody';
+    return this.#isClosed;
   }
 
   get isStuck(): boolean {
@@ -119,24 +118,21 @@ class ConnectionKeeper {
   keep(client: Redis | Cluster): void {
     this.#client = client;
     for (const sign of SIGNS_OF_LIFE) client.on(sign, this.#onSignOfLife);
-    client.on('connecting', this.#onConnecting);
     client.on('ready', this.#onReady);
     client.on('end', this.#onEnd);
     client.on('disconnecting', this.#wait);
     this.noteOpened();
   }
 
-  noteClosed(by: 'disconnect' | 'quit'): void {
-    this.#closedBy = by;
+  noteClosed(): void {
+    this.#isClosed = true;
     this.#quietMs = 0;
     clearTimeout(this.#timer);
     this.options.health?.remove(this);
   }
 
   noteOpened(): void {
-    // To say goodbye ioredis may have to connect once more, by itself: that opens nothing again.
-    if (this.#closedBy === 'quit' && this.#client?.status === 'reconnecting') return;
-    this.#closedBy = 'nobody';
+    this.#isClosed = false;
     this.options.health?.add(this);
     this.#wait();
   }
@@ -150,25 +146,19 @@ class ConnectionKeeper {
     this.#wait();
   };
 
-  readonly #onConnecting = (): void => {
-    if (!this.#isOurAttempt) this.#quietMs = 0;
-    this.#isOurAttempt = false;
-    this.#wait();
-  };
-
   readonly #onReady = (): void => {
     this.#ends = 0;
   };
 
   readonly #onEnd = (): void => {
-    if (!this.isClosed) this.#reviveAfter(reconnectDelay(this.#ends++));
+    if (!this.#isClosed) this.#reviveAfter(reconnectDelay(this.#ends++));
   };
 
   /** Until something must have happened. */
   readonly #wait = (): void => {
     clearTimeout(this.#timer);
     const status = this.#client?.status;
-    if (this.isClosed || status === 'ready' || status === 'wait') return;
+    if (this.#isClosed || status === 'ready' || status === 'wait') return;
     this.#reviveAfter(isTrying(status) ? this.#patience.attemptMs : this.#patience.idleMs);
   };
 
@@ -181,21 +171,14 @@ class ConnectionKeeper {
 
   #revive(quietMs: number): void {
     const client = this.#client;
-    if (!client || this.isClosed || client.status === 'ready') return;
+    if (!client || this.#isClosed || client.status === 'ready') return;
     this.#quietMs += quietMs;
     this.options.emit({ name: 'redis.revived', connection: this.name, status: client.status });
     // An attempt that comes to no end is broken off: ioredis makes the next one.
     if (isTrying(client.status)) client.disconnect(true);
     // It fails when ioredis has begun by itself at this moment, or Redis is away, and is tried again either way.
-    else this.#connect(client);
+    else client.connect().catch(() => {});
     this.#wait();
-  }
-
-  #connect(client: Redis | Cluster): void {
-    this.#isOurAttempt = true;
-    client.connect().catch(() => {
-      this.#isOurAttempt = false;
-    });
   }
 }
 
@@ -223,12 +206,12 @@ export class KeptRedis extends Redis {
   }
 
   override disconnect(reconnect = false): void {
-    if (!reconnect) this.keeper?.noteClosed('disconnect');
+    if (!reconnect) this.keeper?.noteClosed();
     super.disconnect(reconnect);
   }
 
   override quit(callback?: (error?: Error | null, answer?: 'OK') => void): Promise<'OK'> {
-    this.keeper?.noteClosed('quit');
+    this.keeper?.noteClosed();
     return callback ? super.quit(callback) : super.quit();
   }
 
@@ -272,12 +255,12 @@ export class KeptCluster extends Cluster {
   }
 
   override disconnect(reconnect = false): void {
-    if (!reconnect) this.keeper?.noteClosed('disconnect');
+    if (!reconnect) this.keeper?.noteClosed();
     super.disconnect(reconnect);
   }
 
   override quit(callback?: (error?: Error | null, answer?: 'OK') => void): Promise<'OK'> {
-    this.keeper?.noteClosed('quit');
+    this.keeper?.noteClosed();
     return super.quit(callback);
   }
 
@@ -295,26 +278,19 @@ export class KeptCluster extends Cluster {
  */
 function patientConnector(keeper: ConnectionKeeper): NonNullable<RedisOptions['Connector']> {
   return class PatientConnector extends SentinelConnector {
-    #calls = 0;
-
     constructor(options: unknown) {
       super(options as SentinelConnectionOptions);
     }
 
     override async connect(tell: (type: string, error: Error) => void) {
-      this.#calls += 1;
-      const call = this.#calls;
-      // Closed meanwhile, and perhaps opened again: that is another call.
-      const isOver = () => keeper.isClosed || call !== this.#calls;
       for (let failures = 0; ; failures += 1) {
         try {
           return await super.connect(tell);
         } catch (error) {
-          if (isOver()) throw error;
+          if (keeper.isClosed) throw error;
           tell('error', error instanceof Error ? error : new Error(String(error)));
-          await wait(reconnectDelay(failures));
-          if (isOver()) throw error;
         }
+        await wait(reconnectDelay(failures));
       }
     }
   };
