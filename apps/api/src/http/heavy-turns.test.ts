@@ -47,6 +47,14 @@ it.each([50, 300])('leaves as much time for others as the last one kept them wai
   await begins('second');
 });
 
+it('leaves no more than a moment, however long the process stood still', async () => {
+  const { take, begins } = arrange();
+  void take(ONE, 'first');
+  void take(ONE, 'second');
+  (await begins('first'))(3_600_000);
+  await begins('second');
+});
+
 it('takes an end that is told twice for one', async () => {
   const { begun, take, begins } = arrange();
   for (const name of ['a', 'b', 'c']) void take(ONE, name);

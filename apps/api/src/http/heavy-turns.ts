@@ -12,13 +12,15 @@ const MOST_WAITING = 32;
 const RETRY_AFTER_MS = 1_000;
 // Nothing that is heavy takes longer to make; so a turn that nobody ends holds up the others for no longer than this.
 const LONGEST_TURN_MS = 5_000;
+// No piece of work blocks for longer; what was measured may include time in which the process stood still.
+const LONGEST_PAUSE_MS = 1_000;
 
-/** @param blockedMs for how long nobody else could do anything: as long a pause follows, however long that is. */
+/** @param blockedMs for how long nobody else could do anything: as long a pause follows, up to a second. */
 type EndTurn = (blockedMs: number) => void;
 
 /**
  * One at a time does what is heavy: accounts take turns, and after each turn the process has as much time for all others as
- * it took in one go. So whatever an account sends, the others' requests wait for one piece of its work, not for all.
+ * it took in one go, up to a second. So whatever an account sends, the others' requests wait for one piece of its work, not for all.
  */
 export class HeavyTurns {
   readonly #waiting = new Map<AccountId, ((end: EndTurn) => void)[]>();
@@ -67,7 +69,7 @@ export class HeavyTurns {
   }
 
   async #pause(ms: number): Promise<void> {
-    await (ms < 1 ? setImmediate() : wait(ms));
+    await (ms < 1 ? setImmediate() : wait(Math.min(ms, LONGEST_PAUSE_MS), undefined, { ref: false }));
     this.#isTaken = false;
     this.#beginNext();
   }

@@ -39,7 +39,8 @@ export function createHttpServer(
   { maxConnections, timeouts, newId, emit }: HttpServerOptions,
 ): Server {
   const { keepAliveTimeout, timeout, ...checked } = { ...TIMEOUTS, ...timeouts };
-  const inOrder = new RequestsInOrder(listener, hangUpWith('pipelined', emit));
+  const inOrder = new RequestsInOrder(listener, announce('pipelined', emit));
+  const refuseMalformed = announce('malformed', emit);
   const answerBroken = answerBrokenRequest({ newId, emit });
   const server = createServer(
     // A request without Host is refused further on, where every error gets its form.
@@ -48,19 +49,22 @@ export function createHttpServer(
   );
   server.timeout = timeout;
   server.maxConnections = maxConnections;
-  server.on('clientError', (error, socket: Socket) =>
-    inOrder.answerLast(socket, () => answerBroken(error, socket)),
-  );
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // Whoever has left in the middle of a request waits for nothing, not even for a stream in front of it.
+    if (error.code === 'HPE_INVALID_EOF_STATE') {
+      refuseMalformed(socket);
+      socket.destroy();
+    } else inOrder.answerLast(socket, () => answerBroken(error, socket));
+  });
   // Without a listener Node answers 417 with no body to expectations that it doesn't know. They may be passed over.
   server.on('checkExpectation', inOrder.take);
   server.on('drop', () => emit({ name: 'connection.refused', reason: 'too_many' }));
   return server;
 }
 
-function hangUpWith(reason: ConnectionRefusal, emit: Emit) {
+function announce(reason: ConnectionRefusal, emit: Emit) {
   return (socket: Socket): void => {
     const clientAddress = socket.remoteAddress;
     emit({ name: 'connection.refused', reason, ...(clientAddress === undefined ? {} : { clientAddress }) });
-    socket.destroy();
   };
 }

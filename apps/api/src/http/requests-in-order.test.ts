@@ -134,7 +134,21 @@ it('takes sixteen requests ahead', async () => {
   expect(bodiesOf(await allFrom(socket))).toEqual([...ahead, '/last']);
 });
 
-it('hangs up on more than sixteen, and begins none of them', async () => {
+it('answers sixteen of more than that, and then hangs up', async () => {
+  const { begun, signals, open, begins } = await start();
+  const socket = await open();
+  const sent = paths(18);
+  socket.write(sent.map((path) => get(path)).join(''));
+  const received = allFrom(socket);
+  for (const path of sent.slice(0, 17)) (await begins(path))(path);
+  expect(bodiesOf(await received)).toEqual(sent.slice(0, 17));
+  expect(begun).toEqual(sent.slice(0, 17));
+  expect(signals.named('connection.refused')).toEqual([
+    { name: 'connection.refused', reason: 'pipelined', clientAddress: '127.0.0.1' },
+  ]);
+});
+
+it('hangs up at once on far more than sixteen, and begins none of them', async () => {
   const { begun, signals, open } = await start();
   const socket = await open();
   socket.write(
@@ -144,9 +158,29 @@ it('hangs up on more than sixteen, and begins none of them', async () => {
   );
   await once(socket, 'close');
   expect(begun).toEqual(['/0']);
-  expect(signals.named('connection.refused')).toEqual([
-    { name: 'connection.refused', reason: 'pipelined', clientAddress: '127.0.0.1' },
-  ]);
+  expect(signals.named('connection.refused')).toHaveLength(1);
+});
+
+it('never begins a request that goes wrong half-way while it waits', async () => {
+  const { begun, open, begins } = await start();
+  const socket = await open();
+  socket.write(`${get('/a')}POST /broken HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`);
+  const received = allFrom(socket);
+  (await begins('/a'))('of /a');
+  const [a, refusal] = bodiesOf(await received);
+  expect(a).toBe('of /a');
+  expect(JSON.parse(refusal ?? '')).toMatchObject({ code: 'malformed_request' });
+  expect(begun).toEqual(['/a']);
+});
+
+it('hangs up on a client that leaves in the middle of a request, whatever is in front of it', async () => {
+  const { open, begins, signals } = await start();
+  const socket = await open();
+  socket.write(get('/stream'));
+  await begins('/stream');
+  socket.end('GET /half HTTP/1.1\r\nho');
+  await allFrom(socket);
+  expect(signals.named('connection.refused')).toMatchObject([{ reason: 'malformed' }]);
 });
 
 it('begins nothing behind an answer that ends the connection', async () => {

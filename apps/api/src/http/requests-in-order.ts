@@ -3,13 +3,21 @@ import type { Socket } from 'node:net';
 
 // Programs that send ahead have about ten requests under way. One that waits takes a few KB, and 16 KiB at most for its head.
 const MOST_WAITING = 16;
+// The HTTP server keeps what is passed over until its connection is closed.
+const MOST_PASSED_OVER = 64;
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
 
 interface Connection {
   /** What is being answered, and its answer, until that is written out. */
-  current: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined;
-  readonly waiting: (() => void)[];
-  /** Nothing more is taken: what came last was no request. */
-  isLast: boolean;
+  current: Exchange | undefined;
+  readonly waiting: Exchange[];
+  /** What is done once all that waits is answered. From then on nothing more is taken. */
+  last: (() => void) | undefined;
+  passedOver: number;
 }
 
 /**
@@ -20,10 +28,10 @@ interface Connection {
 export class RequestsInOrder {
   readonly #connections = new WeakMap<Socket, Connection>();
 
-  /** @param hangUp for a connection with more requests than may wait. */
+  /** @param refuse is told of a connection with more requests than may wait. */
   constructor(
     private readonly listener: RequestListener,
-    private readonly hangUp: (socket: Socket) => void,
+    private readonly refuse: (socket: Socket) => void,
   ) {}
 
   readonly take: RequestListener = (request, response) => {
@@ -31,10 +39,15 @@ export class RequestsInOrder {
     // What was read together with one too many.
     if (socket.destroyed) return;
     const connection = this.#of(socket);
-    if (connection.isLast) return;
-    if (connection.current === undefined) this.#begin(connection, request, response);
-    else if (connection.waiting.length >= MOST_WAITING) this.hangUp(socket);
-    else connection.waiting.push(() => this.#begin(connection, request, response));
+    if (connection.last) this.#passOver(connection, socket);
+    else if (connection.current === undefined) this.#begin(connection, { request, response });
+    else if (connection.waiting.length < MOST_WAITING) connection.waiting.push({ request, response });
+    else {
+      this.refuse(socket);
+      // What was taken is answered.
+      connection.last = () => socket.destroySoon();
+      this.#passOver(connection, socket);
+    }
   };
 
   /**
@@ -44,28 +57,36 @@ export class RequestsInOrder {
    */
   answerLast(socket: Socket, answer: () => void): void {
     const connection = this.#of(socket);
-    if (connection.isLast) return;
-    connection.isLast = true;
-    const { current } = connection;
+    const { current, waiting } = connection;
     // It may be the one that is being answered that has gone wrong half-way.
-    if (socket.destroyed || current?.request.complete !== true) answer();
-    else connection.waiting.push(answer);
+    if (socket.destroyed || current?.request.complete !== true) return answer();
+    if (connection.last) return;
+    connection.last = answer;
+    // The rest of it never comes.
+    if (waiting.at(-1)?.request.complete === false) waiting.pop();
+  }
+
+  #passOver(connection: Connection, socket: Socket): void {
+    connection.passedOver += 1;
+    if (connection.passedOver > MOST_PASSED_OVER) socket.destroy();
   }
 
   #of(socket: Socket): Connection {
     const known = this.#connections.get(socket);
     if (known) return known;
-    const connection: Connection = { current: undefined, waiting: [], isLast: false };
+    const connection: Connection = { current: undefined, waiting: [], last: undefined, passedOver: 0 };
     this.#connections.set(socket, connection);
     return connection;
   }
 
-  #begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
-    connection.current = { request, response };
+  #begin(connection: Connection, exchange: Exchange): void {
+    const { request, response } = exchange;
+    connection.current = exchange;
     response.once('close', () => {
       // Other connections have their turn in between.
-      if (connection.waiting.length > 0) setImmediate(() => this.#goOn(connection, request.socket));
-      else connection.current = undefined;
+      if (connection.waiting.length > 0 || connection.last) {
+        setImmediate(() => this.#goOn(connection, request.socket));
+      } else connection.current = undefined;
     });
     this.listener(request, response);
   }
@@ -73,7 +94,12 @@ export class RequestsInOrder {
   #goOn(connection: Connection, socket: Socket): void {
     connection.current = undefined;
     // The answer has ended the connection: who sent more has to send it anew.
-    if (socket.destroyed || socket.writableEnded) connection.waiting.length = 0;
-    else connection.waiting.shift()?.();
+    if (socket.destroyed || socket.writableEnded) {
+      connection.waiting.length = 0;
+      return;
+    }
+    const next = connection.waiting.shift();
+    if (next) this.#begin(connection, next);
+    else connection.last?.();
   }
 }

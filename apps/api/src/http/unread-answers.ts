@@ -27,7 +27,8 @@ export class UnreadAnswers {
 
   /** Counts an answer until it is written out, or nobody is there to read it. */
   note(accountId: AccountId, bytes: number, response: Response): void {
-    if (bytes <= LARGE_BYTES) return;
+    // One whose client has gone already closes no more.
+    if (bytes <= LARGE_BYTES || response.destroyed) return;
     this.#bytes.set(accountId, this.of(accountId) + bytes);
     response.once('close', () => {
       const left = this.of(accountId) - bytes;
