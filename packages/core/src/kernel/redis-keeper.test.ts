@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis } from 'ioredis';
 import { createClosables } from '../testing/closables';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { recordSignals } from '../testing/record-signals';
@@ -52,12 +52,24 @@ async function startAway() {
 }
 
 describe('a client of one Redis', () => {
-  // ioredis remembers that it was closed, and takes the next break, whenever that is, for the end of that.
-  async function closeAndOpenWhileItWaits(client: Redis): Promise<void> {
-    await until(client, 'ready');
+  async function breakOff(client: Redis): Promise<void> {
+    if (client.status !== 'ready') await until(client, 'ready');
     const waits = until(client, 'reconnecting');
     client.stream.destroy();
     await waits;
+  }
+
+  /** From where ioredis has ended it. */
+  async function comeBack(client: Redis): Promise<void> {
+    await closeAndOpenWhileItWaits(client);
+    const ready = until(client, 'ready');
+    client.stream.destroy();
+    await ready;
+  }
+
+  // ioredis remembers that it was closed, and takes the next break, whenever that is, for the end of that.
+  async function closeAndOpenWhileItWaits(client: Redis): Promise<void> {
+    await breakOff(client);
     client.disconnect();
     const ready = until(client, 'ready');
     await client.connect();
@@ -75,10 +87,7 @@ describe('a client of one Redis', () => {
 
     const { signals, ...rest } = keeping();
     const kept = open(new KeptRedis(options, rest));
-    await closeAndOpenWhileItWaits(kept);
-    const ready = until(kept, 'ready');
-    kept.stream.destroy();
-    await ready;
+    await comeBack(kept);
     expect(await kept.ping()).toBe('PONG');
     expect(signals.named('redis.revived')).toEqual([
       { name: 'redis.revived', connection: 'probe', status: 'end' },
@@ -114,13 +123,63 @@ describe('a client of one Redis', () => {
     await close(client);
     await ended;
     // Another one, which nobody closed, comes back meanwhile.
-    const other = open(new KeptRedis(optionsOf(test.url), rest));
-    await closeAndOpenWhileItWaits(other);
-    const ready = until(other, 'ready');
-    other.stream.destroy();
-    await ready;
+    await comeBack(open(new KeptRedis(optionsOf(test.url), rest)));
     expect(client.status).toBe('end');
     expect(signals.named('redis.revived')).toHaveLength(1);
+  });
+
+  it('does what waits and stays away after quit while it waited to reconnect', async () => {
+    const test = willClose(await openTestRedis());
+    const { signals, ...rest } = keeping();
+    const client = open(new KeptRedis(optionsOf(test.url), rest));
+    await breakOff(client);
+    const ended = until(client, 'end');
+    const answers = Promise.all([client.set('key', 'value'), client.quit()]);
+    expect(await answers).toEqual(['OK', 'OK']);
+    await ended;
+    await comeBack(open(new KeptRedis(optionsOf(test.url), rest)));
+    expect(client.status).toBe('end');
+    expect(signals.named('redis.revived')).toHaveLength(1);
+    // It is its owner's to open it again.
+    await client.connect();
+    await comeBack(client);
+  });
+
+  it('stays away when quit fails because nothing may wait', async () => {
+    const test = willClose(await openTestRedis());
+    const { signals, ...rest } = keeping();
+    const options = { ...optionsOf(test.url), enableOfflineQueue: false, retryStrategy: () => 1 };
+    const client = open(new KeptRedis(options, rest));
+    await breakOff(client);
+    await expect(client.quit()).rejects.toThrow('enableOfflineQueue');
+    await comeBack(open(new KeptRedis(optionsOf(test.url), rest)));
+    expect(client.status).toBe('reconnecting');
+    expect(signals.named('redis.revived')).toHaveLength(1);
+  });
+});
+
+describe('a client of the master behind Sentinels', () => {
+  it('asks no Sentinel any more when it is closed before it asks again', async () => {
+    let asked = 0;
+    let noteSecond = (_what: string) => {};
+    const askedAgain = new Promise<string>((resolve) => {
+      noteSecond = resolve;
+    });
+    const sentinel = await startTcpServer((socket) => {
+      asked += 1;
+      if (asked > 1) noteSecond('asked again');
+      socket.on('error', () => {});
+      client.disconnect(true);
+      socket.destroy();
+    });
+    willClose(sentinel);
+    const sentinels = [{ host: '127.0.0.1', port: sentinel.port }];
+    const client = open(new KeptRedis({ ...WORKING, sentinels, name: 'hooks' }, keeping()));
+    const ended = until(client, 'end').then(() => 'ended');
+    await until(client, 'error');
+    client.disconnect();
+    expect(await Promise.race([ended, askedAgain])).toBe('ended');
+    expect(asked).toBe(1);
   });
 });
 
@@ -218,6 +277,24 @@ describe('ConnectionHealth', () => {
     while (health.stuckConnection === undefined) await new Promise(setImmediate);
     expect(health.stuckConnection).toBe('probe');
     goOn();
+    expect(health.stuckConnection).toBeUndefined();
+  });
+
+  it('names a Cluster whose attempts come to nothing, until one does', async () => {
+    const { health, ...rest } = keeping({ idleMs: 20, attemptMs: 20, stuckMs: 200 });
+    const nodes = [{ host: 'a-node', port: await findClosedPort() }];
+    const lookUps: string[] = [];
+    let isSilent = true;
+    const dnsLookup: ClusterOptions['dnsLookup'] = (name, answer) => {
+      lookUps.push(name);
+      if (!isSilent) answer(null, '127.0.0.1', 4);
+    };
+    const client = open(new KeptCluster(nodes, { redisOptions: WORKING, dnsLookup }, { ...rest, health }));
+    while (health.stuckConnection === undefined && lookUps.length < 50) await new Promise(setImmediate);
+    expect(health.stuckConnection).toBe('probe');
+    const failed = until(client, 'error');
+    isSilent = false;
+    await failed;
     expect(health.stuckConnection).toBeUndefined();
   });
 

@@ -30,7 +30,7 @@ export interface KeepingPatience {
   readonly idleMs: number;
   /** How long one attempt may take, with all that is asked before the connection is ready. */
   readonly attemptMs: number;
-  /** After how long without any sign of an attempt a connection counts as stuck. */
+  /** After how long in which nothing came of any attempt, no error either, a connection counts as stuck. */
   readonly stuckMs: number;
 }
 
@@ -52,9 +52,8 @@ interface ClusterSettings extends Omit<ClusterOptions, 'redisOptions'> {
   readonly redisOptions: ClientOptions;
 }
 
-/** What ioredis says while it tries. */
+/** What ioredis says when something comes of its trying. That it begins, as at our word, is no such sign. */
 const SIGNS_OF_LIFE = [
-  'connecting',
   'connect',
   'ready',
   'close',
@@ -69,7 +68,7 @@ export function reconnectDelay(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS);
 }
 
-/** What `/healthz` asks: whether one of the process's connections is unusable, and nothing is tried to change that. */
+/** What `/healthz` asks: whether one of the process's connections is unusable, and nothing comes of trying. */
 export class ConnectionHealth {
   readonly #keepers = new Set<ConnectionKeeper>();
 
@@ -95,6 +94,7 @@ export class ConnectionHealth {
 class ConnectionKeeper {
   #client: Redis | Cluster | undefined;
   #isClosed = false;
+  #isQuitting = false;
   #ends = 0;
   #timer: NodeJS.Timeout | undefined;
   /** Counted by our own timers: a process that was stopped for a while has not been stuck. */
@@ -120,18 +120,29 @@ class ConnectionKeeper {
     for (const sign of SIGNS_OF_LIFE) client.on(sign, this.#onSignOfLife);
     client.on('ready', this.#onReady);
     client.on('end', this.#onEnd);
+    client.on('connecting', this.#wait);
     client.on('disconnecting', this.#wait);
     this.noteOpened();
   }
 
   noteClosed(): void {
     this.#isClosed = true;
+    this.#isQuitting = false;
     this.#quietMs = 0;
     clearTimeout(this.#timer);
     this.options.health?.remove(this);
   }
 
+  /** Closed, although ioredis may still connect for what waits. */
+  noteQuitting(): void {
+    this.noteClosed();
+    this.#isQuitting = true;
+  }
+
   noteOpened(): void {
+    // Until it has ended, it is ioredis that connects, not the owner.
+    if (this.#isQuitting && this.#client?.status !== 'end') return;
+    this.#isQuitting = false;
     this.#isClosed = false;
     this.options.health?.add(this);
     this.#wait();
@@ -211,8 +222,13 @@ export class KeptRedis extends Redis {
   }
 
   override quit(callback?: (error?: Error | null, answer?: 'OK') => void): Promise<'OK'> {
-    this.keeper?.noteClosed();
-    return callback ? super.quit(callback) : super.quit();
+    this.keeper?.noteQuitting();
+    const answer = callback ? super.quit(callback) : super.quit();
+    // Otherwise ioredis would go on connecting.
+    answer.catch(() => {
+      if (this.status !== 'end') this.disconnect();
+    });
+    return answer;
   }
 
   // `never`: the type that ioredis gives it can't be named outside of ioredis.
@@ -289,8 +305,9 @@ function patientConnector(keeper: ConnectionKeeper): NonNullable<RedisOptions['C
         } catch (error) {
           if (keeper.isClosed) throw error;
           tell('error', error instanceof Error ? error : new Error(String(error)));
+          await wait(reconnectDelay(failures));
+          if (keeper.isClosed) throw error;
         }
-        await wait(reconnectDelay(failures));
       }
     }
   };
