@@ -48,11 +48,12 @@ it.each([50, 300])('leaves as much time for others as the last one kept them wai
 });
 
 it('leaves no more than a moment, however long the process stood still', async () => {
-  const { take, begins } = arrange();
+  const { begun, take, begins } = arrange();
   void take(ONE, 'first');
   void take(ONE, 'second');
   (await begins('first'))(3_600_000);
   await begins('second');
+  expect(begun).toEqual(['first', 'second']);
 });
 
 it('takes an end that is told twice for one', async () => {

@@ -75,7 +75,7 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
   }),
   counterOf('connection.refused', {
     name: 'webhooks_http_connections_refused_total',
-    help: 'Connections that were closed without taking a request, by reason: what is not HTTP is malformed; too_many is more than MAX_CONNECTIONS, pipelined more requests ahead than may wait.',
+    help: 'Connections that were closed and take no further request, by reason: what is not HTTP is malformed; too_many is more than MAX_CONNECTIONS, pipelined more requests ahead than may wait.',
     labels: { reason: connectionRefusals },
     fromZero: true,
   }),
