@@ -323,9 +323,11 @@ describe('beyond its share', () => {
   /** Has grown to its share of four, and has four under way. */
   async function arrangeFull(change: Arrangement = {}) {
     const arranged = arrange({ share: 4, maxPerEndpoint: 32, ...change });
-    await arranged.enterTimes(2);
-    arranged.leave(PATIENTLY);
-    arranged.leave(PATIENTLY);
+    // It is known to take its time only after some answers, and has grown to its share by the second one.
+    for (let i = 0; i < 4; i += 1) {
+      await arranged.enterTimes(1);
+      arranged.leave(PATIENTLY);
+    }
     await arranged.enterTimes(4);
     return arranged;
   }
@@ -353,6 +355,24 @@ describe('beyond its share', () => {
     for (const slot of others) arranged.slots.leave(slot);
     for (let i = 0; i < 100; i += 1) await replace(arranged, PATIENTLY);
     expect(arranged.slots.inUse.quick).toBe(28);
+  });
+
+  it('an endpoint gets nothing by answers that were slow while the process was late', async () => {
+    const { concurrency, enter, enterTimes, leave, beLate } = arrange({
+      share: 8,
+      maxPerEndpoint: 32,
+      slow: 0,
+    });
+    await enter();
+    await beLate();
+    for (let i = 0; i < 8; i += 1) {
+      leave(PATIENTLY);
+      await enter();
+    }
+    leave(PATIENTLY);
+    // A quarter of its share, and it is the process that is late.
+    expect((await enterTimes(8)).filter(Boolean)).toHaveLength(2);
+    expect(concurrency.limits()).toEqual([{ limit: 8, underWay: 2 }]);
   });
 
   it('an endpoint that answers quickly gets nothing: more attempts would only wait for the processor', async () => {

@@ -15,6 +15,8 @@ export interface Place {
   readonly isStranger: boolean;
   /** Whether it takes one of the slots that such endpoints share. */
   readonly isOfStrangers: boolean;
+  /** Whether its endpoint had its share under way when it began. */
+  readonly isBeyondShare: boolean;
 }
 
 /** Why there is no place: its endpoint has as many as it may, or there is no slot for one like it. */
@@ -134,10 +136,10 @@ export class Concurrency {
   }
 
   /** @param attempt what came of it; none if nothing did. */
-  leave({ endpointId, slot, isOfStrangers }: Place, attempt: EndedAttempt | undefined): void {
+  leave({ endpointId, slot, isOfStrangers, isBeyondShare }: Place, attempt: EndedAttempt | undefined): void {
     if (isOfStrangers) this.#strangers -= 1;
     this.options.slots.leave(slot);
-    const { size, usualMs, bestMs, bound } = this.#free(endpointId, attempt);
+    const { size, usualMs, bestMs, bound } = this.#free(endpointId, attempt, isBeyondShare);
     // Pace is all that counts here: a receiver that refuses at once holds no slot.
     if (attempt) {
       const lastMs = paceOf(attempt);
@@ -183,7 +185,8 @@ export class Concurrency {
     if (isOfStrangers) this.#strangers += 1;
     const isSlow = isStranger ? !isOfStrangers : lastMs > SLOW_MS;
     const pace = isSlow ? 'slow' : this.#isPatient(endpointId) ? 'patient' : 'quick';
-    return { endpointId, slot: this.options.slots.take(pace), isStranger, isOfStrangers };
+    const isBeyondShare = this.#limitOf(endpointId).underWay > this.options.sharePerEndpoint;
+    return { endpointId, slot: this.options.slots.take(pace), isStranger, isOfStrangers, isBeyondShare };
   }
 
   #isPatient(endpointId: EndpointId): boolean {
@@ -225,13 +228,15 @@ export class Concurrency {
 
   async #enterLater(endpointId: EndpointId, lastMs: number | undefined, wasHeld: boolean): Promise<boolean> {
     const limit = this.#limitOf(endpointId);
-    if (limit.waiting.length >= this.#lineOf(endpointId, limit, lastMs)) return false;
+    // To hold one again costs more than a longer line.
+    const line = this.#lineOf(endpointId, limit, lastMs) * (wasHeld ? 2 : 1);
+    if (limit.waiting.length >= line) return false;
     return await limit.waiting.join(wasHeld && lastMs !== undefined);
   }
 
-  #free(endpointId: EndpointId, attempt: EndedAttempt | undefined): Limit {
+  #free(endpointId: EndpointId, attempt: EndedAttempt | undefined, isBeyondShare = false): Limit {
     const limit = this.#limitOf(endpointId);
-    this.#learn(limit, attempt);
+    this.#learn(limit, attempt, isBeyondShare);
     limit.underWay -= 1;
     const most = this.#mostOf(endpointId, limit);
     while (limit.underWay < most && limit.waiting.move()) limit.underWay += 1;
@@ -245,16 +250,16 @@ export class Concurrency {
   }
 
   /** How many may be under way from now on. */
-  #learn(limit: Limit, attempt: EndedAttempt | undefined): void {
-    const { sharePerEndpoint: share, maxPerEndpoint } = this.options;
+  #learn(limit: Limit, attempt: EndedAttempt | undefined, isBeyondShare: boolean): void {
+    const { sharePerEndpoint: share, maxPerEndpoint, slots } = this.options;
     if (!attempt) return;
     if (attempt.outcome !== 'delivered') {
       limit.size = Math.max(Math.floor(limit.size / 2), MIN_SIZE);
       return;
     }
-    limit.bestMs = Math.min(smoothed(limit.bestMs, attempt.durationMs, FORGET_BEST), attempt.durationMs);
-    if (limit.underWay <= share) limit.usualMs = smoothed(limit.usualMs, attempt.durationMs);
-    else limit.crowdedMs = smoothed(limit.crowdedMs, attempt.durationMs);
+    limit.bestMs = bestOf(limit.bestMs, attempt.durationMs, slots.pace < 1);
+    if (isBeyondShare) limit.crowdedMs = smoothed(limit.crowdedMs, attempt.durationMs);
+    else limit.usualMs = smoothed(limit.usualMs, attempt.durationMs);
     if (limit.size < share) limit.size = Math.min(limit.size * 2, share);
     else if (!isCrowded(limit)) limit.size = Math.min(limit.size + 1, maxPerEndpoint);
     else {
@@ -287,6 +292,15 @@ export class Concurrency {
 
 function smoothed(beforeMs: number | undefined, lastMs: number, weight = SMOOTHING): number {
   return beforeMs === undefined ? lastMs : beforeMs + (lastMs - beforeMs) * weight;
+}
+
+/**
+ * A first answer may have waited for us, and so may all while the process is late: by those alone nobody is taken for
+ * patient.
+ */
+function bestOf(beforeMs: number | undefined, lastMs: number, isLate: boolean): number {
+  if (beforeMs === undefined) return Math.min(lastMs, PATIENT_MS - 1);
+  return Math.min(isLate ? beforeMs : smoothed(beforeMs, lastMs, FORGET_BEST), lastMs);
 }
 
 /** Whether a receiver has become slower because it has more at once. */

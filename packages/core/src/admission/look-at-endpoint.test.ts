@@ -133,10 +133,10 @@ it('does not take a look away that is asked for while it has the endpoint in han
   expect(await lookDueAt()).toBeLessThanOrEqual(NOW);
 });
 
-it('looks again later while some are held, whatever becomes of those that were released', async () => {
+it('looks again soon when this process has no room: another one may have some', async () => {
   const { look, lookDueAt } = await arrange({ held: 2 });
-  expect(await look(0)).toEqual({ left: 2, lookAgainAt: NOW + 10_000 });
-  expect(await lookDueAt()).toBe(NOW + 10_000);
+  expect(await look(0)).toEqual({ left: 2, lookAgainAt: NOW + 1_000 });
+  expect(await lookDueAt()).toBe(NOW + 1_000);
 });
 
 describe('with jobs that are put off', () => {
@@ -164,6 +164,12 @@ describe('with jobs that are put off', () => {
     const { look, eventIds, stillHeld } = await arrangePutOff({ held: 5 });
     await look(2);
     expect(await stillHeld()).toEqual(eventIds.slice(2));
+  });
+
+  it('looks again later while some are held, whatever becomes of those that were released', async () => {
+    const { look, lookDueAt } = await arrangePutOff({ held: 2 });
+    expect(await look(1)).toEqual({ left: 1, lookAgainAt: NOW + 10_000 });
+    expect(await lookDueAt()).toBe(NOW + 10_000);
   });
 
   it('loses none and releases none twice, however many look at once', async () => {

@@ -44,6 +44,8 @@ interface Allowance {
 
 /** Those that wait for a place or a turn are released as others end. So much later there is a look in any case. */
 export const SAFETY_LOOK_MS = 10_000;
+// Full is one process: another one may have room, and finds by its sweep what this one has held.
+const FULL_LOOK_MS = 1_000;
 // Fan-outs take milliseconds; one that broke off is put back for a second, one whose worker died for longer.
 const HORIZON_LOOK_MS = 100;
 // There may be hundreds like it in a row, one behind the other.
@@ -100,7 +102,8 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
     const now = clock();
     const phase = phaseOf(breaker, now);
     if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
-    const againInMs = Math.min(rate.free < places ? rate.nextInMs : SAFETY_LOOK_MS, SAFETY_LOOK_MS);
+    const safetyMs = places === 0 ? FULL_LOOK_MS : SAFETY_LOOK_MS;
+    const againInMs = Math.min(rate.free < places ? rate.nextInMs : safetyMs, safetyMs);
     const most = Math.min(phase === 'half_open' ? 1 : places, rate.free);
     if (endpoint.ordering === 'none') return { most, againInMs };
     if (most < 1) return { most: 0, againInMs };

@@ -123,8 +123,14 @@ export class Releaser {
     const delayMs = Math.max(at - this.options.clock(), 0);
     watched.timer = setTimeout(() => {
       watched.timer = undefined;
-      this.#track(this.#look(watched, watched.places > 0 ? watched.places : this.#placesAt(watched.address)));
+      this.#track(this.#look(watched, this.#placesNow(watched)));
     }, delayMs);
+  }
+
+  // What was granted one by one may be more than there is room for by now.
+  #placesNow({ address, places }: Watched): number {
+    if (places === 0) return this.#placesAt(address);
+    return Math.min(places, this.options.concurrency.freePlaces(address.endpointId));
   }
 
   #placesAt({ endpointId }: EndpointAddress): number {

@@ -112,8 +112,11 @@ function createLeanRequest() {
   const targets = createLru<string, ClientRequestArgs>(REMEMBERED_URLS);
 
   return function request(url: URL, { agent, method, headers, ca, cert, key }: RequestOptions) {
-    const target = targets.get(url.href) ?? targetOf(url);
-    targets.set(url.href, target);
+    let target = targets.get(url.href);
+    if (target === undefined) {
+      target = targetOf(url);
+      targets.set(url.href, target);
+    }
     return url.protocol === 'https:'
       ? requestHttps({ ...target, agent, method, headers, ...definedOf({ ca, cert, key }) })
       : requestHttp({ ...target, agent, method, headers });

@@ -106,6 +106,18 @@ describe('those that are held along', () => {
     expect(await redis.client.zrange(jobKeys.prioritized, '0', '-1')).toEqual(jobIds);
   });
 
+  it('leave those alone that were put back: somebody has room for them', async () => {
+    const { address, jobIds } = await arrangeWaiting(2);
+    const entry = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+    await held.enter(address, entry, LOOK_AT, 'busy', HOUR);
+    const lookWasDueAt = await held.lookDueAt(address);
+    await held.release(address, { most: 2, lookWasDueAt, lookAgainAt: NOW, now: NOW });
+    const released = await redis.client.zrange(jobKeys.prioritized, '0', '-1');
+    expect(await held.enter(address, entry, LOOK_AT, 'busy', HOUR)).toEqual([]);
+    expect(await redis.client.zrange(jobKeys.prioritized, '0', '-1')).toEqual(released);
+    expect(released).toEqual(jobIds);
+  });
+
   it('leave those alone whose time of acceptance nobody knows', async () => {
     const { address, jobIds } = await arrangeWaiting(1);
     await redis.client.hset(jobKeys.job(jobIds[0] ?? ''), 'at', '');

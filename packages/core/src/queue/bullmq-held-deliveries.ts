@@ -30,7 +30,8 @@ const ALONG_SPREAD_MS = 15_000;
 
 /*
  * An earlier look stays. A job that is held along goes from waiting to delayed together with its entry, as if it had been
- * taken for that, started once included: its worker is to know later that it had waited.
+ * taken for that, started once included: its worker is to know later that it had waited. One that was put back is left alone:
+ * somebody has room for it.
  */
 // KEYS: held, looks, counts, what is counted, prioritized, delayed. ARGV: event, time of acceptance, endpoint, when to look,
 // reason, what the keys of jobs begin with, what the ids of its jobs end with, for how long others are delayed ('' for none),
@@ -45,10 +46,12 @@ const ENTER = defineScript(`${COUNT_HELD}
     page = redis.call('ZRANGE', prioritized, seen, seen + ${ALONG_PAGE - 1})
     local before = #along
     for _, job in ipairs(page) do
-      local at = string.sub(job, -#suffix) == suffix and redis.call('HGET', base .. job, '${jobFields.acceptedAt}')
-      if at and at ~= '' then
-        table.insert(along, job)
-        table.insert(accepted, at)
+      if string.sub(job, -#suffix) == suffix and #along < ${MOST_ALONG} then
+        local known = redis.call('HMGET', base .. job, '${jobFields.acceptedAt}', '${jobFields.waitingSince}')
+        if known[1] and known[1] ~= '' and not known[2] then
+          table.insert(along, job)
+          table.insert(accepted, known[1])
+        end
       end
     end
     seen = seen + #page
