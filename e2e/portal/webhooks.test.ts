@@ -183,6 +183,8 @@ it('disables with a way back, enables, and deletes', async () => {
       return body.status === status ? true : undefined;
     });
   const page = await portal().signIn({ path: `/webhooks/${id}` });
+  // All is read anew when the page begins to follow changes: what it asks for is still to be there then.
+  await page.getByText('Live', { exact: true }).waitFor();
   const disable = async () => {
     await button(page, 'Disable').click();
     await page.getByRole('alertdialog').waitFor();
