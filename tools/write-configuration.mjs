@@ -5,10 +5,51 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { apiSettings } from '../apps/api/dist/config.js';
 import { workerSettings } from '../apps/worker/dist/config.js';
-import { withSettings } from './house/describe-settings.mjs';
+import { drawTable, withTable } from './page-table.mjs';
 import { projectFolder } from './project-folders.mjs';
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
 const path = values.page ?? join(projectFolder, 'docs/configuration.md');
-const page = await readFile(path, 'utf8');
-await writeFile(path, withSettings(page, { api: apiSettings.shape, worker: workerSettings.shape }));
+const before = await readFile(path, 'utf8');
+await writeFile(path, withSettings(before, { api: apiSettings.shape, worker: workerSettings.shape }));
+
+/**
+ * @typedef {{ readonly description?: string | undefined, readonly def: object }} Setting as zod has it
+ * @typedef {Readonly<Record<string, Setting>>} Settings
+ */
+
+/**
+ * The page with the tables of all settings in their places: of both processes, and of one alone.
+ * @param {string} page
+ * @param {{ readonly api: Settings, readonly worker: Settings }} settings
+ */
+function withSettings(page, { api, worker }) {
+  const ofApi = Object.entries(api);
+  const ofWorker = Object.entries(worker);
+  const parts = {
+    'settings of both': ofApi.filter(([name]) => name in worker),
+    'settings of the API': ofApi.filter(([name]) => !(name in worker)),
+    'settings of the worker': ofWorker.filter(([name]) => !(name in api)),
+  };
+  let written = page;
+  for (const [name, entries] of Object.entries(parts)) {
+    written = withTable(written, name, 'npm run configuration', describe(entries));
+  }
+  return written;
+}
+
+/** @param {readonly [string, Setting][]} entries */
+function describe(entries) {
+  const rows = entries.map(([name, setting]) => {
+    if (setting.description === undefined) throw new Error(`${name} has no description.`);
+    return [`\`${name}\``, defaultOf(setting), setting.description];
+  });
+  return drawTable([['Variable', 'Default', 'What'], ...rows]);
+}
+
+/** @param {Setting} setting */
+function defaultOf({ def }) {
+  const defaultValue = 'defaultValue' in def ? def.defaultValue : undefined;
+  if (defaultValue === undefined || (Array.isArray(defaultValue) && defaultValue.length === 0)) return '–';
+  return `\`${typeof defaultValue === 'string' ? defaultValue : JSON.stringify(defaultValue)}\``;
+}

@@ -16,8 +16,8 @@ const CHECKS = [
     command: [installedProgram('biome'), 'ci', `--colors=${process.stdout.isTTY ? 'force' : 'off'}`, '.'],
   },
   {
-    what: 'checking the order of the folders',
-    command: [process.execPath, join(projectFolder, 'tools/check-folders.mjs')],
+    what: 'checking the structure (house)',
+    command: [process.execPath, join(projectFolder, 'tools/house.mjs'), '--check'],
   },
   {
     what: 'checking the lock file and the licences',

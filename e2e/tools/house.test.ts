@@ -1,0 +1,159 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+const TOOL = resolve(__dirname, '../../tools/house.mjs');
+const CORE = 'packages/core/src';
+
+/** A product in small, with nothing wrong. */
+const PRODUCT: Readonly<Record<string, string>> = {
+  [`${CORE}/low/a.ts`]: 'export const a = 1;\n',
+  [`${CORE}/high/b.ts`]: "import { a } from '../low/a';\nexport const b = a;\n",
+  [`${CORE}/high/c.ts`]: "export * from './b';\n",
+  [`${CORE}/high/c.test.ts`]: "import { help } from '../testing/help';\n",
+  [`${CORE}/testing/help.ts`]: 'export const help = 1;\n',
+  'apps/api/src/main.ts': "import type { b } from '@hookferry/core/high/c';\n",
+  'apps/worker/src/main.ts': "import('@hookferry/core/high/b');\n",
+  'apps/admin/src/main.ts': 'export {};\n',
+  'apps/portal/src/main.tsx': 'export {};\n',
+  'docs/architecture.md': `
+<!-- folders of ${CORE}: written by \`npm run house -- --write\` -->
+
+| Folder | What    | Imports from |
+| ------ | ------- | ------------ |
+| \`low\`  | the one | –            |
+| \`high\` | another | low          |
+
+<!-- /folders of ${CORE} -->
+
+<!-- walk: api -->
+
+1. \`apps/api/src/main.ts\`: begins
+2. [\`${CORE}/high/c.ts\`](../${CORE}/high/c.ts)
+3. \`${CORE}/low/a.ts\`
+
+<!-- /walk -->
+`,
+};
+
+let project: string;
+
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'webhooks-house-'));
+  for (const [path, text] of Object.entries(PRODUCT)) write(path, text);
+});
+
+afterEach(() => rmSync(project, { recursive: true, force: true }));
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(project, path)), { recursive: true });
+  writeFileSync(join(project, path), text);
+}
+
+function change(path: string, from: string, to: string): void {
+  write(path, readFileSync(join(project, path), 'utf8').replace(from, to));
+}
+
+function house(...args: string[]): { code: number | null; faults: string[]; said: string } {
+  const ended = spawnSync(process.execPath, [TOOL, '--project', project, ...args], { encoding: 'utf8' });
+  const faults = ended.stderr.split('\n').filter((line) => line !== '');
+  return { code: ended.status, faults, said: ended.stdout };
+}
+
+describe('npm run house', () => {
+  it('measures the product, without its tests and their helpers', () => {
+    const { said } = house();
+    expect(said).toContain('5 (packages/core/src 3, apps/api/src 1, apps/worker/src 1)');
+    expect(said).toMatch(/lines of a file +median 1, p90 2, maximum 2/);
+    expect(said).toMatch(/single importers +2, 0 short/);
+    expect(said).toMatch(/arrows +1 of 1 that 2 folders/);
+    expect(said).toMatch(/circles +0\n/);
+    expect(said).toMatch(/walk: api +3 files/);
+  });
+
+  it('finds nothing wrong with a product that keeps to the rules', () => {
+    expect(house('--check')).toMatchObject({ code: 0, faults: [] });
+  });
+
+  it.each([
+    [
+      `${CORE}/low/a.ts`,
+      "import type { d } from '../high/d';",
+      'low/a.ts: goes up, to packages/core/src/high/d.ts',
+    ],
+    [
+      `${CORE}/low/a.ts`,
+      "export type { d } from '../high/d';",
+      'low/a.ts: goes up, to packages/core/src/high/d.ts',
+    ],
+    [`${CORE}/other/a.ts`, '', 'other/a.ts: "other" has no place in docs/architecture.md'],
+    [`${CORE}/lone.ts`, '', 'src/lone.ts: "src" has no place in docs/architecture.md'],
+    [`${CORE}/high/b.ts`, "import '../testing/help';", 'high/b.ts: product code imports ../testing/help'],
+    [
+      'apps/api/src/a.ts',
+      "import '@hookferry/core/testing/help';",
+      'api/src/a.ts: product code imports @hookferry/core/testing/help',
+    ],
+    [
+      'apps/admin/src/a.ts',
+      "import '@hookferry/receiver/dist/verify';",
+      'reaches into a package, to @hookferry/receiver/dist/verify',
+    ],
+    [
+      'apps/admin/src/a.ts',
+      "import '../../../packages/core/src/low/a';",
+      'reaches into a package, to ../../../packages/core/src/low/a',
+    ],
+  ])('finds what is wrong in %s with %s', (path, line, fault) => {
+    write(`${CORE}/high/d.ts`, '');
+    write(path, `${line}\n`);
+    const { code, faults } = house('--check');
+    expect(code).toBe(1);
+    expect(faults).toContainEqual(expect.stringContaining(fault));
+  });
+
+  it('finds circles, of types too', () => {
+    write(`${CORE}/high/b.ts`, "import type { c } from './c';\n");
+    expect(house().said).toMatch(
+      /circles +1\n +packages\/core\/src\/high\/b.ts, packages\/core\/src\/high\/c.ts\n/,
+    );
+    for (const name of 'uvwxyz') {
+      write(`${CORE}/high/${name}1.ts`, `import './${name}2';\n`);
+      write(`${CORE}/high/${name}2.ts`, `import './${name}1';\n`);
+    }
+    const { code, faults } = house('--check');
+    expect(code).toBe(1);
+    expect(faults).toContain('a circle: packages/core/src/high/u1.ts, packages/core/src/high/u2.ts');
+  });
+
+  it('finds a step of a walk that is not there, and one to which no import leads', () => {
+    change(
+      'docs/architecture.md',
+      `3. \`${CORE}/low/a.ts\``,
+      `3. \`${CORE}/low/gone.ts\`\n4. \`apps/worker/src/main.ts\``,
+    );
+    expect(house('--check').faults).toEqual([
+      'walk api: packages/core/src/low/gone.ts does not exist',
+      'walk api: no import leads from the files above to apps/worker/src/main.ts',
+    ]);
+  });
+
+  it('finds that the page shows other imports, and brings it up to date', () => {
+    const page = join(project, 'docs/architecture.md');
+    change('docs/architecture.md', '| low   ', '| –     ');
+    expect(house('--check').faults).toEqual([
+      'docs/architecture.md shows other folders: npm run house -- --write',
+    ]);
+    expect(house('--write').code).toBe(0);
+    expect(readFileSync(page, 'utf8')).toBe(PRODUCT['docs/architecture.md']);
+  });
+
+  it('fails when it finds no sources, or no order to hold them to', () => {
+    rmSync(join(project, 'apps/admin'), { recursive: true });
+    expect(house('--check').code).toBe(1);
+    write('apps/admin/src/main.ts', '');
+    change('docs/architecture.md', '<!-- folders of', '<!-- drawers of');
+    expect(house('--check').faults).toEqual(['docs/architecture.md has no folders of packages/core/src']);
+  });
+});

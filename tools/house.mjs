@@ -1,0 +1,197 @@
+// @ts-check
+/**
+ * `npm run house`: the structure of the product, measured from its code. `-- --check` (a part of `npm run lint`) says what is
+ * wrong with it, and ends with 1. `-- --write` brings the tables of folders in `docs/architecture.md` up to date.
+ *
+ * The page has the rules: the order of the rows is the order of the folders, each of which imports from those above it only;
+ * a numbered list between `<!-- walk: NAME -->` and `<!-- /walk -->` names files in the order in which one reads them.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { findCircles, readSourceGraph } from './house/source-graph.mjs';
+import { drawTable, withTable } from './page-table.mjs';
+import { projectFolder } from './project-folders.mjs';
+
+/** @typedef {import('./house/source-graph.mjs').Source} Source */
+
+const CORE = 'packages/core/src';
+/** What the figures are of. */
+const PRODUCT = [CORE, 'apps/api/src', 'apps/worker/src'];
+/** What the rules hold for besides. */
+const OTHERS = ['apps/admin/src', 'apps/portal/src'];
+/** Circles that are still to be opened. There may be fewer; when there are none, this goes. */
+const CIRCLES_LEFT = 5;
+/** As long as what could stand in the file that imports it. */
+const SHORT_LINES = 40;
+const PAGE = 'docs/architecture.md';
+const COMMAND = 'npm run house -- --write';
+
+const { values } = parseArgs({
+  options: { check: { type: 'boolean' }, write: { type: 'boolean' }, project: { type: 'string' } },
+});
+const project = values.project ?? projectFolder;
+const pagePath = join(project, PAGE);
+const graph = await readSourceGraph(project, [...PRODUCT, ...OTHERS]);
+const sources = [...graph.values()];
+const page = await readFile(pagePath, 'utf8');
+const tables = readTables(page);
+const walks = readWalks(page);
+const circles = findCircles(graph);
+const written = tables.reduce(withUses, page);
+
+if (values.write) {
+  await writeFile(pagePath, written);
+} else if (values.check) {
+  const faults = [
+    ...(tables.some(({ root }) => root === CORE) ? [] : [`${PAGE} has no folders of ${CORE}`]),
+    ...tables.flatMap(findFolderFaults),
+    ...sources.flatMap(findImportFaults),
+    ...(circles.length > CIRCLES_LEFT ? circles.map((members) => `a circle: ${members.join(', ')}`) : []),
+    ...walks.flatMap(findWalkFaults),
+    ...(written === page ? [] : [`${PAGE} shows other folders: ${COMMAND}`]),
+  ];
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  process.stdout.write(`${sources.length} files, ${faults.length} faults\n`);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+} else {
+  printFigures();
+}
+
+function printFigures() {
+  const product = sources.filter(({ root }) => PRODUCT.includes(root));
+  const lines = product.map((source) => source.lines).toSorted((a, b) => a - b);
+  const at = (/** @type {number} */ share) => lines[Math.ceil(lines.length * share) - 1];
+  const single = product.flatMap((source) => {
+    const [importer, another] = product.filter(({ imports }) => imports.includes(source.path));
+    return importer && !another ? [{ ...source, importer }] : [];
+  });
+  const short = single.filter(
+    ({ path, lines: own, importer }) => own <= SHORT_LINES && dirname(path) === dirname(importer.path),
+  );
+  print(
+    'files',
+    `${product.length} (${PRODUCT.map((root) => `${root} ${sourcesOf(root).length}`).join(', ')})`,
+  );
+  print('lines', String(lines.reduce((sum, count) => sum + count, 0)));
+  print('lines of a file', `median ${at(0.5)}, p90 ${at(0.9)}, maximum ${at(1)}`);
+  print('single importers', `${single.length}, ${short.length} short and beside the file that imports them`);
+  for (const { root, order } of tables) {
+    const arrows = [...usesOf(root).values()].reduce((sum, used) => sum + used.size, 0);
+    const possible = (order.length * (order.length - 1)) / 2;
+    print('arrows', `${arrows} of ${possible} that ${order.length} folders of ${root} allow`);
+  }
+  print('circles', String(circles.length));
+  for (const members of circles) print('', members.join(', '));
+  for (const walk of walks) {
+    print(`walk: ${walk.name}`, `${walk.files.length} files`);
+  }
+}
+
+/** @param {string} what @param {string} figure */
+function print(what, figure) {
+  process.stdout.write(`${what.padEnd(18)}${figure}\n`);
+}
+
+/** @param {string} root */
+function sourcesOf(root) {
+  return sources.filter((source) => source.root === root);
+}
+
+/**
+ * The tables of folders, each named after the `src` folder that it is of.
+ * @param {string} text
+ */
+function readTables(text) {
+  return [...text.matchAll(/<!-- folders of (\S+): .*?-->\n([^]*?)<!-- \/folders/g)].map(
+    ([, root = '', table = '']) => {
+      const rows = [...table.matchAll(/^\| `([^`]+)` *\| (.*?) *\|/gm)];
+      return { root, rows, order: rows.map(([, name = '']) => name) };
+    },
+  );
+}
+
+/** @param {string} text */
+function readWalks(text) {
+  return [...text.matchAll(/<!-- walk: (.+?) -->([^]*?)<!-- \/walk -->/g)].map(
+    ([, name = '', list = '']) => ({
+      name,
+      files: [...list.matchAll(/^\d+\. \[?`([^`]+)`/gm)].map(([, file = '']) => file),
+    }),
+  );
+}
+
+/**
+ * Which other folders each folder imports from.
+ * @param {string} root
+ */
+function usesOf(root) {
+  /** @type {Map<string, Set<string>>} */
+  const uses = new Map();
+  for (const { folder, imports } of sourcesOf(root)) {
+    const used = uses.get(folder) ?? new Set();
+    for (const path of imports) {
+      const other = graph.get(path);
+      if (other?.root === root && other.folder !== folder) used.add(other.folder);
+    }
+    uses.set(folder, used);
+  }
+  return uses;
+}
+
+/**
+ * @param {string} text
+ * @param {ReturnType<typeof readTables>[number]} table
+ */
+function withUses(text, { root, rows, order }) {
+  const uses = usesOf(root);
+  const drawn = rows.map(([, name = '', what = '']) => {
+    const used = order.filter((other) => uses.get(name)?.has(other));
+    return [`\`${name}\``, what, used.join(', ') || '–'];
+  });
+  return withTable(
+    text,
+    `folders of ${root}`,
+    COMMAND,
+    drawTable([['Folder', 'What', 'Imports from'], ...drawn]),
+  );
+}
+
+/** @param {ReturnType<typeof readTables>[number]} table */
+function findFolderFaults({ root, order }) {
+  return sourcesOf(root).flatMap(({ path, folder, imports }) => {
+    if (!order.includes(folder)) return [`${path}: "${folder}" has no place in ${PAGE}`];
+    return imports.flatMap((target) => {
+      const other = graph.get(target);
+      const goesUp = other?.root === root && order.indexOf(other.folder) > order.indexOf(folder);
+      return goesUp ? [`${path}: goes up, to ${target}`] : [];
+    });
+  });
+}
+
+/**
+ * Imports of test code, and those that enter a package past what it offers.
+ * @param {Source} source
+ */
+function findImportFaults({ path, root, specifiers }) {
+  return specifiers.flatMap((specifier) => {
+    if (specifier.includes('/testing/')) return [`${path}: product code imports ${specifier}`];
+    const target = join('/', dirname(path), specifier);
+    const leaves = specifier.startsWith('.') && !target.startsWith(join('/', root));
+    const reaches = /^@hookferry\/[a-z-]+\/(src|dist)\//.test(specifier);
+    return leaves || reaches ? [`${path}: reaches into a package, to ${specifier}`] : [];
+  });
+}
+
+/** @param {ReturnType<typeof readWalks>[number]} walk */
+function findWalkFaults({ name, files }) {
+  /** @type {Set<string>} what imports lead to from the files so far */
+  const reached = new Set();
+  return files.flatMap((file, index) => {
+    if (!graph.has(file)) return [`walk ${name}: ${file} does not exist`];
+    const leads = index === 0 || reached.has(file);
+    reached.add(file);
+    for (const path of reached) for (const other of graph.get(path)?.imports ?? []) reached.add(other);
+    return leads ? [] : [`walk ${name}: no import leads from the files above to ${file}`];
+  });
+}
