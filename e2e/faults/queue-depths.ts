@@ -2,9 +2,7 @@ import { Queue } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
 import type { RedisDeployment } from './redis/redis-deployment';
 
-// Whichever of them a build does not have, it has nothing in. Not `gates`: what is left there is looked at in its own
-// time, and holds up nothing when nothing waits.
-const QUEUES = ['events', 'deliveries', 'deliveries-slow', 'events-dead-letters'] as const;
+const QUEUES = ['events', 'deliveries', 'events-dead-letters'] as const;
 const STATES = ['wait', 'active', 'delayed', 'prioritized', 'failed'] as const;
 
 /** How many jobs there are, of each queue and state that has any. */

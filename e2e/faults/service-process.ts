@@ -26,12 +26,8 @@ export interface ServiceProcessOptions {
 /** An API or a worker that is killed, stopped and started again under the same name and address. */
 export class ServiceProcess {
   #child: ChildProcess | undefined;
-  /** What is run at the next start. */
-  script: string;
 
-  constructor(private readonly options: ServiceProcessOptions) {
-    this.script = options.script;
-  }
+  constructor(private readonly options: ServiceProcessOptions) {}
 
   get name(): string {
     return this.options.name;
@@ -57,7 +53,7 @@ export class ServiceProcess {
     const { url } = this.options;
     const logFile = this.#file('log');
     const log = openSync(logFile, 'a');
-    this.#child = spawn(process.execPath, ['--require', FAULTY_RUNTIME, this.script], {
+    this.#child = spawn(process.execPath, ['--require', FAULTY_RUNTIME, this.options.script], {
       env: { ...this.options.environment, [TAMPERING_FILE]: this.#file('tampering') },
       stdio: ['ignore', log, log],
     });

@@ -94,13 +94,6 @@ export class Service {
     await worker?.close();
   }
 
-  /** Replaces the programs of one process by those of another build. */
-  async upgrade(part: ServiceProcess, build: string): Promise<void> {
-    await part.end('SIGTERM');
-    part.script = part.script.replace(this.options.build, build);
-    await part.start();
-  }
-
   /** As any program does that can reach Redis. */
   async pushOntoQueue(name: string, data: unknown): Promise<void> {
     const connection = this.deployment.connect({ maxRetriesPerRequest: null });

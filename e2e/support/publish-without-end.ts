@@ -40,7 +40,7 @@ export function publishWithoutEnd(first: ApiClient, stem: string, pauseMs: numbe
 }
 
 /** Whether a receiver lacks so many of the events that were published that more are not to come yet. */
-export function isFarBehind(receiver: Receiver | undefined, published: number): boolean {
+function isFarBehind(receiver: Receiver | undefined, published: number): boolean {
   return receiver !== undefined && published - receiver.requests.length > FAR_BEHIND;
 }
 

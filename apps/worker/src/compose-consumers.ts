@@ -27,14 +27,14 @@ export function composeConsumers(context: ConsumersContext) {
   const deps: ConsumerDeps = { ...storesContext, ...stores };
   const archive = composeArchive(context.config, context);
   const archiveStream = archive && createRedisArchiveStream(context.redis);
-  const { openShard, transport, releasers, slots, concurrency } = composeShards(deps, archiveStream);
+  const { openShard, transport, releaser, slots, concurrency } = composeShards(deps, archiveStream);
   const served = new ServedShards(openShard, deps.config.WORKER_SHARDS);
   const slow = [composeReplays(deps), composeErasures(deps)];
   return {
     served,
     consumers: [...slow, ...(archive ? [archive.archiver] : [])],
     // These let go what consumers take, or bring it to where they take it from.
-    releasers,
+    releaser,
     archiveParts: archive?.parts ?? [],
     recorders: stores.recorders,
     transport,

@@ -11,10 +11,8 @@ import { VERSION } from '@hookferry/core/kernel/version';
 import type { QueueShard } from '@hookferry/core/model/queue-layout';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
 import type { BeginSpan } from '@hookferry/core/model/trace';
-import { BullmqDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
-import { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliveries';
 import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import { createDeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
@@ -109,20 +107,13 @@ function composeFanOut(deps: ConsumerDeps) {
 
 /** What delivers what is in a shard, and what releases or brings back what it is to deliver. */
 function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | undefined) {
-  const { config, redis, shards, operationalEvents } = deps;
+  const { config, redis, operationalEvents } = deps;
   const transport = composeTransport(deps);
   const capacity = new SharedCapacity(config.WORKER_CONCURRENCY);
   const admission = composeAdmission(config, {
     ...deps,
     onCapacity: (attempts) => capacity.setCapacity(attempts),
     random: Math.random,
-  });
-  // That version had no shards: what it has left is in the first, from where it is brought home.
-  const firstShard = { redis, prefix: shards.first.prefix };
-  const formerDeliveries = new FormerDeliveries({
-    ...deps,
-    connection: firstShard,
-    deliveryQueue: new BullmqDeliveryQueue(firstShard),
   });
   const shared = {
     deliver: createDeliver({
@@ -139,7 +130,6 @@ function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | un
       },
       random: Math.random,
     }),
-    formerDeliveries,
     placement: createDeliveryPlacement({ ...deps, claims: createRedisSendingClaims(redis) }),
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
     capacity,
@@ -148,7 +138,6 @@ function composeDeliveries(deps: ConsumerDeps, archiveStream: ArchiveStream | un
     const dueDeliveries = new DueDeliveries({ ...deps, connection: consumer });
     return { deliveries: createDeliverConsumer({ ...shared, ...consumer, dueDeliveries }), dueDeliveries };
   };
-  const releasers = [admission.releaser, formerDeliveries];
-  const { slots, concurrency } = admission;
-  return { openDeliveries, transport, releasers, slots, concurrency };
+  const { releaser, slots, concurrency } = admission;
+  return { openDeliveries, transport, releaser, slots, concurrency };
 }

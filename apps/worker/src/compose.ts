@@ -78,7 +78,7 @@ export async function composeWorker(
 
   const { beginSpan } = tracing ?? {};
   const context = { config, redis, shards, connection, workerId, beginSpan, clock, emit };
-  const { served, consumers, releasers, archiveParts, recorders, transport, openQueues, shown } =
+  const { served, consumers, releaser, archiveParts, recorders, transport, openQueues, shown } =
     composeConsumers(context);
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
   metrics.showGauges({ ...shown, redis, shards, queueDepth, workerId });
@@ -108,7 +108,7 @@ export async function composeWorker(
   });
 
   const port = await opsServer.start();
-  for (const one of [...consumers, ...releasers, resharding, stallWatch, reporter]) one.start();
+  for (const one of [...consumers, releaser, resharding, stallWatch, reporter]) one.start();
   // Without Redis it looks until there is one.
   void shards.start(served.serve);
 
@@ -121,7 +121,7 @@ export async function composeWorker(
       // What comes to its end now takes nothing any more, whatever waits.
       { name: 'stall watch', stop: () => stallWatch.stop() },
       { name: 'consumers', stop: () => all([served, ...consumers].map((one) => one.stop())) },
-      { name: 'releasers', stop: () => all([...releasers, resharding].map((one) => one.stop())) },
+      { name: 'releasers', stop: () => all([releaser, resharding].map((one) => one.stop())) },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'worker report', stop: () => reporter.stop() },
       ...archiveParts,

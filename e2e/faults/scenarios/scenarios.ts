@@ -3,11 +3,10 @@ import { powerCuts } from './power-cut';
 import { restoreDrill } from './restore-drill';
 import type { Scenario } from './scenario';
 import { syncCost } from './sync-cost';
-import { upgrade } from './upgrade';
 import { wideFanOut } from './wide-fan-out';
 
 /** What breaks something. */
-export const scenarios: readonly Scenario[] = [wideFanOut, upgrade, ...failOvers, ...powerCuts, restoreDrill];
+export const scenarios: readonly Scenario[] = [wideFanOut, ...failOvers, ...powerCuts, restoreDrill];
 
 /** What only measures, and has no place in the table. */
 export const measurements: readonly Scenario[] = [syncCost];

@@ -4,10 +4,9 @@ import { systemClock } from '@hookferry/core/kernel/clock';
 import { type DeliveryRun, parseDeliveryId } from '@hookferry/core/model/delivery';
 import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
-import type { FormerDeliveries } from '@hookferry/core/queue/bullmq-former-deliveries';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@hookferry/core/queue/delivery-job';
 import type { DeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
-import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
+import { type Job, UnrecoverableError } from 'bullmq';
 import type { Consumer } from './bullmq-consumer';
 import { type LeaveToNewerOptions, leaveToNewer } from './bullmq-leave-to-newer';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
@@ -18,7 +17,6 @@ import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
 export interface DeliverConsumerOptions extends ConsumerOptions, LeaveToNewerOptions {
   readonly deliver: Deliver;
-  readonly formerDeliveries: Pick<FormerDeliveries, 'isFormer' | 'replace'>;
   readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
   readonly placement: DeliveryPlacement;
   /** How long `stop` lets attempts that are under way come to their end. Milliseconds. */
@@ -32,8 +30,7 @@ const ELSEWHERE_DELAY_MS = 1_000;
 
 /** Takes deliveries off their queue, one attempt a job run, and tells BullMQ when to run the job again. */
 export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer {
-  const { deliver, formerDeliveries, dueDeliveries, placement, stopDeadlineMs, lockDurationMs, emit } =
-    options;
+  const { deliver, dueDeliveries, placement, stopDeadlineMs, lockDurationMs, emit } = options;
   const shard = { prefix: options.prefix };
   const worker = openWorker<DeliveryJob>(DELIVERIES_QUEUE, processAttempt, options);
 
@@ -56,7 +53,6 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
     signal: AbortSignal | undefined,
   ): Promise<void> {
     await leaveToNewer(job, token, options);
-    if (formerDeliveries.isFormer(job.id ?? '')) return await replaceFormer(job, token);
     const run = readRun(job, lockDurationMs);
     const result = placement.isAtHome(run, shard)
       ? await attempt(job, run, signal ?? new AbortController().signal)
@@ -95,13 +91,6 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
     return (await placement.bringHome(run))
       ? { kind: 'done' }
       : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
-  }
-
-  // What is replaced is gone: an error of this kind tells BullMQ not to look for it.
-  async function replaceFormer(job: Job<DeliveryJob>, token: string | undefined): Promise<void> {
-    const result = await formerDeliveries.replace(job.id ?? '', job.data);
-    if (result === 'replaced') throw new WaitingError();
-    if (result !== 'unreadable') await delayJob(job, token, result);
   }
 }
 

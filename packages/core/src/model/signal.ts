@@ -275,7 +275,6 @@ export type Signal =
         | 'look at endpoint'
         | 'look at shards'
         | 'bring jobs to their shards'
-        | 'take over former deliveries'
         | 'put due deliveries back'
         | 'connect listener'
         | 'disconnect listener'
