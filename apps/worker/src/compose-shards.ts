@@ -13,10 +13,8 @@ import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '@hookferry/core/model/queue-name
 import type { BeginSpan } from '@hookferry/core/model/trace';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
-import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import { createDeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
-import { JOB_VERSION } from '@hookferry/core/queue/job-version';
 import { createReadEventJob } from '@hookferry/core/queue/read-event-job';
 import { createRedisSendingClaims } from '@hookferry/core/queue/redis-sending-claims';
 import type { ArchiveStream } from '@hookferry/core/record/redis-archive-stream';
@@ -55,7 +53,7 @@ export function composeShards(deps: ConsumerDeps, archiveStream: ArchiveStream |
     const consumer = consumerOf(deps, shard);
     const fanOut = openFanOut(consumer);
     const { deliveries, dueDeliveries } = openDeliveries(consumer);
-    const parts = [fanOut, deliveries, dueDeliveries, consumer.newerJobs];
+    const parts = [fanOut, deliveries, dueDeliveries];
     return {
       start() {
         for (const part of parts) part.start();
@@ -72,12 +70,10 @@ export function composeShards(deps: ConsumerDeps, archiveStream: ArchiveStream |
 }
 
 /** How the jobs of a shard are taken. */
-export function consumerOf({ config, redis, clock, emit }: ConsumerDeps, { prefix }: QueueShard) {
-  const connection = { redis, prefix };
-  const newerJobs = new NewerJobs({ connection, readableVersion: JOB_VERSION, clock, emit });
+export function consumerOf({ config, redis, emit }: ConsumerDeps, { prefix }: QueueShard) {
   const lockDurationMs = config.JOB_LOCK_DURATION;
   const stalledCheckMs = Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
-  return { ...connection, newerJobs, lockDurationMs, stalledCheckMs, emit };
+  return { redis, prefix, lockDurationMs, stalledCheckMs, emit };
 }
 
 /** Fans out the events of each shard. */

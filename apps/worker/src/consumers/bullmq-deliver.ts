@@ -8,14 +8,14 @@ import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@hookferry/c
 import type { DeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { Consumer } from './bullmq-consumer';
-import { type LeaveToNewerOptions, leaveToNewer } from './bullmq-leave-to-newer';
+import { delayTooNew } from './bullmq-delay-too-new';
 import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 import { delayJob, giveJobBack } from './bullmq-put-back';
 import { RetryLater } from './retry-later';
 import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
 
-export interface DeliverConsumerOptions extends ConsumerOptions, LeaveToNewerOptions {
+export interface DeliverConsumerOptions extends ConsumerOptions {
   readonly deliver: Deliver;
   readonly dueDeliveries: Pick<DueDeliveries, 'expect'>;
   readonly placement: DeliveryPlacement;
@@ -52,7 +52,7 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    await leaveToNewer(job, token, options);
+    await delayTooNew(job, token, emit);
     const run = readRun(job, lockDurationMs);
     const result = placement.isAtHome(run, shard)
       ? await attempt(job, run, signal ?? new AbortController().signal)

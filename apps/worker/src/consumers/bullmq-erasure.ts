@@ -3,12 +3,12 @@ import { ERASURES_QUEUE } from '@hookferry/core/model/queue-names';
 import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/erasure-job';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, createConsumer } from './bullmq-consumer';
-import { type LeaveToNewerOptions, leaveToNewer } from './bullmq-leave-to-newer';
+import { delayTooNew } from './bullmq-delay-too-new';
 import type { ConsumerOptions } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 import { putBackForNextStep } from './bullmq-put-back-for-next-step';
 
-export interface ErasureConsumerOptions extends ConsumerOptions, LeaveToNewerOptions {
+export interface ErasureConsumerOptions extends ConsumerOptions {
   readonly stepErasure: StepErasure;
 }
 
@@ -17,7 +17,7 @@ export function createErasureConsumer(options: ErasureConsumerOptions): Consumer
   return createConsumer<ErasureJob>(ERASURES_QUEUE, processStep, options);
 
   async function processStep(job: Job<ErasureJob>, token: string | undefined): Promise<void> {
-    await leaveToNewer(job, token, options);
+    await delayTooNew(job, token, options.emit);
     const data = erasureJobSchema.safeParse(job.data);
     if (!data.success) throw new UnrecoverableError('Not an erasure job.');
     const { account_id: accountId, place } = data.data;

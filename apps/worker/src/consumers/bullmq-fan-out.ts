@@ -12,11 +12,11 @@ import type { EventJob, ReadEvent, ReadEventJob } from '@hookferry/core/queue/re
 import { describeRefusal } from '@hookferry/core/queue/rejected-job';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { type Consumer, createConsumer } from './bullmq-consumer';
-import { type LeaveToNewerOptions, leaveToNewer } from './bullmq-leave-to-newer';
+import { delayTooNew } from './bullmq-delay-too-new';
 import type { ConsumerOptions } from './bullmq-open-worker';
 import { orTryAgainSoon } from './bullmq-or-try-again-soon';
 
-export interface FanOutConsumerOptions extends ConsumerOptions, LeaveToNewerOptions {
+export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly subscriptions: Pick<Subscriptions, 'current'>;
   readonly routeEvent: RouteEvent;
   readonly fanOutEvent: FanOutEvent;
@@ -50,7 +50,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
     const { id = '', name, timestamp, opts, data } = job;
     const eventJob = { id, name, timestamp, delay: opts.delay, data };
     const work = async () => {
-      await leaveToNewer(job, token, options);
+      await delayTooNew(job, token, emit);
       await pushedEvents.sort();
       if (await isDropped(eventJob)) return;
       const read = await readOrFault(eventJob);

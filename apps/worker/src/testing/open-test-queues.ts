@@ -1,16 +1,12 @@
-import { systemClock } from '@hookferry/core/kernel/clock';
 import { connectRedis } from '@hookferry/core/kernel/redis-connect';
-import { NewerJobs } from '@hookferry/core/queue/bullmq-newer-jobs';
-import { JOB_VERSION } from '@hookferry/core/queue/job-version';
 import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
-import type { LeaveToNewerOptions } from '../consumers/bullmq-leave-to-newer';
 import type { ConsumerOptions } from '../consumers/bullmq-open-worker';
 import { SharedCapacity } from '../consumers/shared-capacity';
 
 export interface TestQueues extends TestRedis {
   /** For a consumer of their jobs, one at a time, over a connection of its own: while there are none, it blocks. */
-  readonly options: ConsumerOptions & LeaveToNewerOptions;
+  readonly options: ConsumerOptions;
   /** What that announces. */
   readonly signals: SignalRecord;
 }
@@ -21,14 +17,11 @@ export async function openTestQueues(): Promise<TestQueues> {
   const signals = recordSignals();
   const emit = signals.listen;
   const redis = connectRedis({ url: database.url, role: 'working', name: 'test-queue', emit });
-  const connection = { redis, prefix: 'bull' };
-  const clock = systemClock;
-  const newerJobs = new NewerJobs({ connection, readableVersion: JOB_VERSION, clock, emit });
   return {
     ...database,
     options: {
-      ...connection,
-      newerJobs,
+      redis,
+      prefix: 'bull',
       capacity: new SharedCapacity(1),
       lockDurationMs: 30_000,
       stalledCheckMs: 30_000,

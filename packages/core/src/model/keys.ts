@@ -60,7 +60,6 @@ import type { AccountId, EventId } from './event';
  * | `account-weights:{bull}` | hash | account id → its weight, if it is not 1 | until erased |
  * | `put-back-events:{bull}` | sorted set | jobs that the events queue was given back, by when they were added | a day |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
- * | `newer-jobs:{bull}` | sorted set | queue/id of jobs that a worker could not read, by the version that can | until they are due |
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `attempts-to-archive:{archive}` | stream | attempts that are not in the archive yet, with ARCHIVE_DATABASE_URL only | until they are |
  * | `attempts-not-archived:{archive}` | stream | those that the archive's table did not take, and why | for ever |
@@ -70,7 +69,7 @@ import type { AccountId, EventId } from './event';
  * | `resharding:{bull}` | string | which worker brings jobs to the shards where they belong now | 2 seconds, 10 once nothing is left |
  * | `sending:{endpoint}:event` | string | the shard whose job is just being worked on, while the queues are being split anew | the end of the attempt, two minutes at most |
  *
- * What has `{bull}` here, from `held` to `newer-jobs`, is there once for each shard of the queues, with the shard's own
+ * What has `{bull}` here, from `held` to `rejected-jobs`, is there once for each shard of the queues, with the shard's own
  * hash tag. BullMQ owns the keys below its prefix.
  */
 export const keys = {
@@ -152,6 +151,5 @@ export function queueKeysOf(prefix: string) {
     accountWeights: `account-weights:${tag}`,
     putBackEvents: `put-back-events:${tag}`,
     rejectedJobs: `rejected-jobs:${tag}`,
-    newerJobs: `newer-jobs:${tag}`,
   };
 }

@@ -252,7 +252,7 @@ export type Signal =
       readonly isForGood: boolean;
     }
   | {
-      /** This version can't read its data: it is left to a worker of a later one. */
+      /** This version can't read its data: it is delayed. */
       readonly name: 'job.too_new';
       readonly queue: string;
       readonly jobId: string;
@@ -283,8 +283,7 @@ export type Signal =
         | 'read mailbox'
         | 'look at watched accounts'
         | 'write changes'
-        | 'read changes'
-        | 'make newer jobs due';
+        | 'read changes';
       readonly error: unknown;
     }
   | {

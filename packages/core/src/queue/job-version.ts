@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Which form the data of our jobs have, and the latest that this process can read. Data that say nothing have the first: it is
- * what all data had before there was a second. Whoever changes the data so that a process of the version before could not do
- * the job as it should raises this, and writes it into them as `v`.
+ * The form of our jobs' data, and the latest that this process can read. Data that say nothing have the first. A change after
+ * which an older process would do the job wrongly raises this, and writes it into the data as `v`.
  */
 export const JOB_VERSION = 1;
 
