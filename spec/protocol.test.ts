@@ -1,4 +1,3 @@
-import { alternatingJobIds, type FormerBounds } from './alternating-job-ids';
 import { explore, type Findings, type Protocol, STUCK } from './explore';
 import { oneJobForLife } from './one-job-for-life';
 import { forbidden } from './one-job-sightings';
@@ -87,73 +86,5 @@ describe('a delivery that has one job for life', () => {
     const bounds: Bounds = { ...ONE_DELIVERY, faults: 1, accidents: 'none' };
     const findings = explore(oneJobForLife({ bounds, admission: 'reads the gate', without }));
     expect(Object.keys(violationsOf(findings))).toContain(seen);
-  });
-});
-
-describe('a delivery that had two job ids by turns', () => {
-  function visitFormer(name: string, bounds: FormerBounds): Findings {
-    return visit(`alternating job ids, ${name}`, alternatingJobIds(bounds));
-  }
-
-  it('was lost, without any fault, when it was released for a job that had not ended', () => {
-    const { sightings } = visitFormer('no fault', { faults: 0, repeatedFanOuts: 0 });
-    expect(sightings.get('a lost delivery')?.trace).toEqual([
-      'fan-out adds the first job',
-      'the gate closes',
-      'run 1 fetches the first job',
-      'run 1 loads the log',
-      'run 1 is not admitted',
-      'the gate opens',
-      'run 1 parks the delivery for the second job',
-      'a release claims the entry',
-      'the release adds the second job',
-      'the release forgets the entry',
-      'the gate closes',
-      'run 2 fetches the second job',
-      'run 2 loads the log',
-      'run 2 is not admitted',
-      'the gate opens',
-      'run 2 parks the delivery for the first job',
-      'a release claims the entry',
-      'the release adds the first job',
-      'the release forgets the entry',
-      'run 1 ends the first job',
-      'run 2 ends the second job',
-    ]);
-    expect(sightings.has(STUCK)).toBe(true);
-  });
-
-  it('had two live jobs when a worker crashed after it had parked it', () => {
-    const { sightings } = visitFormer('one fault', { faults: 1, repeatedFanOuts: 0 });
-    expect(sightings.get('two live jobs')?.trace).toEqual([
-      'fan-out adds the first job',
-      'the gate closes',
-      'run 1 fetches the first job',
-      'run 1 loads the log',
-      'run 1 is not admitted',
-      'the gate opens',
-      'run 1 parks the delivery for the second job',
-      'a release claims the entry',
-      'the release adds the second job',
-      'run 1 crashes',
-    ]);
-  });
-
-  it('had two live jobs, and was sent twice at once, when its fan-out was repeated', () => {
-    const { sightings } = visitFormer('a repeated fan-out', { faults: 0, repeatedFanOuts: 1 });
-    expect(sightings.get('two live jobs')?.trace).toEqual([
-      'fan-out adds the first job',
-      'the gate closes',
-      'run 1 fetches the first job',
-      'run 1 loads the log',
-      'run 1 is not admitted',
-      'the gate opens',
-      'run 1 parks the delivery for the second job',
-      'a release claims the entry',
-      'the release adds the second job',
-      'run 1 ends the first job',
-      'a repeated fan-out adds the first job',
-    ]);
-    expect(sightings.has('a request that starts beside one whose run has its lock')).toBe(true);
   });
 });
