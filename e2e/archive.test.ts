@@ -1,4 +1,4 @@
-import { keys } from '@hookferry/core/model/keys';
+import { keys } from '@hookferry/core/domain/keys';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { startHttpServer } from '@hookferry/core/testing/local-server';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { EndpointId } from '@hookferry/core/model/endpoint';
-import { queueKeysOf } from '@hookferry/core/model/keys';
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import { queueKeysOf } from '@hookferry/core/domain/keys';
 import { createEventPublisher } from '@hookferry/producer';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';

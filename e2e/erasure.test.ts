@@ -1,4 +1,4 @@
-import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue } from 'bullmq';
 import { ApiClient } from './support/api-client';

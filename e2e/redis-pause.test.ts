@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { createQueueLayout } from '@hookferry/core/model/queue-layout';
+import { createQueueLayout } from '@hookferry/core/domain/queues';
 import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Receiver } from './support/receiver';
 import { RedisCluster } from './support/redis-cluster';

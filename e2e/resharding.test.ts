@@ -1,5 +1,5 @@
-import { keys } from '@hookferry/core/model/keys';
-import { createQueueLayout } from '@hookferry/core/model/queue-layout';
+import { keys } from '@hookferry/core/domain/keys';
+import { createQueueLayout } from '@hookferry/core/domain/queues';
 import type { ManagedProcess } from './support/managed-process';
 import { publishWithoutEnd } from './support/publish-without-end';
 import { Receiver } from './support/receiver';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { clientCertificate, clientKey, otherCertificate } from '@hookferry/core/testing/certificates';
 import { createClosables } from '@hookferry/core/testing/closables';

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { signBody } from '@hookferry/core/attempt/sign';
-import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { signBody } from '@hookferry/core/deliver/send-attempt';
+import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { clientCertificate, clientKey } from '@hookferry/core/testing/certificates';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { Queue } from 'bullmq';

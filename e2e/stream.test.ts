@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { Change } from '@hookferry/core/changes/change';
-import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
-import type { AccountId } from '@hookferry/core/model/event';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { type Change, createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { ChangeFollower } from './support/change-follower';
 import { Receiver } from './support/receiver';

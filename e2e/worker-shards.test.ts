@@ -1,4 +1,4 @@
-import { createQueueLayout } from '@hookferry/core/model/queue-layout';
+import { createQueueLayout } from '@hookferry/core/domain/queues';
 import { Receiver } from './support/receiver';
 import { QUICK_WIN } from './support/samples';
 import { Stack } from './support/stack';

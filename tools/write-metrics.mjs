@@ -12,7 +12,7 @@ const path = values.page ?? join(projectFolder, 'docs/metrics.md');
 await writeFile(path, withMetrics(await readFile(path, 'utf8'), { api: apiMetrics, worker: workerMetrics }));
 
 /**
- * @typedef {import('../packages/core/dist/telemetry/metric-definition.js').MetricDefinition} Metric
+ * @typedef {import('../packages/core/dist/telemetry/prom-gauges.js').MetricDefinition} Metric
  */
 
 /**

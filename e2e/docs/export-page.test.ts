@@ -1,7 +1,6 @@
-import { keys } from '@hookferry/core/model/keys';
-import { readAttemptRow } from '@hookferry/core/record/attempt-row';
-import { PgAttemptTable } from '@hookferry/core/record/pg-attempt-table';
-import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
+import { keys } from '@hookferry/core/domain/keys';
+import { PgAttemptTable, readAttemptRow } from '@hookferry/core/events/archive/pg-attempt-table';
+import { createRedisArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
 import { buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';

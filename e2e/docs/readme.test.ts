@@ -1,4 +1,4 @@
-import { signBody } from '@hookferry/core/attempt/sign';
+import { signBody } from '@hookferry/core/deliver/send-attempt';
 import { until } from '../support/until';
 import { blocksOf, readPage } from './read-page';
 import { Reader } from './reader';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { newSecret } from '@hookferry/core/endpoints/secret';
+import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';

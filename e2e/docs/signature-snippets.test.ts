@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { signBody, signMessage } from '@hookferry/core/attempt/sign';
+import { signBody, signMessage } from '@hookferry/core/deliver/send-attempt';
 import { blocksOf, readPage } from './read-page';
 
 interface Runtime {

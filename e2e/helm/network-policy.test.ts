@@ -1,12 +1,11 @@
-import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
-import { isIsatap } from '@hookferry/core/egress/wrapped-ipv4';
 import {
   CLOUD_METADATA,
   GLOBAL_UNICAST_IPV6,
   NAMED_IPV6,
   REFUSED_IPV4,
   REFUSED_IPV6,
-} from '@hookferry/core/model/address-ranges';
+} from '@hookferry/core/domain/address-ranges';
+import { createClassifyAddress, isIsatap } from '@hookferry/core/egress/classify-address';
 import ipaddr from 'ipaddr.js';
 import { describeChart } from './chart-tools';
 import { findObject, renderChart, type Values, valueAt } from './render-chart';

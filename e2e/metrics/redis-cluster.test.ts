@@ -1,4 +1,4 @@
-import { readRedisLoads } from '@hookferry/core/telemetry/redis-load';
+import { readRedisLoads } from '@hookferry/core/telemetry/prom-shared-gauges';
 import { Cluster } from 'ioredis';
 import { RedisCluster } from '../support/redis-cluster';
 

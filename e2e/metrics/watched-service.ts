@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { ManagedProcess } from '../support/managed-process';

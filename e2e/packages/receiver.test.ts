@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { signMessage } from '@hookferry/core/attempt/sign';
+import { signMessage } from '@hookferry/core/deliver/send-attempt';
 import { build } from 'esbuild';
 import { blocksOf } from '../docs/read-page';
 import { ConsumerProject, STRICT_COMPILER } from './consumer-project';

@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '@hookferry/core/model/attempt';
+import type { AttemptOutcome } from '@hookferry/core/domain/attempt';
 import type { CertificateAuthority } from '@hookferry/core/testing/certificate-authority';
 
 /** A receiver at work. */

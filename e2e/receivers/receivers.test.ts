@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { judgeResult } from '@hookferry/core/attempt/judge-result';
+import { judgeResult } from '@hookferry/core/deliver/decide-next';
 import { CertificateAuthority, hasOpenssl } from '@hookferry/core/testing/certificate-authority';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { SenderProcess } from '../../bench/src/zoo/sender-process';

@@ -1,32 +1,36 @@
 import { once } from 'node:events';
-import { ensureDefaultAccount } from '@hookferry/core/accounts/bootstrap';
-import { createManageApiKeys, type ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
-import { newApiKey } from '@hookferry/core/accounts/new-credential';
+import {
+  createManageApiKeys,
+  ensureDefaultAccount,
+  type ManageApiKeys,
+  newApiKey,
+} from '@hookferry/core/accounts/api-keys';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';
-import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-remove-endpoints';
-import { type Clock, systemClock } from '@hookferry/core/kernel/clock';
-import { createNewId } from '@hookferry/core/kernel/ids';
-import { connectRedis, queuePrefix, type RedisClient } from '@hookferry/core/kernel/redis-connect';
-import { storageUnavailable } from '@hookferry/core/kernel/redis-errors';
-import { createEraseAccount, type EraseAccount } from '@hookferry/core/manage/erase-account';
-import { createManageAccounts, type ManageAccounts } from '@hookferry/core/manage/manage-accounts';
-import { type CopyResult, copyData } from '@hookferry/core/manage/redis-copy-data';
-import { createRedisRemainsStore } from '@hookferry/core/manage/redis-remains-store';
-import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/model/queue-layout';
-import { BullmqErasureQueue } from '@hookferry/core/queue/bullmq-erasure-queue';
-import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
-import { createShardedDeadLetterStore } from '@hookferry/core/queue/sharded-dead-letter-store';
-import { createShardedHeldDeliveries } from '@hookferry/core/queue/sharded-held-deliveries';
-import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
-import { createCancelDelivery } from '@hookferry/core/recovery/cancel-delivery';
-import { createCancelReplay } from '@hookferry/core/recovery/cancel-replay';
+import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
+import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { createEraseAccount, type EraseAccount } from '@hookferry/core/operations/erase-account';
+import { createManageAccounts, type ManageAccounts } from '@hookferry/core/operations/manage-accounts';
+import { type CopyResult, copyData } from '@hookferry/core/operations/redis-copy-data';
+import { createRedisRemainsStore } from '@hookferry/core/operations/redis-remains-store';
+import { type Clock, systemClock } from '@hookferry/core/platform/clock';
+import { createNewId } from '@hookferry/core/platform/ids';
 import {
-  createManageDeadLetters,
-  type ManageDeadLetters,
-} from '@hookferry/core/recovery/manage-dead-letters';
-import { createRedisReplayStore } from '@hookferry/core/recovery/redis-replay-store';
+  connectRedis,
+  queuePrefix,
+  type RedisClient,
+  storageUnavailable,
+} from '@hookferry/core/platform/redis-connect';
+import { createShardedDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { createShardedHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { BullmqErasureQueue } from '@hookferry/core/queue/bullmq-work-queues';
+import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
+import { createCancelDelivery } from '@hookferry/core/replays/cancel-delivery';
+import { createManageDeadLetters, type ManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
+import { createCancelReplay } from '@hookferry/core/replays/manage-replays';
+import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import type { CliConfig } from './config';
 
 /** What the commands work with: the same use cases as the API's. */

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { commonSettings } from '@hookferry/core/kernel/common-settings';
-import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
+import { commonSettings, type Environment, readConfig } from '@hookferry/core/platform/settings';
 import { z } from 'zod';
 
 const { REDIS_URL, RETENTION, RETENTION_COUNT } = commonSettings;

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '@hookferry/core/kernel/app-error';
+import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 
 /** Something could not be done; the message says why, and what to do about it. */
 export class Failure extends Error {

@@ -1,7 +1,7 @@
-import { inWords } from '@hookferry/core/kernel/zod-words';
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import { deadLetterQueues } from '@hookferry/core/model/dead-letter';
-import { accountIdSchema } from '@hookferry/core/model/event';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { deadLetterQueues } from '@hookferry/core/domain/dead-letter';
+import { accountIdSchema } from '@hookferry/core/domain/event';
+import { inWords } from '@hookferry/core/platform/zod-words';
 import { Option } from 'commander';
 import { z } from 'zod';
 import { UsageError } from './usage-error';

@@ -1,4 +1,4 @@
-import { VERSION } from '@hookferry/core/kernel/version';
+import { VERSION } from '@hookferry/core/platform/version';
 import { Command } from 'commander';
 import type { Cli } from './cli';
 import { addCopyData } from './commands/copy-data';

@@ -1,10 +1,10 @@
 import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { AppError } from '@hookferry/core/kernel/app-error';
-import { VERSION } from '@hookferry/core/kernel/version';
-import type { Account } from '@hookferry/core/model/account';
-import type { AccountId } from '@hookferry/core/model/event';
+import type { Account } from '@hookferry/core/domain/account';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { AppError } from '@hookferry/core/platform/app-error';
+import { VERSION } from '@hookferry/core/platform/version';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
 import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
 import { noSessions } from '@hookferry/core/testing/no-sessions';

@@ -1,5 +1,5 @@
-import { AppError } from '@hookferry/core/kernel/app-error';
-import { ConfigError, type Environment } from '@hookferry/core/kernel/environment';
+import { AppError } from '@hookferry/core/platform/app-error';
+import { ConfigError, type Environment } from '@hookferry/core/platform/settings';
 import { CommanderError } from 'commander';
 import type { Cli, Output } from './cli';
 import { openService } from './compose';

@@ -1,23 +1,21 @@
 import { createActFor } from '@hookferry/core/accounts/act-for';
+import type { AuthenticateClient, ExchangeOfClient } from '@hookferry/core/accounts/auth-failures';
 import type { Authenticate } from '@hookferry/core/accounts/authenticate';
-import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
-import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
 import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
 import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
-import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/intake/redis-idempotency-store';
-import { SAME_AS_KEY } from '@hookferry/core/kernel/allowance';
-import type { NewId } from '@hookferry/core/kernel/ids';
-import type { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
-import type { Stoppable } from '@hookferry/core/kernel/shutdown';
-import type { Emit } from '@hookferry/core/model/signal';
-import type { BeginSpan } from '@hookferry/core/model/trace';
+import type { Emit } from '@hookferry/core/domain/signal';
+import type { BeginSpan } from '@hookferry/core/domain/trace';
+import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
+import type { NewId } from '@hookferry/core/platform/ids';
+import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
+import type { Stoppable } from '@hookferry/core/platform/timers';
+import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { createApp } from './app';
 import { composeRoutes } from './compose-routes';
 import type { ApiConfig } from './config';
-import type { Drain } from './http/drain';
 import { PORTAL_FOLDER } from './http/portal';
-import type { ProbeOptions } from './http/probes';
+import type { Drain, ProbeOptions } from './http/probes';
 import { openStores, type StoresContext } from './open-stores';
 
 export interface AppContext extends StoresContext {

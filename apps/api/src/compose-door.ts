@@ -1,15 +1,19 @@
-import { AuthFailures } from '@hookferry/core/accounts/auth-failures';
-import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
-import { createAuthenticateSession } from '@hookferry/core/accounts/authenticate-session';
-import { createExchangeCode } from '@hookferry/core/accounts/exchange-code';
-import { createLimitAuthFailures } from '@hookferry/core/accounts/limit-auth-failures';
-import { createLimitExchanges } from '@hookferry/core/accounts/limit-exchanges';
-import { createNoteUse } from '@hookferry/core/accounts/note-use';
+import {
+  AuthFailures,
+  createLimitAuthFailures,
+  createLimitExchanges,
+} from '@hookferry/core/accounts/auth-failures';
+import {
+  createAuthenticate,
+  createAuthenticateSession,
+  createNoteUse,
+  createRequireLiveSession,
+} from '@hookferry/core/accounts/authenticate';
+import { createExchangeCode } from '@hookferry/core/accounts/portal-sessions';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
-import { createRequireLiveSession } from '@hookferry/core/accounts/require-live-session';
-import type { Clock } from '@hookferry/core/kernel/clock';
-import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
+import type { Clock } from '@hookferry/core/platform/clock';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ApiConfig } from './config';
 
 /** Who is let in: by an API key or a session's token, or with a code that is exchanged for one; `recheck`: who would be still. */

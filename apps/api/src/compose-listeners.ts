@@ -1,14 +1,13 @@
-import type { NewId } from '@hookferry/core/kernel/ids';
-import { connectRedis } from '@hookferry/core/kernel/redis-connect';
-import type { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
-import type { Stoppable } from '@hookferry/core/kernel/shutdown';
+import type { ManageEndpoints } from '@hookferry/core/endpoints/manage-endpoints';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
-import { createManageListeners } from '@hookferry/core/listeners/manage-listeners';
+import { createManageListeners, WatchListeners } from '@hookferry/core/listeners/manage-listeners';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
-import { WatchListeners } from '@hookferry/core/listeners/watch-listeners';
-import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
-import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
+import type { NewId } from '@hookferry/core/platform/ids';
+import { connectRedis } from '@hookferry/core/platform/redis-connect';
+import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
+import type { Stoppable } from '@hookferry/core/platform/timers';
+import type { ManageReplays } from '@hookferry/core/replays/manage-replays';
 import type { Stores, StoresContext } from './open-stores';
 
 interface ListenersContext extends StoresContext, Stores {

@@ -1,53 +1,51 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
-import { createManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
-import { createManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
-import { newApiKey } from '@hookferry/core/accounts/new-credential';
-import { createEventTypes } from '@hookferry/core/catalogue/event-types';
-import { ChangeStreams } from '@hookferry/core/changes/change-streams';
+import { createManageApiKeys, newApiKey } from '@hookferry/core/accounts/api-keys';
+import type { ExchangeOfClient } from '@hookferry/core/accounts/auth-failures';
+import { createManagePortalSessions } from '@hookferry/core/accounts/portal-sessions';
+import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
-import { createCountDisabled } from '@hookferry/core/endpoints/count-disabled';
-import { createDisable } from '@hookferry/core/endpoints/disable';
-import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-remove-endpoints';
+import { createCountDisabled, createDisable } from '@hookferry/core/endpoints/disable';
+import {
+  createRemoveEventType,
+  createRequireKnownFilters,
+} from '@hookferry/core/endpoints/filters/event-filters';
+import { createTryFilter } from '@hookferry/core/endpoints/filters/try-filter';
+import { createReadHealth } from '@hookferry/core/endpoints/health/read-health';
+import { createManageEndpoints } from '@hookferry/core/endpoints/manage-endpoints';
+import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { createLookUpEndpoints } from '@hookferry/core/endpoints/resolve-endpoints';
-import { newSecret } from '@hookferry/core/endpoints/secret';
-import { createExplainHold } from '@hookferry/core/history/explain-hold';
+import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
+import { createEventTypes } from '@hookferry/core/event-types/event-types';
+import { createExplainHold } from '@hookferry/core/history/complete-deliveries';
 import { createExportAttempts } from '@hookferry/core/history/export-attempts';
 import { createReadDeliveries } from '@hookferry/core/history/read-deliveries';
 import { createReadEvents } from '@hookferry/core/history/read-events';
-import { createAcceptEvents } from '@hookferry/core/intake/accept-events';
-import { createDispatchEvents } from '@hookferry/core/intake/dispatch-events';
-import { createFanOutEvent } from '@hookferry/core/intake/fan-out-event';
-import { createRedisEventClaimStore } from '@hookferry/core/intake/redis-event-claim-store';
-import { createRouteEvent } from '@hookferry/core/intake/route-event';
-import { createValidateEvent } from '@hookferry/core/intake/validate-event';
-import type { NewId } from '@hookferry/core/kernel/ids';
-import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
-import type { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
-import type { Stoppable } from '@hookferry/core/kernel/shutdown';
-import { createEraseAccount } from '@hookferry/core/manage/erase-account';
-import { createErasePayload } from '@hookferry/core/manage/erase-payload';
-import { createListTroubled } from '@hookferry/core/manage/list-troubled';
-import { createManageAccounts } from '@hookferry/core/manage/manage-accounts';
-import { createManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
-import { createReadHealth } from '@hookferry/core/manage/read-health';
-import { createReadOperations } from '@hookferry/core/manage/read-operations';
-import { createRemoveEventType } from '@hookferry/core/manage/remove-event-type';
-import { createRequireKnownFilters } from '@hookferry/core/manage/require-known-filters';
-import { createTestEndpoint } from '@hookferry/core/manage/test-endpoint';
-import { createTryFilter } from '@hookferry/core/manage/try-filter';
-import type { BeginSpan } from '@hookferry/core/model/trace';
-import { createShardedQueuedEvents } from '@hookferry/core/queue/sharded-events';
-import { createBringForward } from '@hookferry/core/recovery/bring-forward';
-import { createCancelDelivery } from '@hookferry/core/recovery/cancel-delivery';
-import { createCancelReplay } from '@hookferry/core/recovery/cancel-replay';
-import { createManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
-import { createManageReplays } from '@hookferry/core/recovery/manage-replays';
-import { createRedeliver } from '@hookferry/core/recovery/redeliver';
-import { createResend } from '@hookferry/core/recovery/resend';
+import { createEraseAccount } from '@hookferry/core/operations/erase-account';
+import { createErasePayload } from '@hookferry/core/operations/erase-payload';
+import { createListTroubled } from '@hookferry/core/operations/list-troubled';
+import { createManageAccounts } from '@hookferry/core/operations/manage-accounts';
+import { createReadOperations } from '@hookferry/core/operations/read-operations';
+import type { NewId } from '@hookferry/core/platform/ids';
+import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
+import { createInOrder } from '@hookferry/core/platform/redis-script';
+import type { Stoppable } from '@hookferry/core/platform/timers';
+import { createAcceptEvents, createValidateEvent } from '@hookferry/core/publish/accept-events';
+import {
+  createDispatchEvents,
+  createFanOutEvent,
+  createRouteEvent,
+} from '@hookferry/core/publish/fan-out-event';
+import { createRedisEventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
+import { createTestEndpoint } from '@hookferry/core/publish/test-endpoint';
+import { createShardedQueuedEvents } from '@hookferry/core/queue/bullmq-event-queue';
+import { createCancelDelivery } from '@hookferry/core/replays/cancel-delivery';
+import { createManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
+import { createCancelReplay, createManageReplays } from '@hookferry/core/replays/manage-replays';
+import { createBringForward, createRedeliver, createResend } from '@hookferry/core/replays/redeliver';
+import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { composeListeners } from './compose-listeners';
 import type { ApiConfig } from './config';
-import { createMayGoOn, type MayGoOnDeps } from './http/may-go-on';
+import { createMayGoOn, type MayGoOnDeps } from './http/long-requests';
 import type { Stores, StoresContext } from './open-stores';
 import { createRoutes } from './routes/index';
 

@@ -1,31 +1,36 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/bootstrap';
+import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/changes/change-feed';
-import { createRedisChangeStore } from '@hookferry/core/changes/redis-change-store';
-import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
-import { createNewId } from '@hookferry/core/kernel/ids';
-import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
-import { ConnectionHealth } from '@hookferry/core/kernel/redis-keeper';
-import { createRedisProbe, untilRedisAnswers } from '@hookferry/core/kernel/redis-probe';
-import { watchRedisSafety } from '@hookferry/core/kernel/redis-safety';
-import { repeatUntilDone } from '@hookferry/core/kernel/repeat-until-done';
-import type { Stoppable } from '@hookferry/core/kernel/shutdown';
-import { createEmit, type Emit, type SignalListener } from '@hookferry/core/model/signal';
+import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
+import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
+import { createNewId } from '@hookferry/core/platform/ids';
+import {
+  connectRedis,
+  createRedisProbe,
+  queuePrefix,
+  untilRedisAnswers,
+} from '@hookferry/core/platform/redis-connect';
+import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
+import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
+import { repeatUntilDone, type Stoppable } from '@hookferry/core/platform/timers';
 import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
-import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
-import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
-import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
+import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
+import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
+import {
+  createPromRegistry,
+  registerPromProcessGauges,
+  watchEventLoop,
+} from '@hookferry/core/telemetry/prom-process-gauges';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
 import { composeApp } from './compose-app';
 import { composeDoor } from './compose-door';
 import type { ApiConfig } from './config';
-import { Drain } from './http/drain';
 import { createHttpServer } from './http/http-server';
+import { Drain } from './http/probes';
 
 export interface Api {
   readonly emit: Emit;

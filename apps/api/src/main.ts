@@ -1,9 +1,7 @@
-import { systemClock } from '@hookferry/core/kernel/clock';
-import { captureConsole } from '@hookferry/core/telemetry/capture-console';
-import { runProcess } from '@hookferry/core/telemetry/run-process';
+import { systemClock } from '@hookferry/core/platform/clock';
+import { captureConsole, runProcess, withoutRepeats } from '@hookferry/core/telemetry/run-process';
 import { startTracing } from '@hookferry/core/telemetry/start-tracing';
 import { createWinstonSignalLog } from '@hookferry/core/telemetry/winston-signal-log';
-import { withoutRepeats } from '@hookferry/core/telemetry/without-repeats';
 import { composeApi } from './compose';
 import { readApiConfig } from './config';
 

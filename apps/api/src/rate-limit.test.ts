@@ -1,7 +1,7 @@
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
-import type { Environment } from '@hookferry/core/kernel/environment';
-import type { AccountId } from '@hookferry/core/model/event';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
+import type { Environment } from '@hookferry/core/platform/settings';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';

@@ -1,25 +1,25 @@
-import { createAdmit } from '@hookferry/core/admission/admit';
-import { Concurrency } from '@hookferry/core/admission/concurrency';
-import type { HeldDeliveries } from '@hookferry/core/admission/held-deliveries';
-import { createHold } from '@hookferry/core/admission/hold';
-import { createLookAtEndpoint, type EventHorizon } from '@hookferry/core/admission/look-at-endpoint';
-import type { AdmissionStore } from '@hookferry/core/admission/redis-admission-store';
-import type { OpenBreakers } from '@hookferry/core/admission/redis-open-breakers';
-import { Releaser } from '@hookferry/core/admission/releaser';
-import { createSettle } from '@hookferry/core/admission/settle';
-import { measureTurn, Slots } from '@hookferry/core/admission/slots';
-import { createLeaveOrder } from '@hookferry/core/attempt/leave-order';
-import { createDisable } from '@hookferry/core/endpoints/disable';
-import { createDisableFailing } from '@hookferry/core/endpoints/disable-failing';
-import type { DisablePolicy } from '@hookferry/core/endpoints/disable-policy';
+import { createAdmit, createHold } from '@hookferry/core/deliver/flow/admit';
+import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
+import {
+  createLookAtEndpoint,
+  createRestoreDelivery,
+  type EventHorizon,
+  Releaser,
+} from '@hookferry/core/deliver/flow/releaser';
+import { createSettle } from '@hookferry/core/deliver/flow/settle';
+import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
+import { createLeaveOrder } from '@hookferry/core/deliver/load-delivery';
+import type { Emit } from '@hookferry/core/domain/signal';
+import { createDisable, createDisableFailing, type DisablePolicy } from '@hookferry/core/endpoints/disable';
+import type { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import type { OpenBreakers } from '@hookferry/core/endpoints/flow/redis-open-breakers';
+import type { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import type { DisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
 import type { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import type { HealthStore } from '@hookferry/core/endpoints/redis-health-store';
-import type { DeliveryQueue } from '@hookferry/core/intake/fan-out-event';
-import { type Clock, steadyClock } from '@hookferry/core/kernel/clock';
-import type { Emit } from '@hookferry/core/model/signal';
-import type { DeliveryStore } from '@hookferry/core/record/redis-delivery-store';
-import { createRestoreDelivery } from '@hookferry/core/recovery/restore-delivery';
+import type { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
+import type { DeliveryQueue } from '@hookferry/core/publish/fan-out-event';
+import type { HeldDeliveries } from '@hookferry/core/queue/held-deliveries';
 import type { WorkerConfig } from './config';
 
 // One endpoint may hold a quarter of the slots, and all of them while nobody else wants any.

@@ -1,10 +1,10 @@
-import type { Clock } from '@hookferry/core/kernel/clock';
-import { type ConnectOptions, connectRedis } from '@hookferry/core/kernel/redis-connect';
-import type { Stoppable } from '@hookferry/core/kernel/shutdown';
-import type { Emit } from '@hookferry/core/model/signal';
-import { Archiver } from '@hookferry/core/record/archiver';
-import { PgAttemptTable } from '@hookferry/core/record/pg-attempt-table';
-import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
+import type { Emit } from '@hookferry/core/domain/signal';
+import { Archiver } from '@hookferry/core/events/archive/archiver';
+import { PgAttemptTable } from '@hookferry/core/events/archive/pg-attempt-table';
+import { createRedisArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
+import type { Clock } from '@hookferry/core/platform/clock';
+import { type ConnectOptions, connectRedis } from '@hookferry/core/platform/redis-connect';
+import type { Stoppable } from '@hookferry/core/platform/timers';
 import type { WorkerConfig } from './config';
 
 // One statement for all of them: more at once would save little, and hold up the process while they are put together.

@@ -1,16 +1,14 @@
-import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-remove-endpoints';
-import { createStepErasure } from '@hookferry/core/manage/step-erasure';
-import type { EndpointId } from '@hookferry/core/model/endpoint';
-import type { QueueShard } from '@hookferry/core/model/queue-layout';
-import { createRedisArchiveStream } from '@hookferry/core/record/redis-archive-stream';
-import { createChooseEvents } from '@hookferry/core/recovery/choose-events';
-import { createResend } from '@hookferry/core/recovery/resend';
-import { createStepReplay } from '@hookferry/core/recovery/step-replay';
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import type { QueueShard } from '@hookferry/core/domain/queues';
+import { createRedisRemoveEndpoints } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { createRedisArchiveStream } from '@hookferry/core/events/archive/redis-archive-stream';
+import { createStepErasure } from '@hookferry/core/operations/erase-account';
+import { createResend } from '@hookferry/core/replays/redeliver';
+import { createChooseEvents, createStepReplay } from '@hookferry/core/replays/step-replay';
 import { composeArchive } from './compose-archive';
 import { type ConsumerDeps, type ConsumersContext, composeShards, consumerOf } from './compose-shards';
-import { createErasureConsumer } from './consumers/bullmq-erasure';
-import { createReplayConsumer } from './consumers/bullmq-replay';
-import { SharedCapacity } from './consumers/shared-capacity';
+import { SharedCapacity } from './consumers/bullmq-keeping-worker';
+import { createErasureConsumer, createReplayConsumer } from './consumers/bullmq-stepwise';
 import { openStores } from './open-stores';
 import { ServedShards } from './served-shards';
 

@@ -1,26 +1,29 @@
-import type { Concurrency } from '@hookferry/core/admission/concurrency';
-import type { Slots } from '@hookferry/core/admission/slots';
-import { createCountDisabled } from '@hookferry/core/endpoints/count-disabled';
-import { steadyClock, systemClock } from '@hookferry/core/kernel/clock';
-import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
-import type { QueueShards } from '@hookferry/core/model/queue-layout';
-import type { SignalListener } from '@hookferry/core/model/signal';
-import { createShardedOldestWaiting } from '@hookferry/core/queue/sharded-oldest-waiting';
-import type { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
-import { AccountShares } from '@hookferry/core/telemetry/account-shares';
-import { watchEventLoop } from '@hookferry/core/telemetry/event-loop-lag';
-import { registerPromProcessGauges } from '@hookferry/core/telemetry/prom-process-gauges';
-import { createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
+import type { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
+import type { Slots } from '@hookferry/core/deliver/flow/slots';
+import type { QueueShards } from '@hookferry/core/domain/queues';
+import type { SignalListener } from '@hookferry/core/domain/signal';
+import { createCountDisabled } from '@hookferry/core/endpoints/disable';
+import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import {
+  createShardedOldestWaiting,
+  type ShardedQueueDepth,
+} from '@hookferry/core/queue/bullmq-queue-standings';
+import {
+  createPromRegistry,
+  registerPromProcessGauges,
+  watchEventLoop,
+} from '@hookferry/core/telemetry/prom-process-gauges';
 import {
   type ArchiveCounts,
+  createRedisReadingsStore,
+  readRedisLoads,
   registerPromSharedGauges,
+  SharedReadings,
   sharedSources,
 } from '@hookferry/core/telemetry/prom-shared-gauges';
 import { createPromWorkerMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import { registerPromWorkerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
-import { readRedisLoads } from '@hookferry/core/telemetry/redis-load';
-import { createRedisReadingsStore } from '@hookferry/core/telemetry/redis-readings-store';
-import { SharedReadings } from '@hookferry/core/telemetry/shared-readings';
+import { AccountShares, registerPromWorkerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
 import type { Stores } from './open-stores';
 
 export interface GaugesDeps

@@ -1,18 +1,16 @@
-import { GotTransport } from '@hookferry/core/attempt/got-transport';
-import type { Transport } from '@hookferry/core/attempt/transport';
-import { cacheNames } from '@hookferry/core/egress/cache-names';
+import { GotTransport } from '@hookferry/core/deliver/got-transport';
+import type { Transport } from '@hookferry/core/deliver/transport';
+import type { Emit } from '@hookferry/core/domain/signal';
 import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
 import { directRoute } from '@hookferry/core/egress/direct-route';
-import { createGuardedLookup } from '@hookferry/core/egress/guarded-lookup';
 import { createJudgeTarget } from '@hookferry/core/egress/judge-target';
 import { proxyRoute } from '@hookferry/core/egress/proxy-route';
-import { createResolveName } from '@hookferry/core/egress/resolve-name';
-import { steadyClock } from '@hookferry/core/kernel/clock';
-import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
+import { cacheNames, createGuardedLookup, createResolveName } from '@hookferry/core/egress/resolve-name';
 import { createHandOver } from '@hookferry/core/listeners/hand-over';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
-import type { Emit } from '@hookferry/core/model/signal';
+import { steadyClock } from '@hookferry/core/platform/clock';
+import { type ConnectOptions, connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { WorkerConfig } from './config';
 
 interface TransportContext {

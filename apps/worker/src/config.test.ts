@@ -1,4 +1,4 @@
-import { ConfigError } from '@hookferry/core/kernel/environment';
+import { ConfigError } from '@hookferry/core/platform/settings';
 import { caughtFrom } from '@hookferry/core/testing/caught-from';
 import { readWorkerConfig } from './config';
 

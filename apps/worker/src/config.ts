@@ -1,21 +1,23 @@
-import { egressSettings } from '@hookferry/core/egress/egress-settings';
-import { proxyUrlSchema } from '@hookferry/core/egress/proxy-url';
-import {
-  commonSettings,
-  flagSchema,
-  maxEventBytesSchema,
-  portSchema,
-  retryScheduleSchema,
-} from '@hookferry/core/kernel/common-settings';
+import { egressSettings, proxyUrlSchema } from '@hookferry/core/egress/egress-settings';
+import { databaseUrlSchema } from '@hookferry/core/events/archive/pg-attempt-table';
 import {
   durationOrNeverSchema,
   durationSchema,
   positiveDurationSchema,
-} from '@hookferry/core/kernel/duration';
-import { type Environment, readConfig } from '@hookferry/core/kernel/environment';
-import { isProtected, secretsSettings, UNPROTECTED } from '@hookferry/core/kernel/secrets-settings';
-import { tracingSettings } from '@hookferry/core/kernel/tracing-settings';
-import { databaseUrlSchema } from '@hookferry/core/record/database-url';
+} from '@hookferry/core/platform/duration';
+import {
+  commonSettings,
+  type Environment,
+  flagSchema,
+  isProtected,
+  maxEventBytesSchema,
+  portSchema,
+  readConfig,
+  retryScheduleSchema,
+  secretsSettings,
+  tracingSettings,
+  UNPROTECTED,
+} from '@hookferry/core/platform/settings';
 import { z } from 'zod';
 
 const concurrencySchema = z.coerce.number().int().min(1).max(10_000);

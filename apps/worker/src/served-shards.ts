@@ -1,4 +1,4 @@
-import type { QueueShard } from '@hookferry/core/model/queue-layout';
+import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import type { WatchedQueue } from './stall-watch';
 

@@ -1,6 +1,5 @@
-import { createQueueLayout, shardsOf } from '@hookferry/core/model/queue-layout';
-import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
-import { ShardedQueueDepth } from '@hookferry/core/queue/sharded-queue-depth';
+import { createQueueLayout, DELIVERIES_QUEUE, shardsOf } from '@hookferry/core/domain/queues';
+import { ShardedQueueDepth } from '@hookferry/core/queue/bullmq-queue-standings';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';

@@ -1,7 +1,6 @@
-import { answerWithin } from '@hookferry/core/kernel/within';
-import type { QueueShard } from '@hookferry/core/model/queue-layout';
-import type { WorkedQueue } from '@hookferry/core/model/queue-names';
-import type { Emit } from '@hookferry/core/model/signal';
+import type { QueueShard, WorkedQueue } from '@hookferry/core/domain/queues';
+import type { Emit } from '@hookferry/core/domain/signal';
+import { answerWithin } from '@hookferry/core/platform/timers';
 
 export interface WatchedQueue {
   readonly queue: WorkedQueue;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { connectRedis, type RedisClient } from '@hookferry/core/kernel/redis-connect';
+import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { MeasuredProcess } from '../processes/measured-process';

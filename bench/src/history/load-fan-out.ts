@@ -1,8 +1,8 @@
+import type { AccountId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
-import type { AccountId } from '@hookferry/core/model/event';
-import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { buildAcceptedAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';

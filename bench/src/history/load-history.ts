@@ -1,11 +1,11 @@
+import type { Attempt } from '@hookferry/core/domain/attempt';
+import type { DeliveryParts } from '@hookferry/core/domain/delivery';
+import type { AccountId, EventId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { createNewId } from '@hookferry/core/kernel/ids';
-import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
-import type { Attempt } from '@hookferry/core/model/attempt';
-import type { DeliveryParts } from '@hookferry/core/model/delivery';
-import type { AccountId, EventId } from '@hookferry/core/model/event';
-import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { createNewId } from '@hookferry/core/platform/ids';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';

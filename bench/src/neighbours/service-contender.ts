@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { AccountId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import type { AccountId } from '@hookferry/core/model/event';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { createEventPublisher } from '@hookferry/producer';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { connectRedis } from '@hookferry/core/kernel/redis-connect';
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import type { Browser } from 'playwright-core';

@@ -1,18 +1,17 @@
-import { createRedisAdmissionStore } from '@hookferry/core/admission/redis-admission-store';
+import type { Endpoint } from '@hookferry/core/domain/endpoint';
+import type { AccountId, EventId } from '@hookferry/core/domain/event';
+import { createQueueLayout, shardsOf } from '@hookferry/core/domain/queues';
+import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-
-import { createFanOutEvent } from '@hookferry/core/intake/fan-out-event';
-import { systemClock } from '@hookferry/core/kernel/clock';
-import { createNewId } from '@hookferry/core/kernel/ids';
-import { connectRedis, queuePrefix } from '@hookferry/core/kernel/redis-connect';
-import { createInOrder } from '@hookferry/core/kernel/redis-in-order';
-import type { Endpoint } from '@hookferry/core/model/endpoint';
-import type { AccountId, EventId } from '@hookferry/core/model/event';
-import { createQueueLayout, shardsOf } from '@hookferry/core/model/queue-layout';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { systemClock } from '@hookferry/core/platform/clock';
+import { createNewId } from '@hookferry/core/platform/ids';
+import { connectRedis, queuePrefix } from '@hookferry/core/platform/redis-connect';
+import { createInOrder } from '@hookferry/core/platform/redis-script';
+import { createFanOutEvent } from '@hookferry/core/publish/fan-out-event';
+import { ShardedDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { createRedisLayoutStore } from '@hookferry/core/queue/redis-layout-store';
-import { ShardedDeliveryQueue } from '@hookferry/core/queue/sharded-delivery-queue';
-import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { connectRedis, queuePrefix, type RedisClient } from '@hookferry/core/kernel/redis-connect';
-import { keys } from '@hookferry/core/model/keys';
-import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { keys } from '@hookferry/core/domain/keys';
+import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { connectRedis, queuePrefix, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Queue } from 'bullmq';
 import { MeasuredProcess } from '../processes/measured-process';

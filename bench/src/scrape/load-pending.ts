@@ -1,8 +1,8 @@
-import { systemClock } from '@hookferry/core/kernel/clock';
-import { createNewId } from '@hookferry/core/kernel/ids';
-import type { EventId } from '@hookferry/core/model/event';
+import type { EventId } from '@hookferry/core/domain/event';
+import { systemClock } from '@hookferry/core/platform/clock';
+import { createNewId } from '@hookferry/core/platform/ids';
 import { BullmqDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
-import type { QueueConnection } from '@hookferry/core/queue/bullmq-open-queue';
+import type { QueueConnection } from '@hookferry/core/queue/bullmq-on-demand-queue';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 
 const ENDPOINTS = 1_000;

@@ -5,9 +5,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GotTransport } from '@hookferry/core/attempt/got-transport';
-import { judgeResult } from '@hookferry/core/attempt/judge-result';
-import type { SendResult, SentResult } from '@hookferry/core/attempt/transport';
+import { judgeResult } from '@hookferry/core/deliver/decide-next';
+import { GotTransport } from '@hookferry/core/deliver/got-transport';
+import type { SendResult, SentResult } from '@hookferry/core/deliver/transport';
 import { buildTransportOptions } from '@hookferry/core/testing/build-transport-options';
 
 export interface Sending {

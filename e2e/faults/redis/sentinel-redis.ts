@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KeptRedis } from '@hookferry/core/kernel/redis-keeper';
+import { KeptRedis } from '@hookferry/core/platform/redis-keeper';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { RedisServer, redisProgram } from '../../support/redis-server';

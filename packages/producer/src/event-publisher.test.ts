@@ -2,7 +2,7 @@ import {
   type EventData,
   type KnownEventType,
   publishableTypeNames,
-} from '@hookferry/core/catalogue/built-in/index';
+} from '@hookferry/core/event-types/built-in';
 import { buildReadEventJob } from '@hookferry/core/testing/build-read-event-job';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';

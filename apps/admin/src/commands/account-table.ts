@@ -1,5 +1,5 @@
-import { presentAccount } from '@hookferry/core/manage/present-account';
-import type { Account } from '@hookferry/core/model/account';
+import type { Account } from '@hookferry/core/domain/account';
+import { presentAccount } from '@hookferry/core/operations/manage-accounts';
 import { formatTable } from '../format';
 
 export function accountTable(accounts: readonly Account[]): string {

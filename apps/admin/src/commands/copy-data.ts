@@ -1,4 +1,4 @@
-import type { CopyResult } from '@hookferry/core/manage/redis-copy-data';
+import type { CopyResult } from '@hookferry/core/operations/redis-copy-data';
 import { isRedisUrl } from '@hookferry/producer/contract';
 import type { Command } from 'commander';
 import { z } from 'zod';

@@ -1,5 +1,4 @@
-import { newAccountSchema } from '@hookferry/core/accounts/account-input';
-import { presentAccount } from '@hookferry/core/manage/present-account';
+import { newAccountSchema, presentAccount } from '@hookferry/core/operations/manage-accounts';
 import type { Command } from 'commander';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';

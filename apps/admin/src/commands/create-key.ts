@@ -1,8 +1,6 @@
-import { scopeListSchema } from '@hookferry/core/accounts/api-key-input';
-import { presentApiKey } from '@hookferry/core/accounts/present-api-key';
-import { durationSchema } from '@hookferry/core/kernel/duration';
-import { displayNameSchema } from '@hookferry/core/model/account';
-import { scopes } from '@hookferry/core/model/api-key';
+import { presentApiKey, scopeListSchema } from '@hookferry/core/accounts/api-keys';
+import { displayNameSchema, scopes } from '@hookferry/core/domain/account';
+import { durationSchema } from '@hookferry/core/platform/duration';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

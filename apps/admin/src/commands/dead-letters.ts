@@ -1,11 +1,11 @@
-import { AppError } from '@hookferry/core/kernel/app-error';
 import {
   type DeadLetterId,
   type DeadLetterQueue,
   deadLetterIdSchema,
   type ListedDeadLetter,
-} from '@hookferry/core/model/dead-letter';
-import type { DeadLetterMark, ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
+} from '@hookferry/core/domain/dead-letter';
+import { AppError } from '@hookferry/core/platform/app-error';
+import type { DeadLetterMark, ManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { AppError } from '@hookferry/core/kernel/app-error';
-import { presentAccount } from '@hookferry/core/manage/present-account';
-import { type AccountId, accountIdSchema } from '@hookferry/core/model/event';
+import { type AccountId, accountIdSchema } from '@hookferry/core/domain/event';
+import { presentAccount } from '@hookferry/core/operations/manage-accounts';
+import { AppError } from '@hookferry/core/platform/app-error';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli, Output } from '../cli';

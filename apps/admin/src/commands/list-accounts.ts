@@ -1,4 +1,4 @@
-import { presentAccount } from '@hookferry/core/manage/present-account';
+import { presentAccount } from '@hookferry/core/operations/manage-accounts';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,7 +1,7 @@
 import {
   type ListedDeadLetterView,
   presentListedDeadLetter,
-} from '@hookferry/core/recovery/present-dead-letter';
+} from '@hookferry/core/replays/manage-dead-letters';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,4 +1,4 @@
-import { presentApiKey } from '@hookferry/core/accounts/present-api-key';
+import { presentApiKey } from '@hookferry/core/accounts/api-keys';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,4 +1,4 @@
-import { apiKeyIdSchema } from '@hookferry/core/model/api-key';
+import { apiKeyIdSchema } from '@hookferry/core/domain/account';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Cli } from '../cli';

@@ -1,4 +1,4 @@
-import { presentDeadLetter } from '@hookferry/core/recovery/present-dead-letter';
+import { presentDeadLetter } from '@hookferry/core/replays/manage-dead-letters';
 import type { Command } from 'commander';
 import type { Cli } from '../cli';
 import { withAdvice } from '../failure';

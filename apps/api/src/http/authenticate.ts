@@ -1,13 +1,10 @@
-import type { ActFor } from '@hookferry/core/accounts/act-for';
+import { type ActFor, type KnownAccounts, requireOperator } from '@hookferry/core/accounts/act-for';
+import type { AuthenticateClient } from '@hookferry/core/accounts/auth-failures';
 import { keyIn } from '@hookferry/core/accounts/authenticate';
-import type { KnownAccounts } from '@hookferry/core/accounts/known-accounts';
-import type { AuthenticateClient } from '@hookferry/core/accounts/limit-auth-failures';
 import type { LimitRate } from '@hookferry/core/accounts/limit-rate';
-import { requireOperator } from '@hookferry/core/accounts/require-operator';
+import { maySeeSecrets, type Principal, type Scope } from '@hookferry/core/domain/account';
 import type { EndpointsVersion, Subscriptions } from '@hookferry/core/endpoints/subscriptions';
-import { AppError } from '@hookferry/core/kernel/app-error';
-import type { Scope } from '@hookferry/core/model/api-key';
-import { maySeeSecrets, type Principal } from '@hookferry/core/model/principal';
+import { AppError } from '@hookferry/core/platform/app-error';
 import type { Request, RequestHandler, Response } from 'express';
 import { createSpend, type Spend } from './rate-limit';
 import type { Route } from './route';

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
-import { AppError } from '@hookferry/core/kernel/app-error';
-import type { AccountId } from '@hookferry/core/model/event';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { AppError } from '@hookferry/core/platform/app-error';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { apiKeyOf } from './authenticate';
 

@@ -1,8 +1,16 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Socket } from 'node:net';
-import type { ConnectionRefusal, Emit } from '@hookferry/core/model/signal';
-import { answerBrokenRequest, type BrokenRequestOptions } from './answer-broken-request';
-import { RequestsInOrder } from './requests-in-order';
+import type { ConnectionRefusal, Emit } from '@hookferry/core/domain/signal';
+import { AppError } from '@hookferry/core/platform/app-error';
+import type { NewId } from '@hookferry/core/platform/ids';
+import { PROBLEM_TYPE, presentProblem } from './problem';
 
 export interface HttpServerOptions extends BrokenRequestOptions {
   readonly maxConnections: number;
@@ -67,4 +75,176 @@ function announce(reason: ConnectionRefusal, emit: Emit) {
     const clientAddress = socket.remoteAddress;
     emit({ name: 'connection.refused', reason, ...(clientAddress === undefined ? {} : { clientAddress }) });
   };
+}
+
+// Programs that send ahead have about ten requests under way. One that waits takes a few KB, and 16 KiB at most for its head.
+const MOST_WAITING = 16;
+// The HTTP server keeps what is passed over until its connection is closed.
+const MOST_PASSED_OVER = 64;
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+interface Connection {
+  /** What is being answered, and its answer, until that is written out. */
+  current: Exchange | undefined;
+  readonly waiting: Exchange[];
+  /** What is done once all that waits is answered. From then on nothing more is taken. */
+  last: (() => void) | undefined;
+  passedOver: number;
+}
+
+/**
+ * A client may send its next requests ahead, before the answer to the first (RFC 9112, 9.3.2). Answers go out in the order
+ * of the requests, so what was made for a later one would have to be kept until all before it were read. Here the next
+ * one is begun only when the answer before it is written out: a connection has one answer in memory, whatever it sends.
+ */
+class RequestsInOrder {
+  readonly #connections = new WeakMap<Socket, Connection>();
+
+  /** @param refuse is told of a connection with more requests than may wait. */
+  constructor(
+    private readonly listener: RequestListener,
+    private readonly refuse: (socket: Socket) => void,
+  ) {}
+
+  readonly take: RequestListener = (request, response) => {
+    const { socket } = request;
+    // What was read together with one too many.
+    if (socket.destroyed) return;
+    const connection = this.#of(socket);
+    if (connection.last) this.#passOver(connection, socket);
+    else if (connection.current === undefined) this.#begin(connection, { request, response });
+    else if (connection.waiting.length < MOST_WAITING) connection.waiting.push({ request, response });
+    else {
+      this.refuse(socket);
+      // What was taken is answered.
+      connection.last = () => socket.destroySoon();
+      this.#passOver(connection, socket);
+    }
+  };
+
+  /**
+   * Answers what is no request, once all requests before it are answered, and takes no more.
+   *
+   * @param answer is not called when nobody is there any more.
+   */
+  answerLast(socket: Socket, answer: () => void): void {
+    const connection = this.#of(socket);
+    const { current, waiting } = connection;
+    // It may be the one that is being answered that has gone wrong half-way.
+    if (socket.destroyed || current?.request.complete !== true) return answer();
+    if (connection.last) return;
+    connection.last = answer;
+    // The rest of it never comes.
+    if (waiting.at(-1)?.request.complete === false) waiting.pop();
+  }
+
+  #passOver(connection: Connection, socket: Socket): void {
+    connection.passedOver += 1;
+    if (connection.passedOver > MOST_PASSED_OVER) socket.destroy();
+  }
+
+  #of(socket: Socket): Connection {
+    const known = this.#connections.get(socket);
+    if (known) return known;
+    const connection: Connection = { current: undefined, waiting: [], last: undefined, passedOver: 0 };
+    this.#connections.set(socket, connection);
+    return connection;
+  }
+
+  #begin(connection: Connection, exchange: Exchange): void {
+    const { request, response } = exchange;
+    connection.current = exchange;
+    response.once('close', () => {
+      // Other connections have their turn in between.
+      if (connection.waiting.length > 0 || connection.last) {
+        setImmediate(() => this.#goOn(connection, request.socket));
+      } else connection.current = undefined;
+    });
+    this.listener(request, response);
+  }
+
+  #goOn(connection: Connection, socket: Socket): void {
+    connection.current = undefined;
+    // The answer has ended the connection: who sent more has to send it anew.
+    if (socket.destroyed || socket.writableEnded) {
+      connection.waiting.length = 0;
+      return;
+    }
+    const next = connection.waiting.shift();
+    if (next) this.#begin(connection, next);
+    else connection.last?.();
+  }
+}
+
+export interface BrokenRequestOptions {
+  readonly newId: NewId;
+  readonly emit: Emit;
+}
+
+interface Refusal {
+  readonly reason: ConnectionRefusal;
+  readonly error: AppError;
+}
+
+// For a client that does not close its side: until then it may still read the answer.
+const LINGER_MS = 1_000;
+
+/** Answers what never became a request that Express could see, and hangs up. */
+function answerBrokenRequest({ newId, emit }: BrokenRequestOptions) {
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    // The parser complains again about what comes after the answer.
+    if (socket.writableEnded) return;
+    const refusal = refusalOf(error.code);
+    if (!refusal || !socket.writable) return void socket.destroy();
+    const clientAddress = socket.remoteAddress;
+    emit({
+      name: 'connection.refused',
+      reason: refusal.reason,
+      ...(clientAddress === undefined ? {} : { clientAddress }),
+    });
+    socket.end(toBytes(refusal.error, newId('req')));
+    const linger = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(linger));
+  };
+}
+
+/** `undefined` when there is nobody left to answer. */
+function refusalOf(code = ''): Refusal | undefined {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return {
+      reason: 'too_slow',
+      error: new AppError('request_timeout', 'The request took too long to come.'),
+    };
+  }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return {
+      reason: 'headers_too_large',
+      error: new AppError('headers_too_large', 'URL and headers are too long.'),
+    };
+  }
+  if (code.startsWith('HPE_')) {
+    return {
+      reason: 'malformed',
+      error: new AppError('malformed_request', 'The request is not well-formed HTTP/1.1.'),
+    };
+  }
+  return undefined;
+}
+
+function toBytes(error: AppError, requestId: string): string {
+  const { status, body } = presentProblem(error, requestId);
+  const json = JSON.stringify(body);
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Content-Type: ${PROBLEM_TYPE}; charset=utf-8`,
+    `Content-Length: ${Buffer.byteLength(json)}`,
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+    '',
+    json,
+  ].join('\r\n');
 }

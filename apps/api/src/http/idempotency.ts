@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto';
-import type { Claim, IdempotencyStore, Slot } from '@hookferry/core/intake/redis-idempotency-store';
-import { AppError, type ErrorCode } from '@hookferry/core/kernel/app-error';
-import type { Clock } from '@hookferry/core/kernel/clock';
-import { createSeededNewId, type NewId } from '@hookferry/core/kernel/ids';
-import { createSeededSecretBytes } from '@hookferry/core/kernel/secret-bytes';
+import { createHash, hkdfSync } from 'node:crypto';
+import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
+import type { Clock } from '@hookferry/core/platform/clock';
+import { createSeededNewId, createSeededSecretBytes, type NewId } from '@hookferry/core/platform/ids';
+import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
+import type { Claim, IdempotencyStore, Slot } from '@hookferry/core/publish/redis-idempotency-store';
 import type { Request, Response } from 'express';
 import { apiKeyOf, presentedKeyOf } from './authenticate';
-import { bodyTextOf } from './read-json-body';
+import { bodyTextOf } from './json-body';
 import type { RouteReply, RouteRequest } from './route';
-import { openAnswer, type SealOptions, sealAnswer } from './seal-answer';
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 const REPLAYED = 'idempotent-replayed';
@@ -184,4 +183,32 @@ function reused(): AppError {
   return new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
     faults: [{ pointer: 'Idempotency-Key', detail: 'was used with another body or path; take a new one' }],
   });
+}
+
+const KEY_BYTES = 32;
+const PURPOSE = 'idempotent answer';
+
+/** What an answer is sealed with: the API key as presented, of which the store has only a hash, and whose answer it is. */
+export interface SealOptions {
+  readonly apiKey: string;
+  /** The place where it is kept: from another place it can't be opened. */
+  readonly place: string;
+}
+
+/** An answer may show a secret, so only who has the API key can read what the store keeps. */
+export function sealAnswer(answer: string, options: SealOptions): string {
+  return encrypt(answer, keyOf(options)).toString('base64');
+}
+
+/** `undefined` when it was sealed with another API key, for another place, or was changed. */
+export function openAnswer(sealed: string, options: SealOptions): string | undefined {
+  try {
+    return decrypt(Buffer.from(sealed, 'base64'), keyOf(options));
+  } catch {
+    return undefined;
+  }
+}
+
+function keyOf({ apiKey, place }: SealOptions): Buffer {
+  return Buffer.from(hkdfSync('sha256', apiKey, place, PURPOSE, KEY_BYTES));
 }

@@ -7,7 +7,7 @@ import {
   OPEN_OBJECT,
   parsedOrUndefined,
   QUOTE,
-} from '@hookferry/core/kernel/json';
+} from '@hookferry/core/platform/json';
 
 export interface JsonBounds {
   /** Arrays and objects within each other. */

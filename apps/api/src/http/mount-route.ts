@@ -1,9 +1,13 @@
+import { isIPv6 } from 'node:net';
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import { AppError } from '@hookferry/core/kernel/app-error';
-import type { Clock } from '@hookferry/core/kernel/clock';
-import type { NewId } from '@hookferry/core/kernel/ids';
-import { newSecretBytes } from '@hookferry/core/kernel/secret-bytes';
-import type { Express, RequestHandler, Response } from 'express';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { AppError, faultsOf, invalidRequest, prototypeFaults } from '@hookferry/core/platform/app-error';
+import type { Clock } from '@hookferry/core/platform/clock';
+import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
+import { inWords } from '@hookferry/core/platform/zod-words';
+import type { Express, Request, RequestHandler, Response } from 'express';
+import type { z } from 'zod';
+import { requestIdOf, spanOf } from './announce-requests';
 import {
   type AuthenticateOptions,
   apiKeyOf,
@@ -11,18 +15,11 @@ import {
   requireKeyFor,
   spendOf,
 } from './authenticate';
-import { boundsOf } from './body-bounds';
 import { endTurnOfFailed, HeavyTurns, takeTurn, takeTurnIfLarge, turnOf } from './heavy-turns';
 import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
-import { parseRequest } from './parse-request';
-import { dataTextsOf, readJsonBody } from './read-json-body';
-import { requestIdOf } from './request-id';
-import { originOf } from './request-origin';
-import type { Route, RouteReply, RouteRequest } from './route';
-import { sendEvents } from './send-events';
-import { sendLines } from './send-lines';
-import { spanOf } from './trace-requests';
-import { UnreadAnswers } from './unread-answers';
+import { boundsOf, dataTextsOf, readJsonBody } from './json-body';
+import { nothing, type RequestShape, type Route, type RouteReply, type RouteRequest } from './route';
+import { sendEvents, sendLines } from './send-parts';
 
 export interface MountOptions extends AuthenticateOptions {
   readonly answerOnce: AnswerOnce;
@@ -180,4 +177,116 @@ function refuseMethod(methods: readonly string[]): RequestHandler {
       `${request.method} is not possible here. What is: ${methods.join(', ')}.`,
     );
   };
+}
+
+export interface ParsedParts {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/**
+ * Checks a request against the shape that its route declares.
+ *
+ * @throws AppError `not_found` for an id that can't be one, `invalid_request` for everything else.
+ */
+function parseRequest(request: Request, shape: RequestShape): ParsedParts {
+  return {
+    params: parseParams(request.params, shape.params ?? nothing),
+    query: parse(request.query, shape.query ?? nothing, '?'),
+    body: shape.body === undefined ? undefined : parseBody(request.body, shape.body, shape),
+  };
+}
+
+function parseParams(params: unknown, schema: z.ZodType): unknown {
+  const parsed = schema.safeParse(params);
+  if (parsed.success) return parsed.data;
+  throw new AppError('not_found', 'There is nothing with this id.');
+}
+
+// Afterwards: what has the declared shape is not deep.
+function parseBody(body: unknown, schema: z.ZodType, { hasEventData }: RequestShape): unknown {
+  const parsed = parse(body, schema, '');
+  const faults = hasEventData ? [] : prototypeFaults(body);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return parsed;
+}
+
+function parse(value: unknown, schema: z.ZodType, base: string): unknown {
+  const parsed = schema.safeParse(value, inWords);
+  if (parsed.success) return parsed.data;
+  throw invalidRequest(faultsOf(parsed.error, base));
+}
+
+/** Of a request, as Express tells them: HTTP/1.0 has no host. */
+interface Named {
+  readonly protocol: string;
+  readonly host: string | undefined;
+}
+
+const HOST =
+  /^(?:(?<name>[A-Za-z0-9_](?:[A-Za-z0-9._-]*))|\[(?<address>[0-9A-Fa-f:.]+)\])(?::(?<port>\d{1,5}))?$/;
+const MAX_HOST_LENGTH = 260;
+const MAX_PORT = 65_535;
+
+/**
+ * What a request was sent to, such as `https://hooks.example.com`, as far as it says so itself, or a proxy that is believed
+ * does. Anybody can name any host, so what a link begins with is one at least, and nothing that could be read as more.
+ *
+ * @throws AppError `malformed_request` when it names none, or what is no host of a URL.
+ */
+export function originOf({ protocol, host = '' }: Named): string {
+  if (isHost(host)) return `${protocol}://${host.toLowerCase()}`;
+  throw new AppError(
+    'malformed_request',
+    'The header "Host", or "X-Forwarded-Host", is not a host with or without a port, so no link can begin with it.',
+  );
+}
+
+/** RFC 3986, 3.2.2 and 3.2.3, of names those that hosts have. */
+function isHost(text: string): boolean {
+  if (text.length > MAX_HOST_LENGTH) return false;
+  const { name, address, port = '0' } = HOST.exec(text)?.groups ?? {};
+  if (Number(port) > MAX_PORT) return false;
+  return name === undefined ? address !== undefined && isIPv6(address) : !name.includes('..');
+}
+
+// Of shorter ones there is one for each connection, and the system takes them at once.
+const LARGE_BYTES = 16 * 1024;
+/** The longest answer, a page of webhooks, has 12 MB. */
+const MOST_BYTES = 32 * 1024 * 1024;
+const RETRY_AFTER_MS = 1_000;
+
+/** How much of what an account was answered is still in this process, because its clients are slow to read it. */
+export class UnreadAnswers {
+  readonly #bytes = new Map<AccountId, number>();
+
+  /**
+   * @param bytes how long the answer is, if that is known already.
+   * @throws AppError `rate_limited` when that were too much together with what is there.
+   */
+  requireRoom(accountId: AccountId, bytes = 0): void {
+    if (this.of(accountId) + bytes <= MOST_BYTES) return;
+    throw new AppError(
+      'rate_limited',
+      `More than ${MOST_BYTES} bytes of answers to the account would wait to be read. Read those that were asked for.`,
+      { retryAfterMs: RETRY_AFTER_MS },
+    );
+  }
+
+  /** Counts an answer until it is written out, or nobody is there to read it. */
+  note(accountId: AccountId, bytes: number, response: Response): void {
+    // One whose client has gone already closes no more.
+    if (bytes <= LARGE_BYTES || response.destroyed) return;
+    this.#bytes.set(accountId, this.of(accountId) + bytes);
+    response.once('close', () => {
+      const left = this.of(accountId) - bytes;
+      if (left > 0) this.#bytes.set(accountId, left);
+      else this.#bytes.delete(accountId);
+    });
+  }
+
+  of(accountId: AccountId): number {
+    return this.#bytes.get(accountId) ?? 0;
+  }
 }

@@ -1,5 +1,5 @@
+import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import { z } from 'zod';
-import { cursorSchema, encodeCursor } from './cursor';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -49,3 +49,41 @@ export function presentPage(data: readonly unknown[], nextCursor: unknown) {
     has_more: nextCursor !== undefined,
   };
 }
+
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+
+/** A place in a list as clients hand it back: opaque to them; inside it is what `schema` describes. */
+export function cursorSchema<Cursor extends z.ZodType>(schema: Cursor, message: string) {
+  return z
+    .string()
+    .regex(BASE64URL, message)
+    .transform((text, context) => {
+      const parsed = schema.safeParse(parsedOrUndefined(Buffer.from(text, 'base64url').toString()));
+      if (parsed.success) return parsed.data;
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    });
+}
+
+export function encodeCursor(cursor: unknown): string {
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
+}
+
+/** A time as clients send it. Gives milliseconds since the Unix epoch. */
+export const sentTimeSchema = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-11-21T12:00:00Z' })
+  .transform((text) => Date.parse(text));
+
+/** The query parameters by which lists are limited to a time: from `since` on, and before `until`. */
+export const timeRangeQuery = { since: sentTimeSchema.optional(), until: sentTimeSchema.optional() };
+
+interface SentRange {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** For `refine` of a query with a time range: one that ends before it begins is a mistake, and no empty list. */
+export const isInOrder: [(range: SentRange) => boolean, { path: string[]; message: string }] = [
+  ({ since, until }) => since === undefined || until === undefined || since <= until,
+  { path: ['until'], message: 'must not be before "since"' },
+];

@@ -1,10 +1,10 @@
-import { join } from 'node:path';
-import { AppError } from '@hookferry/core/kernel/app-error';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative, sep } from 'node:path';
+import { AppError } from '@hookferry/core/platform/app-error';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { chooseCoding } from './choose-coding';
+import { contentSecurityPolicy } from 'helmet';
 import { etagOf } from './etag';
-import { codingsOf, INDEX, type PortalFile, type PortalFiles, readPortalFiles } from './portal-files';
-import { portalHeaders } from './portal-headers';
 
 /** Where the portal's build leaves its files. */
 export const PORTAL_FOLDER = join(__dirname, '../../../portal/dist');
@@ -63,5 +63,117 @@ function notBuilt(): AppError {
   return new AppError(
     'route_not_found',
     'The portal has not been built: run "npm run build -w @hookferry/portal", then ask again.',
+  );
+}
+
+/** A file of the portal, in each coding that it was built in. */
+export interface PortalFile {
+  /** With the dot. */
+  readonly extension: string;
+  /** Of what it says, whatever the coding. */
+  readonly version: string;
+  readonly bytes: Readonly<Partial<Record<Coding, Buffer>>> & { readonly identity: Buffer };
+}
+
+/** By its path below the portal's, such as `assets/index-B2x9.js`. */
+export type PortalFiles = ReadonlyMap<string, PortalFile>;
+
+const INDEX = 'index.html';
+
+const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
+
+/**
+ * Reads what the portal's build has left in the folder; `undefined` if it has not been built. What is not among these files
+ * can't be asked for, whatever its path: no request leads to the disk.
+ */
+function readPortalFiles(folder: string): PortalFiles | undefined {
+  if (!existsSync(join(folder, INDEX))) return undefined;
+  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !isEncoded(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name));
+  return new Map(paths.map((path) => [relative(folder, path).split(sep).join('/'), readPortalFile(path)]));
+}
+
+function isEncoded(name: string): boolean {
+  return Object.values(EXTENSIONS).some((extension) => name.endsWith(extension));
+}
+
+function readPortalFile(path: string): PortalFile {
+  const identity = readFileSync(path);
+  return {
+    extension: extname(path),
+    version: createHash('sha256').update(identity).digest('base64url').slice(0, 22),
+    bytes: { identity, ...readEncoded(path, 'br'), ...readEncoded(path, 'gzip') },
+  };
+}
+
+function readEncoded(path: string, coding: keyof typeof EXTENSIONS): Partial<Record<Coding, Buffer>> {
+  const encoded = path + EXTENSIONS[coding];
+  return existsSync(encoded) ? { [coding]: readFileSync(encoded) } : {};
+}
+
+function codingsOf({ bytes }: PortalFile): readonly Coding[] {
+  return codings.filter((coding) => bytes[coding] !== undefined);
+}
+
+/**
+ * What the portal's page may do: run its own files, and ask the API. It is shown in a frame by nobody but the pages of
+ * these origins, or a page of a stranger's could have people click in it without their seeing it.
+ */
+function portalHeaders(frameAncestors: readonly string[]): readonly RequestHandler[] {
+  return [pagePolicy(frameAncestors), ...(frameAncestors.length > 0 ? [allowFrames] : [])];
+}
+
+function pagePolicy(frameAncestors: readonly string[]): RequestHandler {
+  return contentSecurityPolicy({
+    useDefaults: false,
+    directives: {
+      'default-src': ["'none'"],
+      'script-src': ["'self'"],
+      'style-src': ["'self'"],
+      'img-src': ["'self'", 'data:'],
+      'font-src': ["'self'"],
+      'connect-src': ["'self'"],
+      'base-uri': ["'none'"],
+      'form-action': ["'none'"],
+      'frame-ancestors': frameAncestors.length > 0 ? frameAncestors : ["'none'"],
+    },
+  });
+}
+
+// Neither can name an origin: the policy alone says who may.
+const allowFrames: RequestHandler = (_request, response, next) => {
+  response.removeHeader('x-frame-options');
+  response.removeHeader('cross-origin-opener-policy');
+  next();
+};
+
+/** How what is stored several times over is encoded, the shortest first. */
+export const codings = ['br', 'gzip', 'identity'] as const;
+export type Coding = (typeof codings)[number];
+
+/**
+ * The content coding that a client likes best by its `Accept-Encoding` (RFC 9110, 12.5.3), the shortest of those that it
+ * likes as much. Whoever takes none of them gets it as it is.
+ */
+export function chooseCoding(acceptEncoding: string | undefined, available: readonly Coding[]): Coding {
+  const weights = weightsIn(acceptEncoding ?? '');
+  const rest = weights.get('*');
+  const weightOf = (coding: Coding) => weights.get(coding) ?? rest ?? (coding === 'identity' ? LEAST : 0);
+  const liked = codings.filter((coding) => available.includes(coding) && weightOf(coding) > 0);
+  const most = Math.max(...liked.map(weightOf));
+  return liked.find((coding) => weightOf(coding) === most) ?? 'identity';
+}
+
+// What nobody has named is taken, but for want of anything better: weights have three decimals at most.
+const LEAST = 0.0001;
+
+function weightsIn(header: string): ReadonlyMap<string, number> {
+  return new Map(
+    header.split(',').map((part) => {
+      const [coding = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
+      const weight = parameters.find((text) => text.startsWith('q='))?.slice('q='.length);
+      return [coding, weight === undefined ? 1 : Number(weight) || 0];
+    }),
   );
 }

@@ -1,4 +1,5 @@
-import type { Express } from 'express';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Express, RequestHandler } from 'express';
 import type { Registry } from 'prom-client';
 
 export interface ProbeOptions {
@@ -23,4 +24,30 @@ export function mountProbes(app: Express, { isReady, stuckConnection, registry }
   app.get('/metrics', async (_request, response) => {
     response.set('content-type', registry.contentType).end(await registry.metrics());
   });
+}
+
+/**
+ * The time between being told to stop and closing the door. Whoever sends requests here has to learn that they go elsewhere
+ * before they are refused: who asks for readiness by a 503, who keeps connections open by the header that ends them.
+ */
+export class Drain {
+  #isDraining = false;
+
+  /** @param delayMs how long requests are answered still. */
+  constructor(private readonly delayMs: number) {}
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** Resolves when nothing should come any more. */
+  async stop(): Promise<void> {
+    this.#isDraining = true;
+    await wait(this.delayMs);
+  }
+
+  readonly endConnections: RequestHandler = (_request, response, next) => {
+    if (this.#isDraining) response.set('connection', 'close');
+    next();
+  };
 }

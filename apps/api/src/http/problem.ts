@@ -1,9 +1,8 @@
-import { AppError, type ErrorCode, faultSchema } from '@hookferry/core/kernel/app-error';
-import type { Emit } from '@hookferry/core/model/signal';
+import type { Emit } from '@hookferry/core/domain/signal';
+import { AppError, type ErrorCode, faultSchema } from '@hookferry/core/platform/app-error';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
-import { requestIdOf } from './request-id';
-import { spanOf } from './trace-requests';
+import { requestIdOf, spanOf } from './announce-requests';
 
 /** The only place that knows which status an error has. */
 export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {

@@ -1,5 +1,5 @@
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import { createQueueLayout } from '@hookferry/core/model/queue-layout';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { createQueueLayout } from '@hookferry/core/domain/queues';
 import { Queue } from 'bullmq';
 import request from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';

@@ -1,6 +1,6 @@
 import type { LimitRate, RateStanding } from '@hookferry/core/accounts/limit-rate';
-import { AppError } from '@hookferry/core/kernel/app-error';
-import type { Principal } from '@hookferry/core/model/principal';
+import type { Principal } from '@hookferry/core/domain/account';
+import { AppError } from '@hookferry/core/platform/app-error';
 import type { Response } from 'express';
 
 const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {

@@ -1,11 +1,9 @@
+import type { Principal, Scope } from '@hookferry/core/domain/account';
+import type { TraceContext } from '@hookferry/core/domain/trace';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
-import type { ErrorCode } from '@hookferry/core/kernel/app-error';
-import type { Connection } from '@hookferry/core/kernel/connection';
-import type { NewId } from '@hookferry/core/kernel/ids';
-import type { SecretBytes } from '@hookferry/core/kernel/secret-bytes';
-import type { Scope } from '@hookferry/core/model/api-key';
-import type { Principal } from '@hookferry/core/model/principal';
-import type { TraceContext } from '@hookferry/core/model/trace';
+import type { ErrorCode } from '@hookferry/core/platform/app-error';
+import type { Connection } from '@hookferry/core/platform/connection';
+import type { NewId, SecretBytes } from '@hookferry/core/platform/ids';
 import { z } from 'zod';
 import type { JsonPath } from './json-walk';
 import type { Spend } from './rate-limit';

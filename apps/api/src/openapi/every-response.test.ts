@@ -1,7 +1,6 @@
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import { idOfKey } from '@hookferry/core/model/api-key';
-import { deadLetterIdOf } from '@hookferry/core/model/dead-letter';
-import type { AccountId } from '@hookferry/core/model/event';
+import { DEFAULT_ACCOUNT, idOfKey } from '@hookferry/core/domain/account';
+import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
+import type { AccountId } from '@hookferry/core/domain/event';
 import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
@@ -11,8 +10,7 @@ import request, { type Response, type Test } from 'supertest';
 import { createRoutes, type RouteDeps } from '../routes/index';
 import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
 import { startApi, startTestApi, type TestApi } from '../testing/start-test-api';
-import { Components } from './components';
-import { describeRoute } from './operation';
+import { Components, describeRoute } from './operation';
 
 let api: TestApi;
 let limited: TestApi;

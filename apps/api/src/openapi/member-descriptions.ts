@@ -1,4 +1,4 @@
-import type { Json } from './components';
+import type { Json } from './operation';
 
 /** What members and parameters mean that have no description of their own, by name: it is the same wherever they are. */
 const BY_NAME: Readonly<Record<string, string>> = {

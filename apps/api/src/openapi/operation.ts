@@ -1,11 +1,10 @@
+import { catalogue } from '@hookferry/core/event-types/built-in';
+import type { ErrorCode } from '@hookferry/core/platform/app-error';
 import { z } from 'zod';
 import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
+import { PROBLEM_TYPE, statusOf, titleOf } from '../http/problem';
 import type { DeclaredResponse, Route } from '../http/route';
-import { EVENTS_TYPE } from '../http/send-events';
-import { NDJSON_TYPE } from '../http/send-lines';
-import type { Components, Json } from './components';
-import { requestExamples } from './examples';
-import { problemResponses } from './problem-responses';
+import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-parts';
 
 /** What OpenAPI calls a route. */
 export function describeRoute(route: Route, components: Components): Json {
@@ -117,4 +116,151 @@ function responseOf(declared: DeclaredResponse, components: Components): Json {
 function typeOf({ isLines, isEvents }: DeclaredResponse): string {
   if (isEvents) return EVENTS_TYPE;
   return isLines ? NDJSON_TYPE : 'application/json';
+}
+
+/** What can become of a request to any route: it needs a good key or code, a known query and the store. */
+const OF_ALL: readonly ErrorCode[] = [
+  'unauthenticated',
+  'invalid_request',
+  'rate_limited',
+  'storage_unavailable',
+];
+/** Of one that needs a key: that has scopes, and an account. */
+const OF_KEY: readonly ErrorCode[] = ['insufficient_scope', 'operator_only', 'not_found'];
+const OF_BODY: readonly ErrorCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type'];
+const OF_IDEMPOTENCY_KEY: readonly ErrorCode[] = [
+  'request_in_progress',
+  'answer_not_kept',
+  'conflict',
+  'idempotency_key_reused',
+];
+
+const RETRY_AFTER = {
+  'Retry-After': { description: 'Seconds until it makes sense to ask again.', schema: { type: 'integer' } },
+};
+
+/** The errors that a route can answer, by status. They follow from what it is and from those that it names. */
+function problemResponses(route: Route): Record<string, Json> {
+  const codes = [...new Set(codesOf(route))];
+  const statuses = [...new Set(codes.map(statusOf))].sort((a, b) => a - b);
+  const responses = statuses.map((status) => [
+    status,
+    problemResponse(
+      codes.filter((code) => statusOf(code) === status),
+      status,
+    ),
+  ]);
+  return { ...Object.fromEntries(responses), default: { $ref: '#/components/responses/Problem' } };
+}
+
+/** For what can befall any request, such as a fault of ours. */
+export const anyProblem = { description: 'Any other error.', ...problemContent() };
+
+function codesOf({ scope, request, creates, stores, problems = [] }: Route): readonly ErrorCode[] {
+  return [
+    ...OF_ALL,
+    ...(scope === 'none' ? [] : OF_KEY),
+    ...(request.body === undefined ? [] : OF_BODY),
+    ...(creates === true ? OF_IDEMPOTENCY_KEY : []),
+    ...(stores === undefined ? [] : (['quota_exceeded'] as const)),
+    ...problems,
+  ];
+}
+
+function problemResponse(codes: readonly ErrorCode[], status: number): Json {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${titleOf(code)}.`).join(' '),
+    ...(status === 429 || status === 503 ? { headers: RETRY_AFTER } : {}),
+    ...problemContent(),
+  };
+}
+
+function problemContent() {
+  return { content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } } };
+}
+
+const [first, ...others] = catalogue.map(({ name, example }) => ({ type: name, data: example }));
+
+/** For each operation that takes a body one that it takes as it stands. */
+export const requestExamples: Readonly<Record<string, unknown>> = {
+  createWebhook: {
+    url: 'https://example.com/webhooks',
+    events: ['keyword.*', 'brief.created'],
+    description: 'Keywords for the dashboard',
+  },
+  updateWebhook: { events: ['*'], rate_limit: 50, description: null },
+  rotateWebhookSecret: { overlap_seconds: 86_400 },
+  testWebhook: { type: first?.type },
+  tryFilter: { filter: { position: { lte: 10 } }, event_type: first?.type },
+  createListener: { name: 'my-laptop', events: ['keyword.*'], ordering: 'strict' },
+  answerListener: {
+    stream: '9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11',
+    answers: [{ exchange: '1', status: 204 }],
+  },
+  createReplay: { since: '2026-01-01T00:00:00Z', mode: 'failed', rate: 50 },
+  publishEvent: first,
+  publishBatch: { events: [{ ...first, id: 'quick-win-4711' }, ...others] },
+  putEventType: {
+    description: 'An invoice was paid.',
+    schema: {
+      type: 'object',
+      properties: { id: { type: 'string' }, amount: { type: 'number' } },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    example: { id: 'inv_1', amount: 10 },
+  },
+  createApiKey: { name: 'ci', scopes: ['events:write', 'webhooks:read'], expires_at: '2099-01-01T00:00:00Z' },
+  createPortalSession: {
+    expires_in: 3_600,
+    capabilities: ['read', 'endpoints', 'resend'],
+    return_url: 'https://app.example.com/settings/webhooks',
+    theme: { name: 'Example Ltd', color: '#1f6feb', mode: 'system' },
+  },
+  exchangePortalCode: { code: 'whc_0123456789abcdef_0123456789abcdefghjkmnpqrstvwxyz0123456789abcdefghjk' },
+  createAccount: { name: 'Example Ltd' },
+  updateAccount: { weight: 2 },
+};
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Collects the named schemas of a document while its parts are written. */
+export class Components {
+  readonly schemas: Record<string, unknown> = {};
+
+  /** What a client may send. Where the schema transforms, this is its state before. */
+  ofRequest(schema: z.ZodType): Json {
+    return this.#convert(schema, 'input');
+  }
+
+  /** What is answered. */
+  ofResponse(schema: z.ZodType): Json {
+    return this.#convert(schema, 'output');
+  }
+
+  // Inside of another one, also a schema with a name of its own becomes a reference.
+  #convert(schema: z.ZodType, io: 'input' | 'output'): Json {
+    const converted = z.toJSONSchema(z.object({ schema }), { io, override: simplify });
+    const { $defs = {}, properties } = pointIntoComponents(converted);
+    Object.assign(this.schemas, $defs);
+    return properties.schema;
+  }
+}
+
+// zod's pattern of a time is 200 characters long and says no more than the format; `readOnly` would mean that a client
+// must not send it, and not that nobody changes it.
+function simplify({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+  delete jsonSchema.readOnly;
+}
+
+interface Converted {
+  readonly $defs?: Readonly<Record<string, unknown>>;
+  readonly properties: { readonly schema: Json };
+}
+
+function pointIntoComponents(schema: unknown): Converted {
+  return JSON.parse(
+    JSON.stringify(schema).replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/'),
+  ) as Converted;
 }

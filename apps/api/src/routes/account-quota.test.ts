@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import { keys } from '@hookferry/core/model/keys';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { keys } from '@hookferry/core/domain/keys';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';
 import { readProblem } from '../testing/read-problem';

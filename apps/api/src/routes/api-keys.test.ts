@@ -1,5 +1,4 @@
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import { scopes } from '@hookferry/core/model/api-key';
+import { DEFAULT_ACCOUNT, scopes } from '@hookferry/core/domain/account';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';

@@ -1,4 +1,4 @@
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { type BoundsCase, readBoundsCorpus } from '@hookferry/core/testing/bounds-corpus';
 import { readProblem } from '../testing/read-problem';
 import { startTestApi, type TestApi } from '../testing/start-test-api';

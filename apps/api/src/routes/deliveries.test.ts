@@ -1,10 +1,9 @@
+import { type DeliveryFact, deliveryIdOf } from '@hookferry/core/domain/delivery';
+import type { Endpoint } from '@hookferry/core/domain/endpoint';
+import { keys } from '@hookferry/core/domain/keys';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { deliveryIdOf } from '@hookferry/core/model/delivery';
-import type { DeliveryFact } from '@hookferry/core/model/delivery-fact';
-import type { Endpoint } from '@hookferry/core/model/endpoint';
-import { keys } from '@hookferry/core/model/keys';
-import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';

@@ -1,7 +1,7 @@
-import { catalogue, operationalTypes } from '@hookferry/core/catalogue/built-in/index';
-import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import type { AccountId } from '@hookferry/core/model/event';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { catalogue, operationalTypes } from '@hookferry/core/event-types/built-in';
+import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import request, { type Response } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';

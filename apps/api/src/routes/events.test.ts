@@ -1,11 +1,14 @@
-import { publishableTypeNames, publishableTypes } from '@hookferry/core/catalogue/built-in/index';
-import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
+import { deliveryIdOf } from '@hookferry/core/domain/delivery';
+import { endpointUidSchema } from '@hookferry/core/domain/endpoint';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { deliveryIdOf } from '@hookferry/core/model/delivery';
-import { endpointUidSchema } from '@hookferry/core/model/endpoint';
-import type { AccountId } from '@hookferry/core/model/event';
-import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
-import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import {
+  keywordQuickWin,
+  publishableTypeNames,
+  publishableTypes,
+} from '@hookferry/core/event-types/built-in';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';

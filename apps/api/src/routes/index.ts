@@ -1,85 +1,75 @@
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import type { ExchangeOfClient } from '@hookferry/core/accounts/limit-exchanges';
-import type { ManageApiKeys } from '@hookferry/core/accounts/manage-api-keys';
-import type { ManagePortalSessions } from '@hookferry/core/accounts/manage-portal-sessions';
-import type { EventTypes } from '@hookferry/core/catalogue/event-types';
-import type { ChangeStreams } from '@hookferry/core/changes/change-streams';
+import type { ManageApiKeys } from '@hookferry/core/accounts/api-keys';
+import type { ExchangeOfClient } from '@hookferry/core/accounts/auth-failures';
+import type { ManagePortalSessions } from '@hookferry/core/accounts/portal-sessions';
 import type { TargetUrlRules } from '@hookferry/core/egress/target-url';
+import type { RemoveEventType } from '@hookferry/core/endpoints/filters/event-filters';
+import type { TryFilter } from '@hookferry/core/endpoints/filters/try-filter';
+import type { ReadHealth } from '@hookferry/core/endpoints/health/read-health';
+import type { ManageEndpoints } from '@hookferry/core/endpoints/manage-endpoints';
+import type { EventTypes } from '@hookferry/core/event-types/event-types';
 import type { ExportAttempts } from '@hookferry/core/history/export-attempts';
 import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
 import type { ReadEvents } from '@hookferry/core/history/read-events';
-import type { AcceptEvents } from '@hookferry/core/intake/accept-events';
-import type { Clock } from '@hookferry/core/kernel/clock';
 import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import type { ManageListeners } from '@hookferry/core/listeners/manage-listeners';
-import type { EraseAccount } from '@hookferry/core/manage/erase-account';
-import type { ErasePayload } from '@hookferry/core/manage/erase-payload';
-import type { ListTroubled } from '@hookferry/core/manage/list-troubled';
-import type { ManageAccounts } from '@hookferry/core/manage/manage-accounts';
-import type { ManageEndpoints } from '@hookferry/core/manage/manage-endpoints';
-import type { ReadHealth } from '@hookferry/core/manage/read-health';
-import type { ReadOperations } from '@hookferry/core/manage/read-operations';
-import type { RemoveEventType } from '@hookferry/core/manage/remove-event-type';
-import type { TestEndpoint } from '@hookferry/core/manage/test-endpoint';
-import type { TryFilter } from '@hookferry/core/manage/try-filter';
-import type { ManageDeadLetters } from '@hookferry/core/recovery/manage-dead-letters';
-import type { ManageReplays } from '@hookferry/core/recovery/manage-replays';
-import type { Redeliver } from '@hookferry/core/recovery/redeliver';
-import type { MayGoOn } from '../http/may-go-on';
+import type { EraseAccount } from '@hookferry/core/operations/erase-account';
+import type { ErasePayload } from '@hookferry/core/operations/erase-payload';
+import type { ListTroubled } from '@hookferry/core/operations/list-troubled';
+import type { ManageAccounts } from '@hookferry/core/operations/manage-accounts';
+import type { ReadOperations } from '@hookferry/core/operations/read-operations';
+import type { Clock } from '@hookferry/core/platform/clock';
+import type { AcceptEvents } from '@hookferry/core/publish/accept-events';
+import type { TestEndpoint } from '@hookferry/core/publish/test-endpoint';
+import type { ManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
+import type { ManageReplays } from '@hookferry/core/replays/manage-replays';
+import type { Redeliver } from '@hookferry/core/replays/redeliver';
+import type { ChangeStreams } from '@hookferry/core/stream/change-streams';
+import type { MayGoOn } from '../http/long-requests';
 import type { Route } from '../http/route';
-import { answerListener } from './answer-listener';
-import { cancelReplay } from './cancel-replay';
-import { createAccount } from './create-account';
-import { createApiKey } from './create-api-key';
-import { createListener } from './create-listener';
-import { createPortalSession } from './create-portal-session';
-import { createReplay } from './create-replay';
-import { createWebhook } from './create-webhook';
-import { deleteEventType } from './delete-event-type';
-import { deleteWebhook } from './delete-webhook';
-import { disableWebhook } from './disable-webhook';
-import { dropDeadLetter } from './drop-dead-letter';
-import { enableWebhook } from './enable-webhook';
-import { eraseAccount } from './erase-account';
-import { erasePayload } from './erase-payload';
-import { exchangePortalCode } from './exchange-portal-code';
-import { exportDeliveries } from './export-deliveries';
-import { listAccounts } from './list-accounts';
-import { listApiKeys } from './list-api-keys';
-import { listDeadLetters } from './list-dead-letters';
-import { listDeliveries } from './list-deliveries';
-import { listEventDeliveries } from './list-event-deliveries';
-import { listEventTypes } from './list-event-types';
-import { listEvents } from './list-events';
-import { listPortalSessions } from './list-portal-sessions';
-import { listReplays } from './list-replays';
-import { listTroubledWebhooks } from './list-troubled-webhooks';
-import { listWebhookDeliveries } from './list-webhook-deliveries';
-import { listWebhooks } from './list-webhooks';
-import { publishBatch } from './publish-batch';
-import { publishEvent } from './publish-event';
-import { putEventType } from './put-event-type';
-import { readAccount } from './read-account';
-import { readAccountUsage } from './read-account-usage';
-import { readDeadLetter } from './read-dead-letter';
-import { readDelivery } from './read-delivery';
-import { readEvent } from './read-event';
-import { readEventType } from './read-event-type';
-import { readOperations } from './read-operations';
-import { readReplay } from './read-replay';
-import { readWebhook } from './read-webhook';
-import { readWebhookSecret } from './read-webhook-secret';
-import { redeliverDelivery } from './redeliver-delivery';
-import { redriveDeadLetter } from './redrive-dead-letter';
-import { revokeApiKey } from './revoke-api-key';
-import { revokePortalSession } from './revoke-portal-session';
-import { rotateWebhookSecret } from './rotate-webhook-secret';
-import { streamChanges } from './stream-changes';
-import { streamListener } from './stream-listener';
-import { testWebhook } from './test-webhook';
-import { tryFilter } from './try-filter';
-import { updateAccount } from './update-account';
-import { updateWebhook } from './update-webhook';
+import {
+  createAccount,
+  eraseAccount,
+  listAccounts,
+  readAccount,
+  readAccountUsage,
+  updateAccount,
+} from './accounts';
+import { createApiKey, listApiKeys, revokeApiKey } from './api-keys';
+import { dropDeadLetter, listDeadLetters, readDeadLetter, redriveDeadLetter } from './dead-letters';
+import {
+  listDeliveries,
+  listEventDeliveries,
+  listWebhookDeliveries,
+  readDelivery,
+  redeliverDelivery,
+} from './deliveries';
+import { deleteEventType, listEventTypes, putEventType, readEventType } from './event-types';
+import { erasePayload, listEvents, publishBatch, publishEvent, readEvent } from './events';
+import { exportDeliveries } from './export';
+import { tryFilter } from './filters';
+import { answerListener, createListener, streamListener } from './listeners';
+import { listTroubledWebhooks, readOperations } from './operations';
+import {
+  createPortalSession,
+  exchangePortalCode,
+  listPortalSessions,
+  revokePortalSession,
+} from './portal-sessions';
+import { cancelReplay, createReplay, listReplays, readReplay } from './replays';
+import { streamChanges } from './stream';
+import {
+  createWebhook,
+  deleteWebhook,
+  disableWebhook,
+  enableWebhook,
+  listWebhooks,
+  readWebhook,
+  readWebhookSecret,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+} from './webhooks';
 
 export interface RouteDeps {
   readonly endpoints: ManageEndpoints;

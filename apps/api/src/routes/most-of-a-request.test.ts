@@ -1,4 +1,4 @@
-import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import request from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 

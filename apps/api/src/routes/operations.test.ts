@@ -1,8 +1,8 @@
-import { tallyOf } from '@hookferry/core/endpoints/attempt-tally';
-import { createRedisHealthStore } from '@hookferry/core/endpoints/redis-health-store';
-import { createRedisWorkerReports } from '@hookferry/core/manage/redis-worker-reports';
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import type { EndpointId } from '@hookferry/core/model/endpoint';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
+import { createRedisHealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
+import { createRedisWorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 

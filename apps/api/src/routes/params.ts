@@ -1,8 +1,8 @@
-import { deadLetterIdSchema } from '@hookferry/core/model/dead-letter';
-import { DELIVERY_ID_FORM } from '@hookferry/core/model/delivery';
-import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/model/endpoint';
-import { eventIdSchema } from '@hookferry/core/model/event';
-import { replayIdSchema } from '@hookferry/core/model/replay';
+import { deadLetterIdSchema } from '@hookferry/core/domain/dead-letter';
+import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
+import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
+import { eventIdSchema } from '@hookferry/core/domain/event';
+import { replayIdSchema } from '@hookferry/core/domain/replay';
 import { z } from 'zod';
 
 export const webhookParams = z.object({ id: endpointRefSchema });

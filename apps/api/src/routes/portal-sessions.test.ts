@@ -1,10 +1,14 @@
 import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import {
+  type Capability,
+  capabilities,
+  DEFAULT_ACCOUNT,
+  hashKey,
+  type Scope,
+} from '@hookferry/core/domain/account';
+import { newestSecret } from '@hookferry/core/domain/endpoint';
+import type { AccountId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import { hashKey, type Scope } from '@hookferry/core/model/api-key';
-import { newestSecret } from '@hookferry/core/model/endpoint-secrets';
-import type { AccountId } from '@hookferry/core/model/event';
-import { type Capability, capabilities } from '@hookferry/core/model/portal-session';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
 import { createClosables } from '@hookferry/core/testing/closables';

@@ -1,10 +1,12 @@
-import { MASKED_VALUE } from '@hookferry/core/endpoints/custom-headers';
-import type { Delivery, DeliveryWithAttempts } from '@hookferry/core/history/delivery';
-import { shownStatuses } from '@hookferry/core/history/delivery-filter';
-import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/kernel/clock';
-import { type Attempt, attemptOutcomeSchema } from '@hookferry/core/model/attempt';
-import { triggerSchema } from '@hookferry/core/model/delivery';
-import { holdReasons } from '@hookferry/core/model/hold-reason';
+import { type Attempt, attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
+import { holdReasons, triggerSchema } from '@hookferry/core/domain/delivery';
+import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
+import {
+  type Delivery,
+  type DeliveryWithAttempts,
+  shownStatuses,
+} from '@hookferry/core/history/delivery-standings';
+import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 
 const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' });

@@ -1,6 +1,6 @@
-import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
-import { DEFAULT_ACCOUNT } from '@hookferry/core/model/account';
-import type { AccountId } from '@hookferry/core/model/event';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import request, { type Test } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';

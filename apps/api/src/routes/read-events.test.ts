@@ -1,9 +1,9 @@
-import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
-import { deliveryIdOf } from '@hookferry/core/model/delivery';
-import type { EndpointId } from '@hookferry/core/model/endpoint';
-import type { AcceptedEvent, AccountId } from '@hookferry/core/model/event';
-import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import { deliveryIdOf } from '@hookferry/core/domain/delivery';
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import type { AcceptedEvent, AccountId } from '@hookferry/core/domain/event';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { testRetention } from '@hookferry/core/testing/test-retention';

@@ -1,9 +1,12 @@
-import { tallyOf } from '@hookferry/core/endpoints/attempt-tally';
-import { createRedisHealthStore, type HealthStore } from '@hookferry/core/endpoints/redis-health-store';
-import { FAILURES_TO_OPEN } from '@hookferry/core/model/breaker';
-import type { EndpointId } from '@hookferry/core/model/endpoint';
-import type { AccountId } from '@hookferry/core/model/event';
-import { keys } from '@hookferry/core/model/keys';
+import { FAILURES_TO_OPEN } from '@hookferry/core/domain/breaker';
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { keys } from '@hookferry/core/domain/keys';
+import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
+import {
+  createRedisHealthStore,
+  type HealthStore,
+} from '@hookferry/core/endpoints/health/redis-health-store';
 import { createBullmqHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';

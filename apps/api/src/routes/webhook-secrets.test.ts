@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newSecret } from '@hookferry/core/endpoints/secret';
+import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
 import {
   clientCertificate,
   clientKey,

@@ -1,8 +1,8 @@
+import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import type { AccountId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { newSecret } from '@hookferry/core/endpoints/secret';
-import type { Environment } from '@hookferry/core/kernel/environment';
-import type { EndpointId } from '@hookferry/core/model/endpoint';
-import type { AccountId } from '@hookferry/core/model/event';
+import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
+import type { Environment } from '@hookferry/core/platform/settings';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueEventId } from '@hookferry/core/testing/unique-ids';

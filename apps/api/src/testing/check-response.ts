@@ -1,10 +1,8 @@
-import { jsonPointer } from '@hookferry/core/kernel/faults';
+import { jsonPointer } from '@hookferry/core/platform/app-error';
 import type { Ajv2020 } from 'ajv/dist/2020';
-import { EVENTS_TYPE } from '../http/send-events';
-import { NDJSON_TYPE } from '../http/send-lines';
-import type { Json } from '../openapi/components';
+import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-parts';
 import { describeApi } from '../openapi/document';
-import { templateOf } from '../openapi/operation';
+import { type Json, templateOf } from '../openapi/operation';
 import { createRoutes, type RouteDeps } from '../routes/index';
 import { createDescriptionAjv, DESCRIPTION } from './description-ajv';
 

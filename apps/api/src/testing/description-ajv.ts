@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import type { Json } from '../openapi/components';
+import type { Json } from '../openapi/operation';
 
 /** What the description is called in references. */
 export const DESCRIPTION = 'openapi';

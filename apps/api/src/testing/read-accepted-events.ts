@@ -1,5 +1,5 @@
-import type { AccountId, EventId, StoredEvent } from '@hookferry/core/model/event';
-import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
+import type { AccountId, EventId, StoredEvent } from '@hookferry/core/domain/event';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import type { TestApi } from './start-test-api';
 

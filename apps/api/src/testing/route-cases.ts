@@ -1,20 +1,19 @@
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
-import { keywordQuickWin } from '@hookferry/core/catalogue/built-in/keyword-quick-win';
-import { createRedisEventTypeStore } from '@hookferry/core/catalogue/redis-event-type-store';
+import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
+import { deliveryIdOf } from '@hookferry/core/domain/delivery';
+import type { AccountId } from '@hookferry/core/domain/event';
+import { DEAD_LETTERS_QUEUE } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { AppError } from '@hookferry/core/kernel/app-error';
+import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
+import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
-import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/model/dead-letter';
-import { deliveryIdOf } from '@hookferry/core/model/delivery';
-import type { AccountId } from '@hookferry/core/model/event';
-import { DEAD_LETTERS_QUEUE } from '@hookferry/core/model/queue-names';
-import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
-import { rejectedJobId } from '@hookferry/core/queue/rejected-job';
-import { createRedisDeliveryStore } from '@hookferry/core/record/redis-delivery-store';
-import { createRedisEventStore } from '@hookferry/core/record/redis-event-store';
-import { createRedisReplayStore } from '@hookferry/core/recovery/redis-replay-store';
+import { AppError } from '@hookferry/core/platform/app-error';
+import { BullmqDeadLetters, rejectedJobId } from '@hookferry/core/queue/bullmq-dead-letters';
+import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -26,7 +25,7 @@ import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import type { Route } from '../http/route';
-import { requestExamples } from '../openapi/examples';
+import { requestExamples } from '../openapi/operation';
 
 /** What an id in a route's path can belong to. */
 export type Resource =

@@ -1,8 +1,8 @@
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import type { Environment } from '@hookferry/core/kernel/environment';
-import type { ApiKey } from '@hookferry/core/model/api-key';
-import type { AccountId } from '@hookferry/core/model/event';
+import type { ApiKey } from '@hookferry/core/domain/account';
+import type { AccountId } from '@hookferry/core/domain/event';
+import type { Environment } from '@hookferry/core/platform/settings';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';

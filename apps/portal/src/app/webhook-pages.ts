@@ -28,7 +28,7 @@ export const webhookPages: readonly Page[] = [
 /** A page that changes webhooks. It checks what is typed by schemas of the core, which are made while it is loaded. */
 function formPage(path: string, load: () => Promise<ComponentType<PageProps>>): Page {
   const loadWithSchemas = async () => {
-    const { checkWithoutEval } = await import('@hookferry/core/kernel/zod-without-eval');
+    const { checkWithoutEval } = await import('@hookferry/core/platform/zod-without-eval');
     checkWithoutEval();
     return await load();
   };

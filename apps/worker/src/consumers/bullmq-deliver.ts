@@ -1,19 +1,24 @@
-import type { Deliver, DeliverResult } from '@hookferry/core/attempt/deliver';
+import type { Deliver, DeliverResult } from '@hookferry/core/deliver/deliver';
+import { type DeliveryRun, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
-import { systemClock } from '@hookferry/core/kernel/clock';
-import { type DeliveryRun, parseDeliveryId } from '@hookferry/core/model/delivery';
-import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { systemClock } from '@hookferry/core/platform/clock';
+import {
+  type DeliveryJob,
+  decodeRequest,
+  deliveryJobSchema,
+} from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
-import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '@hookferry/core/queue/delivery-job';
 import type { DeliveryPlacement } from '@hookferry/core/queue/delivery-placement';
 import { type Job, UnrecoverableError } from 'bullmq';
-import type { Consumer } from './bullmq-consumer';
-import { delayTooNew } from './bullmq-delay-too-new';
-import { type ConsumerOptions, openWorker } from './bullmq-open-worker';
-import { orTryAgainSoon } from './bullmq-or-try-again-soon';
-import { delayJob, giveJobBack } from './bullmq-put-back';
-import { RetryLater } from './retry-later';
-import { UNREADABLE_SECRET_DELAY_MS } from './unreadable-secret';
+import { type Consumer, type ConsumerOptions, openWorker, RetryLater } from './bullmq-open-worker';
+import {
+  delayJob,
+  delayTooNew,
+  giveJobBack,
+  orTryAgainSoon,
+  UNREADABLE_SECRET_DELAY_MS,
+} from './bullmq-put-back';
 
 export interface DeliverConsumerOptions extends ConsumerOptions {
   readonly deliver: Deliver;

@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events';
-import { compilePayloadFilter } from '@hookferry/core/endpoints/payload-filter';
-import { createRouteEvent } from '@hookferry/core/intake/route-event';
-import { AppError } from '@hookferry/core/kernel/app-error';
-import { deadLetterIdOf } from '@hookferry/core/model/dead-letter';
-import { queueKeysOf } from '@hookferry/core/model/keys';
-import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
+import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
+import { queueKeysOf } from '@hookferry/core/domain/keys';
+import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
+import { compilePayloadFilter } from '@hookferry/core/endpoints/filters/payload-filter';
+import { AppError } from '@hookferry/core/platform/app-error';
+import { createRouteEvent } from '@hookferry/core/publish/fan-out-event';
 import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
 import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';

@@ -1,20 +1,19 @@
-import type { TakesEvents } from '@hookferry/core/accounts/takes-events';
+import type { TakesEvents } from '@hookferry/core/accounts/act-for';
+import { EVENTS_QUEUE } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
-import type { FanOutEvent } from '@hookferry/core/intake/fan-out-event';
-import type { RouteEvent } from '@hookferry/core/intake/route-event';
-import { AppError } from '@hookferry/core/kernel/app-error';
-import { EVENTS_QUEUE } from '@hookferry/core/model/queue-names';
-import { accountOfJob } from '@hookferry/core/queue/account-of-job';
-import type { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
+import { AppError } from '@hookferry/core/platform/app-error';
+import type { FanOutEvent, RouteEvent } from '@hookferry/core/publish/fan-out-event';
+import {
+  accountOfJob,
+  type BullmqDeadLetters,
+  describeRefusal,
+} from '@hookferry/core/queue/bullmq-dead-letters';
 import type { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
 import type { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import type { EventJob, ReadEvent, ReadEventJob } from '@hookferry/core/queue/read-event-job';
-import { describeRefusal } from '@hookferry/core/queue/rejected-job';
 import { type Job, UnrecoverableError } from 'bullmq';
-import { type Consumer, createConsumer } from './bullmq-consumer';
-import { delayTooNew } from './bullmq-delay-too-new';
-import type { ConsumerOptions } from './bullmq-open-worker';
-import { orTryAgainSoon } from './bullmq-or-try-again-soon';
+import { type Consumer, type ConsumerOptions, createConsumer } from './bullmq-open-worker';
+import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 
 export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly subscriptions: Pick<Subscriptions, 'current'>;

@@ -1,93 +1,119 @@
-import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { openTestQueues } from '../testing/open-test-queues';
-import { openWorker } from './bullmq-open-worker';
-import { RetryLater } from './retry-later';
+import { openWorker, RetryLater } from './bullmq-open-worker';
 
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
+describe('bullmq open worker', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
 
-/** A worker on a queue of its own, and what it announces. */
-async function startWorker(process: (job: Job) => Promise<void>) {
-  const { client, options, signals } = willClose(await openTestQueues());
-  const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
-  const worker = willClose(openWorker(DELIVERIES_QUEUE, process, options));
-  return { client, queue, signals, start: () => void worker.run() };
-}
+  /** A worker on a queue of its own, and what it announces. */
+  async function startWorker(process: (job: Job) => Promise<void>) {
+    const { client, options, signals } = willClose(await openTestQueues());
+    const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+    const worker = willClose(openWorker(DELIVERIES_QUEUE, process, options));
+    return { client, queue, signals, start: () => void worker.run() };
+  }
 
-it('keeps a job that failed for good, also when it says itself that it is not to be kept', async () => {
-  const { queue, signals, start } = await startWorker(async () => {
-    throw new UnrecoverableError('No luck.');
-  });
-  await queue.add('d', {}, { jobId: 'one', removeOnFail: true, attempts: 5 });
-  start();
-  expect(await signals.first('job.failed')).toMatchObject({
-    queue: 'deliveries',
-    jobId: 'one',
-    isForGood: true,
-  });
-  expect((await queue.getFailed()).map(({ failedReason }) => failedReason)).toEqual(['No luck.']);
-});
-
-it.each([false, { age: 3_600 }, 1_000])(
-  'keeps nothing of a job that is done, whatever it says itself: removeOnComplete %p',
-  async (removeOnComplete) => {
-    let isTaken = () => {};
-    const taken = new Promise<void>((resolve) => {
-      isTaken = resolve;
+  it('keeps a job that failed for good, also when it says itself that it is not to be kept', async () => {
+    const { queue, signals, start } = await startWorker(async () => {
+      throw new UnrecoverableError('No luck.');
     });
-    const { client, queue, start } = await startWorker(async ({ id }) => {
-      if (id === 'two') isTaken();
-    });
-    await queue.add('d', {}, { jobId: 'one', removeOnComplete });
-    await queue.add('d', {}, { jobId: 'two' });
+    await queue.add('d', {}, { jobId: 'one', removeOnFail: true, attempts: 5 });
     start();
-    // It is taken with the end of the one before it.
-    await taken;
-    expect(await client.exists('bull:deliveries:one')).toBe(0);
-    expect(await queue.getCompletedCount()).toBe(0);
-  },
-);
-
-it('says of a job that is run again that it did not fail for good', async () => {
-  const { queue, signals, start } = await startWorker(async () => {
-    throw new Error('An unforeseen reply.');
+    expect(await signals.first('job.failed')).toMatchObject({
+      queue: 'deliveries',
+      jobId: 'one',
+      isForGood: true,
+    });
+    expect((await queue.getFailed()).map(({ failedReason }) => failedReason)).toEqual(['No luck.']);
   });
-  await queue.add('d', {}, { attempts: 2, backoff: { type: 'fixed', delay: 60_000 } });
-  start();
-  expect(await signals.first('job.failed')).toMatchObject({ isForGood: false });
-  expect(await queue.getFailedCount()).toBe(0);
+
+  it.each([false, { age: 3_600 }, 1_000])(
+    'keeps nothing of a job that is done, whatever it says itself: removeOnComplete %p',
+    async (removeOnComplete) => {
+      let isTaken = () => {};
+      const taken = new Promise<void>((resolve) => {
+        isTaken = resolve;
+      });
+      const { client, queue, start } = await startWorker(async ({ id }) => {
+        if (id === 'two') isTaken();
+      });
+      await queue.add('d', {}, { jobId: 'one', removeOnComplete });
+      await queue.add('d', {}, { jobId: 'two' });
+      start();
+      // It is taken with the end of the one before it.
+      await taken;
+      expect(await client.exists('bull:deliveries:one')).toBe(0);
+      expect(await queue.getCompletedCount()).toBe(0);
+    },
+  );
+
+  it('says of a job that is run again that it did not fail for good', async () => {
+    const { queue, signals, start } = await startWorker(async () => {
+      throw new Error('An unforeseen reply.');
+    });
+    await queue.add('d', {}, { attempts: 2, backoff: { type: 'fixed', delay: 60_000 } });
+    start();
+    expect(await signals.first('job.failed')).toMatchObject({ isForGood: false });
+    expect(await queue.getFailedCount()).toBe(0);
+  });
+
+  it('runs a job again when it asks for that, though nothing of it is stored with the job', async () => {
+    const { queue, start } = await startWorker(async () => {
+      throw new RetryLater(60_000, 'http_5xx');
+    });
+    await queue.add('d', {}, { attempts: 2 });
+    start();
+    while ((await queue.getDelayedCount()) === 0);
+    const [job] = await queue.getDelayed();
+    expect(job?.delay).toBe(60_000);
+  });
+
+  it('fails a job whose data is not JSON at once, as it is, and goes on with the next one', async () => {
+    const processed: unknown[] = [];
+    let isProcessed = () => {};
+    const good = new Promise<void>((resolve) => {
+      isProcessed = resolve;
+    });
+    const { client, queue, signals, start } = await startWorker(async ({ id }) => {
+      processed.push(id);
+      isProcessed();
+    });
+    await queue.add('d', {}, { jobId: 'broken' });
+    await client.hset('bull:deliveries:broken', 'data', '{"broken');
+    await queue.add('d', {}, { jobId: 'good' });
+    start();
+    expect(await signals.first('job.failed')).toMatchObject({ jobId: 'broken', isForGood: true });
+    await good;
+    expect(processed).toEqual(['good']);
+    const kept = await client.hmget('bull:deliveries:broken', 'data', 'failedReason');
+    expect(kept).toEqual(['{"broken', expect.stringMatching(/^Its data is not JSON: /)]);
+  });
 });
 
-it('runs a job again when it asks for that, though nothing of it is stored with the job', async () => {
-  const { queue, start } = await startWorker(async () => {
-    throw new RetryLater(60_000, 'http_5xx');
-  });
-  await queue.add('d', {}, { attempts: 2 });
-  start();
-  while ((await queue.getDelayedCount()) === 0);
-  const [job] = await queue.getDelayed();
-  expect(job?.delay).toBe(60_000);
-});
+describe('retry later', () => {
+  describe('RetryLater.delayOf', () => {
+    it.each([
+      [5_000, 5_000],
+      [1, 1],
+      // BullMQ would run the job at once, at the end of the queue, which is no retry after a delay.
+      [0, 1],
+    ])('gives the delay of %d ms as %d ms', (delayMs, expected) => {
+      expect(RetryLater.delayOf(new RetryLater(delayMs, 'http_5xx'))).toBe(expected);
+    });
 
-it('fails a job whose data is not JSON at once, as it is, and goes on with the next one', async () => {
-  const processed: unknown[] = [];
-  let isProcessed = () => {};
-  const good = new Promise<void>((resolve) => {
-    isProcessed = resolve;
+    it('gives five seconds for an error that nobody has foreseen', () => {
+      expect(RetryLater.delayOf(new Error('WRONGTYPE'))).toBe(5_000);
+      expect(RetryLater.delayOf(undefined)).toBe(5_000);
+    });
   });
-  const { client, queue, signals, start } = await startWorker(async ({ id }) => {
-    processed.push(id);
-    isProcessed();
+
+  describe('RetryLater', () => {
+    it('says why, without a stack, since BullMQ stores both with each job that waits', () => {
+      const { message, stack } = new RetryLater(5_000, 'http_5xx');
+      expect({ message, stack }).toEqual({ message: 'http_5xx', stack: '' });
+    });
   });
-  await queue.add('d', {}, { jobId: 'broken' });
-  await client.hset('bull:deliveries:broken', 'data', '{"broken');
-  await queue.add('d', {}, { jobId: 'good' });
-  start();
-  expect(await signals.first('job.failed')).toMatchObject({ jobId: 'broken', isForGood: true });
-  await good;
-  expect(processed).toEqual(['good']);
-  const kept = await client.hmget('bull:deliveries:broken', 'data', 'failedReason');
-  expect(kept).toEqual(['{"broken', expect.stringMatching(/^Its data is not JSON: /)]);
 });

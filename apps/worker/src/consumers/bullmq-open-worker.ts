@@ -1,9 +1,7 @@
-import type { RedisClient } from '@hookferry/core/kernel/redis-connect';
-import type { Emit } from '@hookferry/core/model/signal';
+import type { Emit } from '@hookferry/core/domain/signal';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Processor } from 'bullmq';
-import { KeepingWorker } from './bullmq-keeping-worker';
-import { RetryLater } from './retry-later';
-import type { SharedCapacity } from './shared-capacity';
+import { KeepingWorker, type SharedCapacity } from './bullmq-keeping-worker';
 
 export interface ConsumerOptions {
   readonly redis: RedisClient;
@@ -62,4 +60,48 @@ export function openWorker<Data>(
     });
   });
   return worker;
+}
+
+/** Takes jobs off a queue once it is started. */
+export interface Consumer {
+  start(): void;
+  /** Counts up whenever a job is begun, or comes to its end. */
+  steps(): number;
+  stop(): Promise<void>;
+}
+
+/** For jobs that are short: when told to stop it takes no more of them, and has stopped when those under way are done. */
+export function createConsumer<Data>(
+  queue: string,
+  process: Processor<Data>,
+  options: ConsumerOptions,
+): Consumer {
+  const worker = openWorker<Data>(queue, process, options);
+  return {
+    start: () => void worker.run(),
+    steps: () => worker.steps,
+    stop: () => worker.close(),
+  };
+}
+
+// For an error of ours that got here unforeseen, such as a reply that Redis should not give.
+const UNFORESEEN_DELAY_MS = 5_000;
+
+/** How a failed attempt tells BullMQ's backoff when to run the job again. */
+export class RetryLater extends Error {
+  override readonly name = 'RetryLater';
+  // BullMQ stores the stack with the job. This is no fault, and a pending delivery is to be small.
+  override readonly stack = '';
+
+  constructor(
+    readonly delayMs: number,
+    reason: string,
+  ) {
+    super(reason);
+  }
+
+  /** Milliseconds, at least 1: for BullMQ, 0 means the end of the queue, at once. */
+  static delayOf(error: Error | undefined): number {
+    return Math.max(error instanceof RetryLater ? error.delayMs : UNFORESEEN_DELAY_MS, 1);
+  }
 }

@@ -1,90 +1,190 @@
-import { DELIVERIES_QUEUE } from '@hookferry/core/model/queue-names';
+import { DELIVERIES_QUEUE, ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
+import { buildReplayOrder } from '@hookferry/core/testing/build-replay';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, type Job, Queue, WaitingError, Worker } from 'bullmq';
+import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
 import { delayJob, giveJobBack } from './bullmq-put-back';
+import { createErasureConsumer, createReplayConsumer } from './bullmq-stepwise';
 
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
+describe('bullmq put back', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
 
-const TOKEN = 'mine';
+  const TOKEN = 'mine';
 
-/** A job that this process has taken. */
-async function arrange() {
-  const { client } = willClose(await openTestRedis());
-  const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
-  const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
-  await queue.add('d', {}, { jobId: 'one', attempts: 3 });
-  const job: Job | undefined = await worker.getNextJob(TOKEN);
-  if (!job) throw new Error('arranged otherwise');
-  return {
-    client,
-    queue,
-    job,
-    state: () => job.getState(),
-    readAttempts: () => client.hget(queue.toKey('one'), 'atm'),
-    lock: () => client.get(queue.toKey('one:lock')),
-    loseTo: (token: string) => client.set(queue.toKey('one:lock'), token),
-  };
-}
+  /** A job that this process has taken. */
+  async function arrange() {
+    const { client } = willClose(await openTestRedis());
+    const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+    const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
+    await queue.add('d', {}, { jobId: 'one', attempts: 3 });
+    const job: Job | undefined = await worker.getNextJob(TOKEN);
+    if (!job) throw new Error('arranged otherwise');
+    return {
+      client,
+      queue,
+      job,
+      state: () => job.getState(),
+      readAttempts: () => client.hget(queue.toKey('one'), 'atm'),
+      lock: () => client.get(queue.toKey('one:lock')),
+      loseTo: (token: string) => client.set(queue.toKey('one:lock'), token),
+    };
+  }
 
-it('delays a job that is ours, without counting an attempt', async () => {
-  const { job, queue, state, readAttempts, lock } = await arrange();
-  await expect(delayJob(job, TOKEN, 60_000)).rejects.toThrow(DelayedError);
-  expect(await state()).toBe('delayed');
-  expect((await queue.getDelayed())[0]?.delay).toBeGreaterThan(50_000);
-  expect(Number(await readAttempts())).toBe(0);
-  expect(await lock()).toBeNull();
-});
-
-it('gives a job back that is ours, to be taken next', async () => {
-  const { client, job, queue, state } = await arrange();
-  await queue.add('d', {}, { jobId: 'two' });
-  await expect(giveJobBack(job, TOKEN)).rejects.toThrow(WaitingError);
-  expect(await state()).toBe('waiting');
-  expect((await client.lrange(queue.toKey('wait'), 0, -1)).at(-1)).toBe('one');
-});
-
-it('gives a job back that has a place in the fair order, to be taken next, whichever place that was', async () => {
-  const { client, queue } = await arrange();
-  await queue.add('d', {}, { jobId: 'far', priority: 5_000 });
-  const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
-  const job: Job | undefined = await worker.getNextJob(TOKEN);
-  if (!job) throw new Error('arranged otherwise');
-  await queue.add('d', {}, { jobId: 'two', priority: 1 });
-  await expect(giveJobBack(job, TOKEN)).rejects.toThrow(WaitingError);
-  expect(await client.zrange(queue.toKey('prioritized'), '0', '-1')).toEqual(['far', 'two']);
-});
-
-describe.each([
-  ['delayJob', (job: Job) => delayJob(job, TOKEN, 60_000), DelayedError],
-  ['giveJobBack', (job: Job) => giveJobBack(job, TOKEN), WaitingError],
-] as const)('%s', (_name, act, signal) => {
-  it('leaves a job alone that another worker has taken over', async () => {
-    const { job, state, lock, loseTo } = await arrange();
-    await loseTo('another');
-    await expect(act(job)).rejects.toThrow(signal);
-    expect(await state()).toBe('active');
-    expect(await lock()).toBe('another');
+  it('delays a job that is ours, without counting an attempt', async () => {
+    const { job, queue, state, readAttempts, lock } = await arrange();
+    await expect(delayJob(job, TOKEN, 60_000)).rejects.toThrow(DelayedError);
+    expect(await state()).toBe('delayed');
+    expect((await queue.getDelayed())[0]?.delay).toBeGreaterThan(50_000);
+    expect(Number(await readAttempts())).toBe(0);
+    expect(await lock()).toBeNull();
   });
 
-  it('leaves a job alone whose lock is over, until somebody finds it stalled', async () => {
-    const { client, queue, job, state } = await arrange();
-    await client.del(queue.toKey('one:lock'));
-    await expect(act(job)).rejects.toThrow(signal);
-    expect(await state()).toBe('active');
+  it('gives a job back that is ours, to be taken next', async () => {
+    const { client, job, queue, state } = await arrange();
+    await queue.add('d', {}, { jobId: 'two' });
+    await expect(giveJobBack(job, TOKEN)).rejects.toThrow(WaitingError);
+    expect(await state()).toBe('waiting');
+    expect((await client.lrange(queue.toKey('wait'), 0, -1)).at(-1)).toBe('one');
   });
 
-  it('takes it as well that the job is gone', async () => {
-    const { client, queue, job } = await arrange();
-    await client.del(queue.toKey('one'), queue.toKey('one:lock'));
-    await expect(act(job)).rejects.toThrow(signal);
+  it('gives a job back that has a place in the fair order, to be taken next, whichever place that was', async () => {
+    const { client, queue } = await arrange();
+    await queue.add('d', {}, { jobId: 'far', priority: 5_000 });
+    const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
+    const job: Job | undefined = await worker.getNextJob(TOKEN);
+    if (!job) throw new Error('arranged otherwise');
+    await queue.add('d', {}, { jobId: 'two', priority: 1 });
+    await expect(giveJobBack(job, TOKEN)).rejects.toThrow(WaitingError);
+    expect(await client.zrange(queue.toKey('prioritized'), '0', '-1')).toEqual(['far', 'two']);
   });
 
-  it('says when Redis has refused it', async () => {
-    const { client, queue, job } = await arrange();
-    await client.del(queue.toKey('active'));
-    await client.set(queue.toKey('active'), 'no list');
-    await expect(act(job)).rejects.toThrow('WRONGTYPE');
+  describe.each([
+    ['delayJob', (job: Job) => delayJob(job, TOKEN, 60_000), DelayedError],
+    ['giveJobBack', (job: Job) => giveJobBack(job, TOKEN), WaitingError],
+  ] as const)('%s', (_name, act, signal) => {
+    it('leaves a job alone that another worker has taken over', async () => {
+      const { job, state, lock, loseTo } = await arrange();
+      await loseTo('another');
+      await expect(act(job)).rejects.toThrow(signal);
+      expect(await state()).toBe('active');
+      expect(await lock()).toBe('another');
+    });
+
+    it('leaves a job alone whose lock is over, until somebody finds it stalled', async () => {
+      const { client, queue, job, state } = await arrange();
+      await client.del(queue.toKey('one:lock'));
+      await expect(act(job)).rejects.toThrow(signal);
+      expect(await state()).toBe('active');
+    });
+
+    it('takes it as well that the job is gone', async () => {
+      const { client, queue, job } = await arrange();
+      await client.del(queue.toKey('one'), queue.toKey('one:lock'));
+      await expect(act(job)).rejects.toThrow(signal);
+    });
+
+    it('says when Redis has refused it', async () => {
+      const { client, queue, job } = await arrange();
+      await client.del(queue.toKey('active'));
+      await client.set(queue.toKey('active'), 'no list');
+      await expect(act(job)).rejects.toThrow('WRONGTYPE');
+    });
+  });
+});
+
+describe('bullmq put back for next step', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
+
+  type Step = () => Promise<{ kind: 'again'; delayMs: number } | { kind: 'done' }>;
+
+  it.each([
+    [
+      ERASURES_QUEUE,
+      { account_id: 'acme' },
+      (options: TestQueues['options'], step: Step) =>
+        createErasureConsumer({ ...options, stepErasure: step }),
+    ],
+    [
+      REPLAYS_QUEUE,
+      buildReplayOrder(),
+      (options: TestQueues['options'], step: Step) => createReplayConsumer({ ...options, stepReplay: step }),
+    ],
+  ])(
+    'lets work have more steps than a job may have starts without coming to an end: %s',
+    async (name, data, open) => {
+      const { client, options } = willClose(await openTestQueues());
+      const queue = willClose(new Queue(name, { connection: client }));
+      await queue.add('job', data, { jobId: 'one' });
+      await client.hset(`bull:${name}:one`, 'ats', 299_999);
+
+      let steps = 0;
+      const consumer = open(options, async () => {
+        steps += 1;
+        return steps < 3 ? { kind: 'again', delayMs: 0 } : { kind: 'done' };
+      });
+      willClose({ close: () => consumer.stop() });
+      consumer.start();
+      while ((await queue.getJobCountByTypes('wait', 'active', 'delayed')) > 0);
+      expect(steps).toBe(3);
+      expect(await queue.getFailedCount()).toBe(0);
+    },
+  );
+});
+
+describe('bullmq delay too new', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
+
+  /** A worker that can't read the only job on its queue, which it has taken so many times already. */
+  async function startWorker(started = 0) {
+    const { client, options, signals } = willClose(await openTestQueues());
+    const queue = willClose(new Queue(REPLAYS_QUEUE, { connection: client }));
+    const consumer = createReplayConsumer({
+      ...options,
+      stepReplay: async () => {
+        throw new Error('It was not left alone.');
+      },
+    });
+    willClose({ close: () => consumer.stop() });
+    await queue.add('replay', { v: 2 }, { jobId: 'one' });
+    if (started > 0) await client.hset(queue.toKey('one'), 'ats', started);
+    consumer.start();
+    return { queue, signals };
+  }
+
+  async function untilDelayed(queue: Queue): Promise<Job> {
+    for (;;) {
+      const [job] = await queue.getDelayed();
+      if (job) return job;
+    }
+  }
+
+  it('delays a job that it can not read, tells of it, and uses up no attempt', async () => {
+    const { queue, signals } = await startWorker();
+    const job = await untilDelayed(queue);
+    expect([job.attemptsMade, job.data]).toEqual([0, { v: 2 }]);
+    expect(signals.named('job.too_new')).toEqual([
+      { name: 'job.too_new', queue: REPLAYS_QUEUE, jobId: 'one', version: 2 },
+    ]);
+    expect(signals.named('job.failed')).toEqual([]);
+    expect(signals.named('job.interrupted')).toEqual([]);
+  });
+
+  it('delays it the longer the more often it came', async () => {
+    const { queue } = await startWorker();
+    const first = await untilDelayed(queue);
+    const firstDelayMs = first.delay;
+    await first.promote();
+    let again = await untilDelayed(queue);
+    while (again.attemptsStarted === first.attemptsStarted) again = await untilDelayed(queue);
+    expect([firstDelayMs, again.delay]).toEqual([2_000, 4_000]);
+  });
+
+  it('delays it for ten minutes at most', async () => {
+    const { queue } = await startWorker(20_000);
+    expect((await untilDelayed(queue)).delay).toBe(600_000);
   });
 });

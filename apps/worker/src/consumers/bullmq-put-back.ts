@@ -1,5 +1,10 @@
-import { systemClock } from '@hookferry/core/kernel/clock';
-import { DelayedError, ErrorCode, type Job, WaitingError } from 'bullmq';
+import type { Emit } from '@hookferry/core/domain/signal';
+import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
+import { systemClock } from '@hookferry/core/platform/clock';
+import { JOB_VERSION, versionOfJob } from '@hookferry/core/queue/bullmq-event-queue';
+import { createJobKeys, jobFields } from '@hookferry/core/queue/bullmq-layout';
+import { DelayedError, ErrorCode, type Job, UnrecoverableError, WaitingError } from 'bullmq';
+import type { ConsumerOptions } from './bullmq-open-worker';
 
 const FIRST = 1;
 
@@ -40,3 +45,67 @@ async function unlessLost(move: Promise<unknown>): Promise<void> {
     if (!NOT_OURS.includes((error as { readonly code?: unknown }).code)) throw error;
   }
 }
+
+/**
+ * Puts a job back whose work is done in steps, once one is done.
+ *
+ * BullMQ counts each step as a start. Work of many steps would look like a job that kills each worker that takes it, so
+ * the count begins anew with each step that came to its end.
+ *
+ * @throws DelayedError always, which tells BullMQ that the job is not at its end.
+ */
+export async function putBackForNextStep(
+  job: Job,
+  token: string | undefined,
+  delayMs: number,
+  { redis, prefix }: Pick<ConsumerOptions, 'redis' | 'prefix'>,
+): Promise<never> {
+  await redis.hset(createJobKeys(prefix, job.queueName).job(job.id ?? ''), jobFields.attemptsStarted, 0);
+  return await delayJob(job, token, delayMs);
+}
+
+const SOON_MS = 1_000;
+
+/**
+ * Does a job's work; when that breaks off, for Redis could not take all of it, puts the job back for a second,
+ * whatever the job's own options say about attempts.
+ *
+ * @throws UnrecoverableError when the work does: no later run would go better. DelayedError when it has put the job back itself.
+ */
+export async function orTryAgainSoon<Result>(
+  work: () => Promise<Result>,
+  job: Job,
+  token: string | undefined,
+  emit: Emit,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof UnrecoverableError || error instanceof DelayedError) throw error;
+    emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
+    const delayMs = isUnreadableSecret(error) ? UNREADABLE_SECRET_DELAY_MS : SOON_MS;
+    return await delayJob(job, token, delayMs);
+  }
+}
+
+const FIRST_DELAY_MS = 1_000;
+// After a rollback there may be very many of them: they must not keep the workers busy.
+const MAX_DELAY_MS = 600_000;
+
+/**
+ * Delays a job whose data this process can't read. It uses up no attempt, and waits the longer the more often it came.
+ *
+ * @throws DelayedError when it has delayed the job, which tells BullMQ that the job is not at its end.
+ */
+export async function delayTooNew(job: Job, token: string | undefined, emit: Emit): Promise<void> {
+  const version = versionOfJob(job.data);
+  if (version <= JOB_VERSION) return;
+  emit({ name: 'job.too_new', queue: job.queueName, jobId: job.id ?? '', version });
+  await delayJob(job, token, Math.min(FIRST_DELAY_MS * 2 ** job.attemptsStarted, MAX_DELAY_MS));
+}
+
+/**
+ * How long a job waits whose endpoint's secrets can't be read. Somebody has to bring the key or mend the record, and
+ * until then a job must not use up its starts, of which `bullmq-open-worker.ts` allows a number: this makes a week of them.
+ */
+export const UNREADABLE_SECRET_DELAY_MS = 60_000;

@@ -1,62 +1,114 @@
-import { DEFAULT_ACCOUNT } from '../model/account';
-import { scopes } from '../model/api-key';
-import type { AccountId } from '../model/event';
+import { DEFAULT_ACCOUNT, scopes } from '../domain/account';
+import type { AccountId } from '../domain/event';
 import { buildApiKey } from '../testing/build-api-key';
-import { createActFor } from './act-for';
+import { uniqueAccountId } from '../testing/unique-ids';
+import { createActFor, createTakesEvents, KnownAccounts } from './act-for';
 
-const ACME = 'acme' as AccountId;
-const withoutAdmin = scopes.filter((scope) => scope !== 'admin');
+describe('act for', () => {
+  const ACME = 'acme' as AccountId;
+  const withoutAdmin = scopes.filter((scope) => scope !== 'admin');
 
-const ERASING = 'erasing' as AccountId;
+  const ERASING = 'erasing' as AccountId;
 
-/** Knows the account `acme`, and one that is being erased; `lookedUp` are the ids that were looked for. */
-function create() {
-  const lookedUp: string[] = [];
-  const actFor = createActFor({
-    async find(id) {
-      lookedUp.push(id);
-      if (id === ERASING) return { id, createdAt: 0, erasingSince: 1 };
-      return id === ACME ? { id, createdAt: 0 } : undefined;
-    },
-  });
-  return { actFor, lookedUp };
-}
+  /** Knows the account `acme`, and one that is being erased; `lookedUp` are the ids that were looked for. */
+  function create() {
+    const lookedUp: string[] = [];
+    const actFor = createActFor({
+      async find(id) {
+        lookedUp.push(id);
+        if (id === ERASING) return { id, createdAt: 0, erasingSince: 1 };
+        return id === ACME ? { id, createdAt: 0 } : undefined;
+      },
+    });
+    return { actFor, lookedUp };
+  }
 
-describe('actFor', () => {
-  it("makes an operator's key one of the account that it names, with the scopes that it has", async () => {
-    const { record } = buildApiKey({ accountId: DEFAULT_ACCOUNT, scopes: ['admin', 'webhooks:read'] });
-    expect(await create().actFor(record, ACME)).toEqual({ ...record, accountId: ACME });
-  });
+  describe('actFor', () => {
+    it("makes an operator's key one of the account that it names, with the scopes that it has", async () => {
+      const { record } = buildApiKey({ accountId: DEFAULT_ACCOUNT, scopes: ['admin', 'webhooks:read'] });
+      expect(await create().actFor(record, ACME)).toEqual({ ...record, accountId: ACME });
+    });
 
-  it.each([[undefined], ['own']])('leaves a key as it is when %s is asked for', async (account) => {
-    const { actFor, lookedUp } = create();
-    const { record } = buildApiKey({ accountId: 'own' as AccountId });
-    expect(await actFor(record, account)).toBe(record);
-    expect(lookedUp).toEqual([]);
-  });
-
-  it.each(['nobody', ERASING, '', 'acme,acme', '../acme', 'a'.repeat(65)])(
-    'finds no account "%s" for an operator',
-    async (account) => {
-      const { record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
-      await expect(create().actFor(record, account)).rejects.toMatchObject({ code: 'not_found' });
-    },
-  );
-
-  it.each([
-    ['an admin of another account', buildApiKey().record],
-    [
-      "the operator's own, but no admin",
-      buildApiKey({ accountId: DEFAULT_ACCOUNT, scopes: withoutAdmin }).record,
-    ],
-  ])(
-    'refuses a key of %s, whether there is such an account or not, without looking',
-    async (_what, record) => {
+    it.each([[undefined], ['own']])('leaves a key as it is when %s is asked for', async (account) => {
       const { actFor, lookedUp } = create();
-      for (const account of [ACME, 'nobody', '']) {
-        await expect(actFor(record, account)).rejects.toMatchObject({ code: 'operator_only' });
-      }
+      const { record } = buildApiKey({ accountId: 'own' as AccountId });
+      expect(await actFor(record, account)).toBe(record);
       expect(lookedUp).toEqual([]);
+    });
+
+    it.each(['nobody', ERASING, '', 'acme,acme', '../acme', 'a'.repeat(65)])(
+      'finds no account "%s" for an operator',
+      async (account) => {
+        const { record } = buildApiKey({ accountId: DEFAULT_ACCOUNT });
+        await expect(create().actFor(record, account)).rejects.toMatchObject({ code: 'not_found' });
+      },
+    );
+
+    it.each([
+      ['an admin of another account', buildApiKey().record],
+      [
+        "the operator's own, but no admin",
+        buildApiKey({ accountId: DEFAULT_ACCOUNT, scopes: withoutAdmin }).record,
+      ],
+    ])(
+      'refuses a key of %s, whether there is such an account or not, without looking',
+      async (_what, record) => {
+        const { actFor, lookedUp } = create();
+        for (const account of [ACME, 'nobody', '']) {
+          await expect(actFor(record, account)).rejects.toMatchObject({ code: 'operator_only' });
+        }
+        expect(lookedUp).toEqual([]);
+      },
+    );
+  });
+});
+
+describe('known accounts', () => {
+  const ID = '0123456789abcdef';
+  const KEY = `whk_${ID}_${'0'.repeat(48)}`;
+
+  it('tells the account of a key that was good, by its id alone', () => {
+    const accounts = new KnownAccounts();
+    const accountId = uniqueAccountId();
+    expect(accounts.of(`Bearer ${KEY}`)).toBeUndefined();
+    accounts.note({ id: ID, accountId });
+    expect(accounts.of(`Bearer ${KEY}`)).toBe(accountId);
+    expect(accounts.of(`Bearer ${KEY.replace(/.$/, '1')}`)).toBe(accountId);
+  });
+
+  it.each([undefined, '', 'Bearer', 'Bearer whk_', `Basic ${KEY}`, 'Bearer something-else'])(
+    'knows of none by %p',
+    (authorization) => {
+      const accounts = new KnownAccounts();
+      accounts.note({ id: ID, accountId: uniqueAccountId() });
+      expect(accounts.of(authorization)).toBeUndefined();
     },
   );
+});
+
+describe('takes events', () => {
+  const ACME = 'acme' as AccountId;
+
+  it('remembers for a second that an account takes events, and asks each time about one that does not', async () => {
+    let now = 0;
+    let isErased = false;
+    let asked = 0;
+    const takesEvents = createTakesEvents(
+      {
+        async isErased() {
+          asked += 1;
+          return isErased;
+        },
+      },
+      () => now,
+    );
+    expect(await takesEvents(ACME)).toBe(true);
+    isErased = true;
+    now = 999;
+    expect([await takesEvents(ACME), asked]).toEqual([true, 1]);
+    now = 1_000;
+    expect([await takesEvents(ACME), asked]).toEqual([false, 2]);
+    isErased = false;
+    expect([await takesEvents(ACME), asked]).toEqual([true, 3]);
+  });
 });

@@ -1,8 +1,9 @@
-import { accountNotFound, isThere } from '../model/account';
-import { accountIdSchema } from '../model/event';
-import type { Principal } from '../model/principal';
+import { accountNotFound, DEFAULT_ACCOUNT, idOfKey, isThere, type Principal } from '../domain/account';
+import { type AccountId, accountIdSchema } from '../domain/event';
+import { AppError } from '../platform/app-error';
+import { createLru } from '../platform/caches';
+import { keyIn } from './authenticate';
 import type { AccountStore } from './redis-account-store';
-import { requireOperator } from './require-operator';
 
 /**
  * Gives by whom a request counts: by whoever it came from, or, when an operator names another account, by the same as if
@@ -23,3 +24,58 @@ export function createActFor(accountStore: Pick<AccountStore, 'find'>) {
 }
 
 export type ActFor = ReturnType<typeof createActFor>;
+
+/**
+ * Whoever may administer any other account is master of that account alone.
+ *
+ * @throws AppError `operator_only`.
+ */
+export function requireOperator({ accountId, scopes }: Principal): void {
+  if (accountId === DEFAULT_ACCOUNT && scopes.includes('admin')) return;
+  throw new AppError(
+    'operator_only',
+    `Only a key of the account "${DEFAULT_ACCOUNT}" with the scope "admin" may do this.`,
+  );
+}
+
+const REMEMBERED_KEYS = 10_000;
+
+/** Whose the API keys are that were good here: a key never changes its account. Says nothing of whether one still is good. */
+export class KnownAccounts {
+  readonly #accounts = createLru<string, AccountId>(REMEMBERED_KEYS);
+
+  note({ id, accountId, capabilities }: Pick<Principal, 'id' | 'accountId' | 'capabilities'>): void {
+    // Not of sessions, which come and go.
+    if (capabilities === undefined) this.#accounts.set(id, accountId);
+  }
+
+  /** The account of the key that an `Authorization` header names. */
+  of(authorization: string | undefined): AccountId | undefined {
+    const id = idOfKey(keyIn(authorization) ?? '');
+    return id === undefined ? undefined : this.#accounts.get(id);
+  }
+}
+
+const REMEMBERED_ACCOUNTS = 1_000;
+// Far less than an erasure waits for what has begun before.
+const REMEMBERED_FOR_MS = 1_000;
+
+/**
+ * Whether events of an account are taken off the queue: not when it is being erased, or was not long ago. That they are is
+ * remembered for a second. One that there never was takes them: it has nobody to send them to.
+ *
+ * @param now milliseconds by a clock that never jumps, such as `steadyClock`.
+ */
+export function createTakesEvents(accountStore: Pick<AccountStore, 'isErased'>, now: () => number) {
+  const knownSince = createLru<AccountId, number>(REMEMBERED_ACCOUNTS);
+
+  return async function takesEvents(accountId: AccountId): Promise<boolean> {
+    const askedAt = now();
+    if (askedAt - (knownSince.get(accountId) ?? -Infinity) < REMEMBERED_FOR_MS) return true;
+    const takes = !(await accountStore.isErased(accountId));
+    if (takes) knownSince.set(accountId, askedAt);
+    return takes;
+  };
+}
+
+export type TakesEvents = ReturnType<typeof createTakesEvents>;

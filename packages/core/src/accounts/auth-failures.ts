@@ -1,8 +1,84 @@
-import type { Allowance } from '../kernel/allowance';
-import { AppError } from '../kernel/app-error';
-import type { Clock } from '../kernel/clock';
-import { createLru } from '../kernel/lru';
-import { type Address, parseAddress } from '../model/address-range';
+import { hashKey, type Principal } from '../domain/account';
+import { type Address, parseAddress } from '../domain/address-ranges';
+import { AppError } from '../platform/app-error';
+import { createLru } from '../platform/caches';
+import type { Clock } from '../platform/clock';
+import type { Allowance } from '../platform/duration';
+import { type Authenticate, keyIn } from './authenticate';
+import type { ExchangeCode, OpenedSession } from './portal-sessions';
+
+export interface LimitAuthFailuresDeps {
+  readonly authenticate: Authenticate;
+  readonly failures: AuthFailures;
+}
+
+export type AuthenticateClient = (
+  authorization: string | undefined,
+  clientAddress: string | undefined,
+) => Promise<Principal>;
+
+const REMEMBERED_KEYS = 10_000;
+
+/**
+ * Authenticates, but refuses whoever failed too often of late before anything is looked up, whatever key it names. Each
+ * process counts for itself. Who has the whole of a key that it has seen to be good passes all the same, or one broken
+ * client could lock out all that share its address: those behind the same NAT, or behind a proxy that we were not told of.
+ *
+ * @throws AppError `rate_limited`, and what `authenticate` throws.
+ */
+export function createLimitAuthFailures({
+  authenticate,
+  failures,
+}: LimitAuthFailuresDeps): AuthenticateClient {
+  /** By the hash of the whole key: its id alone is no secret. */
+  const goodKeys = createLru<string, true>(REMEMBERED_KEYS);
+
+  return async (authorization, clientAddress) => {
+    refuseBlocked(authorization, clientAddress);
+    try {
+      const principal = await authenticate(authorization);
+      goodKeys.set(principal.sha256, true);
+      return principal;
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'unauthenticated') note(authorization, clientAddress);
+      throw error;
+    }
+  };
+
+  function refuseBlocked(authorization: string | undefined, clientAddress: string | undefined): void {
+    if (failures.blockedForMs(clientAddress) === 0 || goodKeys.has(hashOf(authorization))) return;
+    failures.refuseBlocked(clientAddress);
+  }
+
+  // A key that was good, and is revoked or has expired, is none that passes.
+  function note(authorization: string | undefined, clientAddress: string | undefined): void {
+    goodKeys.delete(hashOf(authorization));
+    failures.note(clientAddress);
+  }
+}
+
+function hashOf(authorization: string | undefined): string {
+  return hashKey(keyIn(authorization) ?? '');
+}
+
+export type ExchangeOfClient = (code: string, clientAddress: string | undefined) => Promise<OpenedSession>;
+
+/**
+ * Exchanges, but refuses whoever had no valid key or code too often of late before anything is looked up.
+ *
+ * @throws AppError `rate_limited`, and what `exchangeCode` throws.
+ */
+export function createLimitExchanges(exchangeCode: ExchangeCode, failures: AuthFailures): ExchangeOfClient {
+  return async (code, clientAddress) => {
+    failures.refuseBlocked(clientAddress);
+    try {
+      return await exchangeCode(code);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'unauthenticated') failures.note(clientAddress);
+      throw error;
+    }
+  };
+}
 
 // About 2 MB each when they are full.
 const MAX_WATCHED = 10_000;

@@ -1,22 +1,24 @@
-import { systemClock } from '../kernel/clock';
-import { createNewId } from '../kernel/ids';
-import { type Account, DEFAULT_ACCOUNT } from '../model/account';
-import { hashKey, type Scope } from '../model/api-key';
-import { keys } from '../model/keys';
-import { type Capability, idOfCode } from '../model/portal-session';
+import {
+  type Account,
+  type Capability,
+  DEFAULT_ACCOUNT,
+  hashKey,
+  idOfCode,
+  type Scope,
+} from '../domain/account';
+import { keys } from '../domain/keys';
+import { systemClock } from '../platform/clock';
+import { createNewId } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { createActFor } from './act-for';
-import { createAuthenticateSession } from './authenticate-session';
-import { createExchangeCode } from './exchange-code';
-import { createManagePortalSessions } from './manage-portal-sessions';
-import { newPortalCode, newPortalToken } from './new-credential';
-import { newPortalSessionSchema } from './portal-session-input';
+import { newPortalCode, newPortalToken } from './api-keys';
+import { createAuthenticateSession, createRequireLiveSession } from './authenticate';
+import { createExchangeCode, createManagePortalSessions, newPortalSessionSchema } from './portal-sessions';
 import { createRedisAccountStore } from './redis-account-store';
 import { createRedisApiKeyStore } from './redis-api-key-store';
 import { createRedisPortalSessionStore } from './redis-portal-session-store';
-import { createRequireLiveSession } from './require-live-session';
 
 const newId = createNewId(systemClock);
 const MINUTE_MS = 60_000;

@@ -1,12 +1,11 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { ParsedCache } from '../kernel/parsed-cache';
-import type { RedisClient } from '../kernel/redis-connect';
-import { withStorageErrors } from '../kernel/redis-errors';
-import { idOfMember, readNewestFirst, timedMember } from '../kernel/redis-newest-first';
-import { defineScript, type RunScript } from '../kernel/redis-script';
-import { type Account, accountSchema } from '../model/account';
-import type { AccountId } from '../model/event';
-import { keys, queueKeysOf } from '../model/keys';
+import { type Account, accountSchema } from '../domain/account';
+import type { AccountId } from '../domain/event';
+import { keys, queueKeysOf } from '../domain/keys';
+import { ParsedCache } from '../platform/caches';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript, type RunScript } from '../platform/redis-script';
+import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
 export interface AccountPage {
   readonly accounts: readonly Account[];

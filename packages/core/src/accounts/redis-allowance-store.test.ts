@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { connectRedis } from '../kernel/redis-connect';
-import { keys } from '../model/keys';
+import { keys } from '../domain/keys';
+import { connectRedis } from '../platform/redis-connect';
 import { createClosables } from '../testing/closables';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis } from '../testing/test-redis';

@@ -1,10 +1,9 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { AppError } from '../kernel/app-error';
-import type { RedisClient } from '../kernel/redis-connect';
-import { withStorageErrors } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { AppError } from '../platform/app-error';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
 
 /** A window of time in which what is taken is counted, and what is to be taken now. */
 export interface Window {

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { ParsedCache } from '../kernel/parsed-cache';
-import type { RedisClient } from '../kernel/redis-connect';
-import { withStorageErrors } from '../kernel/redis-errors';
-import { idOfMember, readNewestFirst, timedMember } from '../kernel/redis-newest-first';
-import { defineScript } from '../kernel/redis-script';
-import { type ApiKey, apiKeySchema, type Scope, scopeSchema } from '../model/api-key';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import { type ApiKey, apiKeySchema, type Scope, scopeSchema } from '../domain/account';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { ParsedCache } from '../platform/caches';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
 
 export interface ListedApiKey extends ApiKey {
   /** To the minute. Milliseconds since the Unix epoch. */

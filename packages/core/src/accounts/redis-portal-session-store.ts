@@ -1,9 +1,3 @@
-import type { RedisClient } from '../kernel/redis-connect';
-import { withStorageErrors } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
-import { type Mark, readTimeline } from '../kernel/redis-timeline';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
 import {
   type Exchange,
   exchangeSchema,
@@ -11,9 +5,14 @@ import {
   type PortalSession,
   portalPageSchema,
   portalSessionSchema,
-} from '../model/portal-session';
-import { lapseOfSession } from '../model/usage';
-import { COUNT_USAGE } from './redis-usage-script';
+} from '../domain/account';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { lapseOfSession } from '../domain/usage';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import { type Mark, readTimeline } from '../platform/redis-timeline';
+import { COUNT_USAGE } from './redis-usage-store';
 
 /** A session as it is found: `exchange` once its code was exchanged. */
 export type FoundSession = PortalSession & { readonly exchange?: Exchange };

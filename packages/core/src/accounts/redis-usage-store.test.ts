@@ -1,6 +1,5 @@
-import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
 import {
   API_KEY_BYTES,
   DELIVERY_BYTES,
@@ -8,8 +7,9 @@ import {
   lapseOf,
   lapseOfSession,
   WEBHOOK_BYTES,
-} from '../model/usage';
-import { createRedisEventStore } from '../record/redis-event-store';
+} from '../domain/usage';
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRedisEventStore } from '../events/redis-event-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';

@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../model/address-ranges';
+import type { RefusalReason } from '../domain/address-ranges';
 import { type AddressExceptions, createClassifyAddress } from './classify-address';
 
 type Expected = RefusalReason | 'allowed';

@@ -1,8 +1,7 @@
 import { type ClientRequest, Agent as HttpAgent, type AgentOptions as HttpAgentOptions } from 'node:http';
 import { Agent as HttpsAgent, type AgentOptions as HttpsAgentOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { IdleSockets } from './idle-sockets';
-import type { Connected, ConnectOptions, OnConnection, Route } from './route';
+import type { Connected, ConnectOptions, OnConnection, Route } from './direct-route';
 
 /**
  * An agent whose connections go by a route. One that is kept alive stays with the peer that was judged when it was
@@ -64,4 +63,37 @@ function keep(socket: Duplex, verdict: unknown, idleSockets: IdleSockets): boole
   if (verdict !== true) return false;
   idleSockets.add(socket);
   return true;
+}
+
+/**
+ * The connections to all receivers that are kept alive and wait for their next request. When there are too many, the
+ * one that has waited longest is closed.
+ */
+export class IdleSockets {
+  /** In the order in which they became idle. */
+  readonly #idle = new Set<Duplex>();
+  readonly #watched = new WeakSet<Duplex>();
+
+  constructor(private readonly max: number) {}
+
+  add(socket: Duplex): void {
+    this.#watch(socket);
+    this.#idle.add(socket);
+    if (this.#idle.size <= this.max) return;
+    for (const longest of this.#idle) {
+      this.#idle.delete(longest);
+      return void longest.destroy();
+    }
+  }
+
+  remove(socket: Duplex): void {
+    this.#idle.delete(socket);
+  }
+
+  // Once for each connection, however often it becomes idle.
+  #watch(socket: Duplex): void {
+    if (this.#watched.has(socket)) return;
+    this.#watched.add(socket);
+    socket.once('close', () => this.#idle.delete(socket));
+  }
 }

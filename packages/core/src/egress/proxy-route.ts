@@ -2,10 +2,9 @@ import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { type ConnectOptions, judgeLiteral, type Route, refuse } from './direct-route';
+import type { EgressProxy } from './egress-settings';
 import type { JudgeTarget } from './judge-target';
-import { ProxyFaultError, TunnelError } from './proxy-errors';
-import type { EgressProxy } from './proxy-url';
-import { type ConnectOptions, judgeLiteral, type Route, refuse } from './route';
 
 export interface ProxyRouteOptions {
   readonly proxy: EgressProxy;
@@ -122,4 +121,26 @@ function refusalOf(status: number): Error | undefined {
 // The proxy is there, so it is most likely waiting for a receiver that is not.
 function tunnelTimeout(connectTimeoutMs: number): TunnelError {
   return new TunnelError('ERR_PROXY_CONNECT_TIMEOUT', `No tunnel in ${connectTimeoutMs} ms.`);
+}
+
+/** The proxy is out of order, or does not let us in: none of the receiver's faults. */
+class ProxyFaultError extends Error {
+  override readonly name = 'ProxyFaultError';
+  /** Comes through the HTTP client, which the class does not. */
+  readonly code = PROXY_FAULT_CODE;
+}
+
+export const PROXY_FAULT_CODE = 'ERR_PROXY_FAULT';
+
+/** The proxy answered, and there is no way to the receiver. */
+class TunnelError extends Error {
+  override readonly name = 'TunnelError';
+
+  constructor(
+    /** Comes through the HTTP client, which the class does not. */
+    readonly code: 'ERR_PROXY_DENIED' | 'ERR_PROXY_CONNECT_FAILED' | 'ERR_PROXY_CONNECT_TIMEOUT',
+    message: string,
+  ) {
+    super(message);
+  }
 }

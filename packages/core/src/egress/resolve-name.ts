@@ -1,7 +1,10 @@
 import { lookup, Resolver } from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { UnresolvedNameError } from './egress-errors';
-import { isInternalName } from './internal-name';
+import { callbackify } from 'node:util';
+import { createLru } from '../platform/caches';
+import { type JudgeTarget, UnresolvedNameError } from './judge-target';
+import { isInternalName } from './target-url';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -107,4 +110,97 @@ function codeOf(error: unknown): string {
 
 function toResolved(address: string, family: 4 | 6, ttlSeconds: number): ResolvedAddress {
   return { address, family, ttlSeconds };
+}
+
+const CACHED_NAMES = 10_000;
+// However long a record says that it lives, a receiver that moved is found after this.
+const MAX_TTL_SECONDS = 300;
+const FAILURE_TTL_SECONDS = 30;
+
+type Answer =
+  | { readonly kind: 'found'; readonly addresses: readonly ResolvedAddress[] }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+interface Entry {
+  readonly answer: Answer;
+  /** As `now` gives it. */
+  readonly expiresAt: number;
+}
+
+/**
+ * Keeps a name's addresses as long as their DNS records say, five minutes at most, and a failure for half a minute.
+ * Whoever asks while the answer is under way gets the same one.
+ *
+ * @param now milliseconds by a clock that never jumps, such as `steadyClock`.
+ */
+export function cacheNames(resolveName: ResolveName, now: () => number): ResolveName {
+  const entries = createLru<string, Entry>(CACHED_NAMES);
+  const underWay = new Map<string, Promise<Answer>>();
+
+  return async (name) => {
+    const answer = answerKept(name) ?? (await (underWay.get(name) ?? ask(name)));
+    if (answer.kind === 'failed') throw answer.error;
+    return answer.addresses;
+  };
+
+  function answerKept(name: string): Answer | undefined {
+    const entry = entries.get(name);
+    return entry && now() < entry.expiresAt ? entry.answer : undefined;
+  }
+
+  function ask(name: string): Promise<Answer> {
+    const asked = settle(resolveName(name)).then((answer) => {
+      underWay.delete(name);
+      entries.set(name, { answer, expiresAt: now() + ttlSecondsOf(answer) * 1_000 });
+      return answer;
+    });
+    underWay.set(name, asked);
+    return asked;
+  }
+}
+
+async function settle(resolved: ReturnType<ResolveName>): Promise<Answer> {
+  try {
+    return { kind: 'found', addresses: await resolved };
+  } catch (error) {
+    return { kind: 'failed', error };
+  }
+}
+
+function ttlSecondsOf(answer: Answer): number {
+  if (answer.kind === 'failed') return FAILURE_TTL_SECONDS;
+  return Math.min(MAX_TTL_SECONDS, ...answer.addresses.map(({ ttlSeconds }) => ttlSeconds));
+}
+
+/**
+ * A `lookup` for sockets that gives a name's addresses only if every one of them may be reached: a name with one
+ * good and one bad address is bad. They are judged each time, whether the answer is new or was kept.
+ */
+export function createGuardedLookup(resolveName: ResolveName, judgeTarget: JudgeTarget): LookupFunction {
+  const find = callbackify(findAllowed);
+
+  return (name, options, callback) =>
+    find(name, Number(options.family ?? 0), (error, addresses) => {
+      const [first] = addresses ?? [];
+      if (!first) callback(error, []);
+      // Node asks for all of them, to try IPv6 and IPv4 side by side.
+      else if (options.all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+
+  /** At least one. */
+  async function findAllowed(name: string, family: number) {
+    const resolved = await resolveName(name);
+    for (const { address } of resolved) {
+      const blocked = judgeTarget(name, address);
+      if (blocked) throw blocked;
+    }
+    const wished = resolved.filter((found) => family === 0 || found.family === family);
+    if (wished.length === 0) throw new UnresolvedNameError(name, 'ENODATA');
+    return wished.map(toLookupAddress);
+  }
+}
+
+function toLookupAddress({ address, family }: ResolvedAddress) {
+  return { address, family };
 }

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { hostOf } from '../kernel/host-of';
 import type { ClassifyAddress } from './classify-address';
-import { isInternalName } from './internal-name';
 
 const MAX_LENGTH = 2_048;
 
@@ -97,6 +95,33 @@ const STORE_PORTS = [6379, 11211];
 const REFUSED_PORTS = new Set([...BAD_PORTS, ...STORE_PORTS]);
 
 /** Whether a port belongs to something else than HTTP that a POST could do harm to. */
-export function isRefusedPort(port: number): boolean {
+function isRefusedPort(port: number): boolean {
   return REFUSED_PORTS.has(port);
+}
+
+// Reserved for private use (RFC 6761, 6762, 8375, ICANN's .internal) or never delegated because of it, and what
+// containers and their orchestrators call each other by.
+const INTERNAL_ENDINGS = [
+  '.localhost',
+  '.local',
+  '.localdomain',
+  '.internal',
+  '.intranet',
+  '.private',
+  '.lan',
+  '.home',
+  '.corp',
+  '.home.arpa',
+  '.svc',
+];
+
+/** Whether a name can have no meaning in the public DNS: one label only, or a reserved ending. */
+export function isInternalName(name: string): boolean {
+  const bare = name.toLowerCase().replace(/\.$/, '');
+  return !bare.includes('.') || INTERNAL_ENDINGS.some((ending) => bare.endsWith(ending));
+}
+
+/** A URL's host: of an IPv6 address without its brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }

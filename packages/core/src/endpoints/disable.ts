@@ -1,9 +1,11 @@
-import type { Clock } from '../kernel/clock';
-import type { DisabledReason, Endpoint, EndpointId } from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import type { Emit } from '../model/signal';
-import { disableEndpoint } from './change-status';
+import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { Clock } from '../platform/clock';
+import type { HealthStore } from './health/redis-health-store';
+import type { DisabledEndpoints } from './redis-disabled-endpoints';
 import type { EndpointStore } from './redis-endpoint-store';
+import { isUnreadableSecret } from './seal';
 
 export interface DisableDeps {
   readonly endpointStore: Pick<EndpointStore, 'update'>;
@@ -42,4 +44,117 @@ export type Disable = ReturnType<typeof createDisable>;
 /** What an attempt has shown says nothing of an endpoint that was enabled again meanwhile. */
 export function wasNotEnabledSince({ enabledAt }: Endpoint): (current: Endpoint) => boolean {
   return (current) => current.enabledAt === enabledAt;
+}
+
+export interface DisableFailingDeps {
+  readonly healthStore: Pick<HealthStore, 'readLastSuccess'>;
+  readonly disable: Disable;
+  /** `never`: such endpoints are tried without end. */
+  readonly policy: DisablePolicy | 'never';
+  readonly clock: Clock;
+}
+
+/**
+ * Gives an endpoint up whose attempt has just failed, if it has failed for too long; gives whether it did. Costs
+ * nothing at an endpoint that began to fail a short while ago.
+ */
+export function createDisableFailing({ healthStore, disable, policy, clock }: DisableFailingDeps) {
+  return async function disableFailing(endpoint: Endpoint, failingSince: number): Promise<boolean> {
+    const now = clock();
+    if (policy === 'never' || !isSpanOver(policy, { failingSince, now })) return false;
+    const lastSuccessAt = await healthStore.readLastSuccess(endpoint.id);
+    const enabledAt = endpoint.enabledAt ?? endpoint.createdAt;
+    if (!hasFailedForTooLong(policy, { failingSince, lastSuccessAt, enabledAt, now })) return false;
+    const { accountId, id } = endpoint;
+    return (await disable(accountId, id, 'failing', wasNotEnabledSince(endpoint))).hasChanged;
+  };
+}
+
+export type DisableFailing = ReturnType<typeof createDisableFailing>;
+
+/** When an endpoint that only fails is given up. */
+export interface DisablePolicy {
+  /** After this long without a success. Milliseconds. */
+  readonly afterMs: number;
+  /**
+   * And only if its failures since then are at least this far apart, milliseconds: after weeks without an event, one
+   * bad hour proves nothing.
+   */
+  readonly failureSpanMs: number;
+}
+
+/** What is known when another attempt has failed. Times are milliseconds since the Unix epoch. */
+export interface FailureHistory {
+  /** When the first attempt since the last success failed. */
+  readonly failingSince: number;
+  readonly lastSuccessAt: number | undefined;
+  /** When it was created, or enabled for the last time. */
+  readonly enabledAt: number;
+  readonly now: number;
+}
+
+/** Whether its failures are far enough apart: known without a look at the last success, and hardly ever so. */
+function isSpanOver(
+  { failureSpanMs }: DisablePolicy,
+  { failingSince, now }: Pick<FailureHistory, 'failingSince' | 'now'>,
+): boolean {
+  return now - failingSince >= failureSpanMs;
+}
+
+/** Whether an endpoint whose attempt has just failed is to be disabled. */
+export function hasFailedForTooLong(policy: DisablePolicy, history: FailureHistory): boolean {
+  const { failingSince, lastSuccessAt = 0, enabledAt, now } = history;
+  // A success that overlapped with the first failures may have left them on record: they count from its time on.
+  const failingSinceThen = Math.max(failingSince, lastSuccessAt, enabledAt);
+  return (
+    isSpanOver(policy, { failingSince: failingSinceThen, now }) &&
+    now - Math.max(lastSuccessAt, enabledAt) >= policy.afterMs
+  );
+}
+
+/** The endpoint, disabled. One that is disabled already keeps its reason. */
+export function disableEndpoint(endpoint: Endpoint, reason: DisabledReason, now: number): Endpoint {
+  if (endpoint.status === 'disabled') return endpoint;
+  return { ...endpoint, status: 'disabled', disabledReason: reason, updatedAt: updateTime(endpoint, now) };
+}
+
+export function enableEndpoint(endpoint: Endpoint, now: number): Endpoint {
+  if (endpoint.status === 'enabled') return endpoint;
+  const { disabledReason: _reason, ...rest } = endpoint;
+  return { ...rest, status: 'enabled', enabledAt: now, updatedAt: updateTime(endpoint, now) };
+}
+
+/** Two changes within a millisecond still differ, so that no two versions look the same. */
+export function updateTime({ updatedAt }: Endpoint, now: number): number {
+  return Math.max(now, updatedAt + 1);
+}
+
+export interface CountDisabledDeps {
+  readonly disabledEndpoints: Pick<DisabledEndpoints, 'count' | 'some' | 'leave'>;
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+}
+
+// One too many is rare: it takes a process that dies within a millisecond.
+const CHECKED_AT_ONCE = 5;
+
+/** How many endpoints are disabled. Each time some are looked at, and those that are wrongly counted leave. */
+export function createCountDisabled({ disabledEndpoints, endpointStore }: CountDisabledDeps) {
+  return async function countDisabled(): Promise<number> {
+    const some = await disabledEndpoints.some(CHECKED_AT_ONCE);
+    await Promise.all(
+      some.map(async ({ accountId, endpointId, since }) => {
+        const isDisabled = await endpointStore
+          .find(accountId, endpointId)
+          .then((endpoint) => endpoint?.status === 'disabled', staysCounted);
+        if (!isDisabled) await disabledEndpoints.leave(accountId, endpointId, since);
+      }),
+    );
+    return await disabledEndpoints.count();
+  };
+}
+
+/** One whose secrets nobody can read may well be disabled, and must not keep all others from being counted. */
+function staysCounted(error: unknown): true {
+  if (isUnreadableSecret(error)) return true;
+  throw error;
 }

@@ -1,146 +1,272 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { faultsOf } from '../kernel/faults';
+import * as fc from 'fast-check';
+import { faultsOf } from '../platform/app-error';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { clientCertificate, clientKey, ed448Certificate, otherCertificate } from '../testing/certificates';
 import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
-import { endpointPatchSchema, newEndpointSchema } from './endpoint-input';
-import { newSecret } from './secret';
+import {
+  endpointPatchSchema,
+  GIVE_ANEW,
+  mergePatch,
+  movedSecrets,
+  newEndpointSchema,
+} from './endpoint-input';
+import { newSecret } from './rotate-secret';
 
-const rules = buildTargetUrlRules();
-const valid = { url: 'https://example.com/hooks', events: ['keyword.quick_win'] };
+describe('endpoint input', () => {
+  const rules = buildTargetUrlRules();
+  const valid = { url: 'https://example.com/hooks', events: ['keyword.quick_win'] };
 
-function pointersOf(
-  schema: ReturnType<typeof newEndpointSchema | typeof endpointPatchSchema>,
-  input: unknown,
-) {
-  const { error } = schema.safeParse(input);
-  return error ? faultsOf(error).map(({ pointer }) => pointer) : [];
-}
+  function pointersOf(
+    schema: ReturnType<typeof newEndpointSchema | typeof endpointPatchSchema>,
+    input: unknown,
+  ) {
+    const { error } = schema.safeParse(input);
+    return error ? faultsOf(error).map(({ pointer }) => pointer) : [];
+  }
 
-const sharedFaults: [string, object, string[]][] = [
-  ['a relative URL', { url: '/hooks' }, ['/url']],
-  ['an http URL', { url: 'http://example.com' }, ['/url']],
-  ['null as URL', { url: null }, ['/url']],
-  ['no event type', { events: [] }, ['/events']],
-  ['a text in the place of event types', { events: 'keyword.quick_win' }, ['/events']],
-  ['an event type that is no text', { events: [1] }, ['/events/0']],
-  ['an event type named twice', { events: ['*', '*'] }, ['/events']],
-  ['a description of 501 characters', { description: 'd'.repeat(501) }, ['/description']],
-  ['a description that is no text', { description: 1 }, ['/description']],
-  ['an unknown member', { colour: 'red' }, ['/colour']],
-  ['several faults', { url: '', events: [], colour: 'red' }, ['/url', '/events', '/colour']],
-];
+  const sharedFaults: [string, object, string[]][] = [
+    ['a relative URL', { url: '/hooks' }, ['/url']],
+    ['an http URL', { url: 'http://example.com' }, ['/url']],
+    ['null as URL', { url: null }, ['/url']],
+    ['no event type', { events: [] }, ['/events']],
+    ['a text in the place of event types', { events: 'keyword.quick_win' }, ['/events']],
+    ['an event type that is no text', { events: [1] }, ['/events/0']],
+    ['an event type named twice', { events: ['*', '*'] }, ['/events']],
+    ['a description of 501 characters', { description: 'd'.repeat(501) }, ['/description']],
+    ['a description that is no text', { description: 1 }, ['/description']],
+    ['an unknown member', { colour: 'red' }, ['/colour']],
+    ['several faults', { url: '', events: [], colour: 'red' }, ['/url', '/events', '/colour']],
+  ];
 
-describe('newEndpointSchema', () => {
-  const schema = newEndpointSchema(rules);
+  describe('newEndpointSchema', () => {
+    const schema = newEndpointSchema(rules);
 
-  it('takes all that can be said', () => {
-    const input = { ...valid, events: ['*', 'brief.*'], description: 'd'.repeat(500), secret: newSecret() };
-    expect(schema.parse(input)).toEqual(input);
-  });
+    it('takes all that can be said', () => {
+      const input = { ...valid, events: ['*', 'brief.*'], description: 'd'.repeat(500), secret: newSecret() };
+      expect(schema.parse(input)).toEqual(input);
+    });
 
-  it.each([
-    ...sharedFaults,
-    ['no URL', { url: undefined }, ['/url']],
-    ['no event types', { events: undefined }, ['/events']],
-    ['null as description', { description: null }, ['/description']],
-    ['a secret that is none', { secret: 'whsec_short' }, ['/secret']],
-  ] satisfies typeof sharedFaults)('refuses %s', (_what, change, pointers) => {
-    expect(pointersOf(schema, { ...valid, ...change })).toEqual(pointers);
-  });
+    it.each([
+      ...sharedFaults,
+      ['no URL', { url: undefined }, ['/url']],
+      ['no event types', { events: undefined }, ['/events']],
+      ['null as description', { description: null }, ['/description']],
+      ['a secret that is none', { secret: 'whsec_short' }, ['/secret']],
+    ] satisfies typeof sharedFaults)('refuses %s', (_what, change, pointers) => {
+      expect(pointersOf(schema, { ...valid, ...change })).toEqual(pointers);
+    });
 
-  it.each([null, undefined, [], 'text', 1])('refuses %j as a whole', (input) => {
-    expect(pointersOf(schema, input)).toEqual(['']);
-  });
+    it.each([null, undefined, [], 'text', 1])('refuses %j as a whole', (input) => {
+      expect(pointersOf(schema, input)).toEqual(['']);
+    });
 
-  it('takes 100 event types at most', () => {
-    const events = Array.from({ length: 101 }, () => 'keyword.quick_win');
-    const { error } = schema.safeParse({ ...valid, events });
-    expect(error && faultsOf(error)).toContainEqual({
-      pointer: '/events',
-      detail: 'must name at most 100 event types',
+    it('takes 100 event types at most', () => {
+      const events = Array.from({ length: 101 }, () => 'keyword.quick_win');
+      const { error } = schema.safeParse({ ...valid, events });
+      expect(error && faultsOf(error)).toContainEqual({
+        pointer: '/events',
+        detail: 'must name at most 100 event types',
+      });
+    });
+
+    it('takes http URLs where the rules allow them', () => {
+      const url = 'http://example.com/';
+      expect(
+        newEndpointSchema(buildTargetUrlRules({ allowHttp: true })).parse({ ...valid, url }),
+      ).toMatchObject({ url });
     });
   });
 
-  it('takes http URLs where the rules allow them', () => {
-    const url = 'http://example.com/';
-    expect(
-      newEndpointSchema(buildTargetUrlRules({ allowHttp: true })).parse({ ...valid, url }),
-    ).toMatchObject({ url });
-  });
-});
+  describe('TLS material', () => {
+    const newTls = (tls: object) => newEndpointSchema(rules).safeParse({ ...valid, tls });
+    const patchTls = (tls: object | null) => endpointPatchSchema(rules).safeParse({ tls });
+    const encrypted = createPrivateKey(clientKey)
+      .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'p' })
+      .toString();
 
-describe('TLS material', () => {
-  const newTls = (tls: object) => newEndpointSchema(rules).safeParse({ ...valid, tls });
-  const patchTls = (tls: object | null) => endpointPatchSchema(rules).safeParse({ tls });
-  const encrypted = createPrivateKey(clientKey)
-    .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'p' })
-    .toString();
-
-  it('is taken in whole or in part, without what stands around it', () => {
-    const bundle = `# Two of them\n${clientCertificate}\n# and\n${otherCertificate}`;
-    const tls = { ca: bundle, client_certificate: clientCertificate, client_key: clientKey };
-    expect(newTls(tls).data?.tls).toEqual({
-      ca: clientCertificate + otherCertificate,
-      certificate: clientCertificate,
-      key: clientKey,
+    it('is taken in whole or in part, without what stands around it', () => {
+      const bundle = `# Two of them\n${clientCertificate}\n# and\n${otherCertificate}`;
+      const tls = { ca: bundle, client_certificate: clientCertificate, client_key: clientKey };
+      expect(newTls(tls).data?.tls).toEqual({
+        ca: clientCertificate + otherCertificate,
+        certificate: clientCertificate,
+        key: clientKey,
+      });
+      expect(newTls({ ca: otherCertificate }).data?.tls).toEqual({ ca: otherCertificate });
     });
-    expect(newTls({ ca: otherCertificate }).data?.tls).toEqual({ ca: otherCertificate });
+
+    it('takes keys in the forms that there are', () => {
+      const sec1 = createPrivateKey(clientKey).export({ type: 'sec1', format: 'pem' });
+      expect(newTls({ client_key: sec1 }).data?.tls).toEqual({ key: clientKey });
+    });
+
+    it('may be removed by a patch, whole or in part, and not by a registration', () => {
+      expect(patchTls(null).data).toEqual({ tls: null });
+      expect(patchTls({ ca: null, client_key: null }).data).toEqual({ tls: { ca: null, key: null } });
+      expect(newTls({ ca: null }).success).toBe(false);
+    });
+
+    it.each([
+      ['ca', 'nothing', ''],
+      ['ca', 'no PEM', 'MIIB'],
+      ['ca', 'a certificate that is none', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'],
+      ['ca', 'a private key', clientKey],
+      ['client_certificate', 'a private key beside the certificate', clientCertificate + clientKey],
+      ['client_certificate', 'the beginning of one', clientCertificate.slice(0, -30)],
+      ['client_certificate', 'a number', 1],
+      ['client_certificate', '16 KiB and more', clientCertificate.repeat(30)],
+      ['client_key', 'a certificate', clientCertificate],
+      ['client_key', 'an encrypted key', encrypted],
+      ['client_key', 'a public key', createPublicKey(clientKey).export({ type: 'spki', format: 'pem' })],
+      ['client_key', '16 KiB and more', clientKey.padEnd(16_385)],
+      ['ca', 'more than sixteen certificates', otherCertificate.repeat(17)],
+      ['client_certificate', 'one with a key of a kind that is not taken', ed448Certificate],
+      ['client_key', 'an RSA key whose numbers do not belong together', costlyRsaKey()],
+      ['client_key', 'a key that OpenSSL takes half a minute to read', costlyDsaKey()],
+      ['client_key', 'nothing', ''],
+      ['passphrase', 'anything', 'p'],
+    ])('refuses as %s: %s', (member, _what, value) => {
+      for (const { error } of [newTls({ [member]: value }), patchTls({ [member]: value })]) {
+        expect(error && faultsOf(error).map(({ pointer }) => pointer)).toEqual([`/tls/${member}`]);
+        expect(JSON.stringify(error)).not.toContain('MIGHAgEAMBMG');
+      }
+    });
   });
 
-  it('takes keys in the forms that there are', () => {
-    const sec1 = createPrivateKey(clientKey).export({ type: 'sec1', format: 'pem' });
-    expect(newTls({ client_key: sec1 }).data?.tls).toEqual({ key: clientKey });
-  });
+  describe('endpointPatchSchema', () => {
+    const schema = endpointPatchSchema(rules);
 
-  it('may be removed by a patch, whole or in part, and not by a registration', () => {
-    expect(patchTls(null).data).toEqual({ tls: null });
-    expect(patchTls({ ca: null, client_key: null }).data).toEqual({ tls: { ca: null, key: null } });
-    expect(newTls({ ca: null }).success).toBe(false);
-  });
+    it.each([[{}], [{ description: null }], [{ url: valid.url }], [{ events: ['*'], description: 'new' }]])(
+      'takes %j',
+      (patch) => {
+        expect(schema.parse(patch)).toEqual(patch);
+      },
+    );
 
-  it.each([
-    ['ca', 'nothing', ''],
-    ['ca', 'no PEM', 'MIIB'],
-    ['ca', 'a certificate that is none', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'],
-    ['ca', 'a private key', clientKey],
-    ['client_certificate', 'a private key beside the certificate', clientCertificate + clientKey],
-    ['client_certificate', 'the beginning of one', clientCertificate.slice(0, -30)],
-    ['client_certificate', 'a number', 1],
-    ['client_certificate', '16 KiB and more', clientCertificate.repeat(30)],
-    ['client_key', 'a certificate', clientCertificate],
-    ['client_key', 'an encrypted key', encrypted],
-    ['client_key', 'a public key', createPublicKey(clientKey).export({ type: 'spki', format: 'pem' })],
-    ['client_key', '16 KiB and more', clientKey.padEnd(16_385)],
-    ['ca', 'more than sixteen certificates', otherCertificate.repeat(17)],
-    ['client_certificate', 'one with a key of a kind that is not taken', ed448Certificate],
-    ['client_key', 'an RSA key whose numbers do not belong together', costlyRsaKey()],
-    ['client_key', 'a key that OpenSSL takes half a minute to read', costlyDsaKey()],
-    ['client_key', 'nothing', ''],
-    ['passphrase', 'anything', 'p'],
-  ])('refuses as %s: %s', (member, _what, value) => {
-    for (const { error } of [newTls({ [member]: value }), patchTls({ [member]: value })]) {
-      expect(error && faultsOf(error).map(({ pointer }) => pointer)).toEqual([`/tls/${member}`]);
-      expect(JSON.stringify(error)).not.toContain('MIGHAgEAMBMG');
-    }
+    it.each([
+      ...sharedFaults,
+      ['null as event types', { events: null }, ['/events']],
+      ['a secret, which only a rotation changes', { secret: newSecret() }, ['/secret']],
+    ] satisfies typeof sharedFaults)('refuses %s', (_what, patch, pointers) => {
+      expect(pointersOf(schema, patch)).toEqual(pointers);
+    });
   });
 });
 
-describe('endpointPatchSchema', () => {
-  const schema = endpointPatchSchema(rules);
+describe('merge endpoint', () => {
+  describe('mergePatch', () => {
+    // The test cases of RFC 7396, Appendix A.
+    it.each([
+      [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
+      [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],
+      [{ a: 'b' }, { a: null }, {}],
+      [{ a: 'b', b: 'c' }, { a: null }, { b: 'c' }],
+      [{ a: ['b'] }, { a: 'c' }, { a: 'c' }],
+      [{ a: 'c' }, { a: ['b'] }, { a: ['b'] }],
+      [{ a: { b: 'c' } }, { a: { b: 'd', c: null } }, { a: { b: 'd' } }],
+      [{ a: [{ b: 'c' }] }, { a: [1] }, { a: [1] }],
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+        ['c', 'd'],
+      ],
+      [{ a: 'b' }, ['c'], ['c']],
+      [{ a: 'foo' }, null, null],
+      [{ a: 'foo' }, 'bar', 'bar'],
+      [{ e: null }, { a: 1 }, { e: null, a: 1 }],
+      [[1, 2], { a: 'b', c: null }, { a: 'b' }],
+      [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+    ])('makes of %j by %j: %j', (target, patch, result) => {
+      expect(mergePatch(target, patch)).toEqual(result);
+    });
 
-  it.each([[{}], [{ description: null }], [{ url: valid.url }], [{ events: ['*'], description: 'new' }]])(
-    'takes %j',
-    (patch) => {
-      expect(schema.parse(patch)).toEqual(patch);
-    },
-  );
+    it('takes what is undefined for not said', () => {
+      expect(mergePatch({ a: 'b' }, { a: undefined, c: undefined })).toStrictEqual({ a: 'b' });
+    });
+
+    it('changes no prototype, whatever a member is called', () => {
+      const merged = mergePatch({}, JSON.parse('{"__proto__":{"isAdmin":true}}'));
+      expect(Object.getPrototypeOf(merged)).toBe(Object.prototype);
+      expect(merged).not.toHaveProperty('isAdmin');
+    });
+
+    it('takes a member called __proto__ for data, at every depth', () => {
+      const merged = mergePatch({}, JSON.parse('{"a": {"__proto__": {"polluted": true}}}'));
+      expect(JSON.stringify(merged)).toBe('{"a":{"__proto__":{"polluted":true}}}');
+      expect({}).not.toHaveProperty('polluted');
+    });
+  });
+
+  describe('whatever target and patch are', () => {
+    // As they come out of JSON.parse, members called __proto__ included.
+    const json = fc.json().map((text) => JSON.parse(text) as unknown);
+
+    it('applying a patch twice is the same as once', () => {
+      fc.assert(
+        fc.property(json, json, (target, patch) => {
+          const once = mergePatch(target, patch);
+          expect(JSON.stringify(mergePatch(once, patch))).toBe(JSON.stringify(once));
+        }),
+      );
+    });
+
+    it('an empty patch changes no object, and neither input is touched', () => {
+      fc.assert(
+        fc.property(fc.dictionary(fc.string(), json), json, (target, patch) => {
+          const before = [JSON.stringify(target), JSON.stringify(patch)];
+          expect(JSON.stringify(mergePatch(target, {}))).toBe(before[0]);
+          mergePatch(target, patch);
+          expect([JSON.stringify(target), JSON.stringify(patch)]).toEqual(before);
+        }),
+      );
+    });
+  });
+});
+
+describe('moved secrets', () => {
+  const URL = 'https://example.com/hook';
+  const before = {
+    url: URL,
+    headers: { authorization: 'Bearer abc', 'x~team': 'blue' },
+    tls: { ca: 'CA', certificate: 'CERT', key: 'KEY' },
+  };
+  const elsewhere = { ...before, url: 'https://attacker.example/hook' };
 
   it.each([
-    ...sharedFaults,
-    ['null as event types', { events: null }, ['/events']],
-    ['a secret, which only a rotation changes', { secret: newSecret() }, ['/secret']],
-  ] satisfies typeof sharedFaults)('refuses %s', (_what, patch, pointers) => {
-    expect(pointersOf(schema, patch)).toEqual(pointers);
+    ['another host', 'https://attacker.example/hook'],
+    ['another port', 'https://example.com:8443/hook'],
+    ['another scheme', 'http://example.com/hook'],
+    ['another path', 'https://example.com/hooks/of-somebody-else'],
+    ['another query', 'https://example.com/hook?account=2'],
+  ])('finds each secret that would go along to %s', (_, url) => {
+    expect(movedSecrets(before, { ...before, url }, {})).toEqual([
+      { pointer: '/headers/authorization', detail: GIVE_ANEW },
+      { pointer: '/headers/x~0team', detail: GIVE_ANEW },
+      { pointer: '/tls/client_key', detail: GIVE_ANEW },
+    ]);
+  });
+
+  it.each([
+    ['another authority', { ...before.tls, ca: 'OTHER' }],
+    ['the usual authorities', { certificate: 'CERT', key: 'KEY' }],
+  ])('finds them too when %s may vouch for the receiver', (_, tls) => {
+    expect(movedSecrets(before, { ...before, tls }, { tls: { ca: null } })).toHaveLength(3);
+  });
+
+  it('finds none that is given anew or removed', () => {
+    const patch = { headers: { authorization: 'Bearer mine', 'x~team': null }, tls: { key: 'MINE' } };
+    expect(movedSecrets(before, elsewhere, patch)).toEqual([]);
+    expect(movedSecrets(before, elsewhere, { headers: null, tls: null })).toEqual([]);
+  });
+
+  it('is not misled by what a patch says of other members', () => {
+    const patch = { headers: { 'x-mine': '1' }, tls: { certificate: 'MINE', key: undefined } };
+    expect(movedSecrets(before, elsewhere, patch)).toHaveLength(3);
+  });
+
+  it('finds none where nothing changes but other members, or there are none', () => {
+    expect(movedSecrets(before, { ...before, headers: { authorization: 'Bearer abc' } }, {})).toEqual([]);
+    expect(movedSecrets({ url: URL }, { url: 'https://attacker.example/' }, {})).toEqual([]);
   });
 });

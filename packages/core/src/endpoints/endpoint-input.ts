@@ -1,13 +1,21 @@
 import { z } from 'zod';
+import { type Endpoint, endpointSchema, endpointStatusSchema } from '../domain/endpoint';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
-import { foundElsewhere } from '../kernel/zod-words';
-import { endpointStatusSchema } from '../model/endpoint';
-import { customHeadersPatchSchema, customHeadersSchema } from './custom-headers';
-import { eventsSchema, optionSchemas } from './endpoint-options';
-import { metadataPatchSchema, metadataSchema } from './metadata';
-import { payloadFilterSchema } from './payload-filter-schema';
-import { secretSchema } from './secret';
-import { newTlsSchema, tlsPatchSchema } from './tls-input';
+import { AppError, type Fault, invalidRequest, jsonPointer } from '../platform/app-error';
+import { foundElsewhere } from '../platform/zod-words';
+import {
+  customHeadersPatchSchema,
+  customHeadersSchema,
+  eventsSchema,
+  MAX_HEADERS,
+  MAX_METADATA,
+  metadataPatchSchema,
+  metadataSchema,
+  optionSchemas,
+} from './endpoint-options';
+import { payloadFilterSchema } from './filters/payload-filter';
+import { secretSchema } from './rotate-secret';
+import { checkTls, newTlsSchema, tlsPatchSchema } from './tls/certificate';
 
 // One value, which a patch replaces as a whole: of a merged one nobody knows what it says, and `null` is a value in it.
 const filterSchema = payloadFilterSchema.transform((filter) => JSON.stringify(filter));
@@ -85,4 +93,108 @@ export function renameMembers<Input extends object>(input: Input) {
     value,
   ]);
   return Object.fromEntries(renamed) as { [Name in keyof Input as InnerName<Name>]: Input[Name] };
+}
+
+/**
+ * Each attempt reads it whole, and a page of a list 200 of them. Every member has bounds of its own; nobody fills them all.
+ */
+const MAX_RECORD_BYTES = 64 * 1024;
+
+/**
+ * What an endpoint becomes by what a client says of it, be it a new one or a patch.
+ *
+ * @throws AppError `invalid_request` when it has too much of something, or in all, or TLS material that doesn't go together.
+ */
+export function mergeEndpoint(base: Partial<Endpoint>, patch: EndpointPatch, now: number): Endpoint {
+  const endpoint = requireBounds(endpointSchema.parse(mergePatch(base, patch)));
+  requireBytes(endpoint, bytesOf(base));
+  const { tls, ...merged } = endpoint;
+  if (tls === undefined || Object.keys(tls).length === 0) return merged;
+  // Only what is changed: a certificate that expires later must not stand in the way of other changes.
+  if (patch.tls) checkTls(tls, now);
+  return { ...merged, tls };
+}
+
+// What a patch adds to can only be counted once it is merged.
+function requireBounds(endpoint: Endpoint): Endpoint {
+  const bounds = { metadata: MAX_METADATA, headers: MAX_HEADERS };
+  const faults = Object.entries(bounds)
+    .filter(([member, most]) => Object.keys(endpoint[member as keyof typeof bounds] ?? {}).length > most)
+    .map(([member, most]) => ({ pointer: `/${member}`, detail: `must have at most ${most} members` }));
+  if (faults.length > 0) throw invalidRequest(faults);
+  return endpoint;
+}
+
+// One that has more since before there was a bound can be changed as long as it does not grow.
+function requireBytes(endpoint: Endpoint, bytesBefore: number): void {
+  const bytes = bytesOf(endpoint);
+  if (bytes <= Math.max(MAX_RECORD_BYTES, bytesBefore)) return;
+  const detail = `must have at most ${MAX_RECORD_BYTES} bytes in all, as JSON; this has ${bytes}`;
+  throw invalidRequest([{ pointer: '', detail }]);
+}
+
+function bytesOf(endpoint: Partial<Endpoint>): number {
+  return Buffer.byteLength(JSON.stringify(endpoint));
+}
+
+/**
+ * What `target` becomes by a merge patch (RFC 7396): objects are merged member by member, at every depth; `null`
+ * removes; everything else, lists too, replaces. A member that is `undefined` was not said.
+ */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const before = isObject(target) ? target : {};
+  const merged = new Map(Object.entries(before));
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name);
+    else if (value !== undefined) merged.set(name, mergePatch(merged.get(name), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+type Sent = Pick<Endpoint, 'url' | 'headers' | 'tls'>;
+
+/** What is said of a secret that a change would take along. */
+export const GIVE_ANEW =
+  'must be given anew or removed, as where requests go changes (url, tls.ca) and a portal session without the capability "secrets" must not take its value along';
+
+/**
+ * The secrets of an endpoint that a change would take to another place than they were given for: values of its headers,
+ * which are sent as they are, and the key that proves who calls. Another place is any other URL, as one host may serve
+ * many customers by path, and any other authority, as one that the client chose can vouch for whoever is in between.
+ */
+export function movedSecrets(
+  before: Sent,
+  after: Sent,
+  patch: Pick<EndpointPatch, 'headers' | 'tls'>,
+): Fault[] {
+  if (before.url === after.url && before.tls?.ca === after.tls?.ca) return [];
+  const headers = Object.keys(before.headers ?? {}).filter((name) => isKept(patch.headers, name));
+  const pointers = headers.map((name) => jsonPointer(['headers', name]));
+  if (before.tls?.key !== undefined && isKept(patch.tls, 'key')) pointers.push('/tls/client_key');
+  return pointers.map((pointer) => ({ pointer, detail: GIVE_ANEW }));
+}
+
+/** Whether a merge patch says nothing of a member. */
+function isKept(patch: object | null | undefined, name: string): boolean {
+  if (patch === null) return false;
+  return new Map(Object.entries(patch ?? {})).get(name) === undefined;
+}
+
+/** What tells one state of an endpoint's settings from every other. */
+export function versionOf({ updatedAt }: Pick<Endpoint, 'updatedAt'>): string {
+  return updatedAt.toString(36);
+}
+
+/** @throws AppError `precondition_failed` when the endpoint is not as whoever changes it has last seen it. */
+export function requireVersion(endpoint: Endpoint, versions: readonly string[] | undefined): Endpoint {
+  if (versions === undefined || versions.includes(versionOf(endpoint))) return endpoint;
+  throw new AppError(
+    'precondition_failed',
+    'The webhook was changed since you read it. Read it again, and repeat your change with its new ETag.',
+  );
 }

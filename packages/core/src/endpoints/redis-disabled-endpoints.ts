@@ -1,11 +1,9 @@
-import type { RedisClient } from '../kernel/redis-connect';
-import { withStorageErrors } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
-import { type Mark, readTimeline } from '../kernel/redis-timeline';
-import type { Endpoint, EndpointId } from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
-import { decodeAddress, encodeAddress } from './endpoint-address';
+import { decodeAddress, type Endpoint, type EndpointId, encodeAddress } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import { type Mark, readTimeline } from '../platform/redis-timeline';
 
 /** An endpoint that is counted as disabled. */
 export interface CountedAsDisabled {

@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { createNewId } from '../kernel/ids';
-import { sealingKeysSchema } from '../kernel/sealing-key';
-import { type Endpoint, type EndpointId, endpointUidSchema } from '../model/endpoint';
-import { newestSecret } from '../model/endpoint-secrets';
-import { keys } from '../model/keys';
+import { type Endpoint, type EndpointId, endpointUidSchema, newestSecret } from '../domain/endpoint';
+import { keys } from '../domain/keys';
+import { createNewId } from '../platform/ids';
+import { sealingKeysSchema } from '../platform/sealing-key';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { clientCertificate, clientKey, otherCertificate } from '../testing/certificates';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { TEST_ENCRYPTION_KEY, testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
-import { createRedisRemoveEndpoints } from './redis-remove-endpoints';
+import {
+  createRedisEndpointStore,
+  createRedisRemoveEndpoints,
+  type EndpointStore,
+} from './redis-endpoint-store';
 import { createSealer } from './seal';
 
 let redis: TestRedis;

@@ -1,18 +1,16 @@
 import { parseStanding, type Standing } from '../accounts/redis-usage-store';
-import { AppError } from '../kernel/app-error';
-import { ParsedCache } from '../kernel/parsed-cache';
-import type { RedisClient } from '../kernel/redis-connect';
-import { withStorageErrors } from '../kernel/redis-errors';
-import { readNewestFirst } from '../kernel/redis-newest-first';
-import { defineScript, type RunScript } from '../kernel/redis-script';
-import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { AppError } from '../platform/app-error';
+import { ParsedCache } from '../platform/caches';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript, type RunScript } from '../platform/redis-script';
+import { readNewestFirst } from '../platform/redis-timeline';
 import { createRedisDisabledEndpoints } from './redis-disabled-endpoints';
-import { COUNT_UP, endpointsKeys, MADE_AT } from './redis-endpoint-keys';
 import { createRedisSubscriptions } from './redis-subscriptions';
 import { type Sealer, secretUnreadable } from './seal';
-import { createEndpointCodec, encodeSubscription } from './stored-endpoint';
+import { COUNT_UP, createEndpointCodec, encodeSubscription, endpointsKeys, MADE_AT } from './stored-endpoint';
 
 export interface EndpointPage {
   readonly endpoints: readonly Endpoint[];
@@ -226,3 +224,19 @@ function ownedBy(accountId: AccountId, endpoint: Endpoint): Endpoint {
   if (endpoint.accountId !== accountId) throw secretUnreadable();
   return endpoint;
 }
+
+// Their ids stay: they lead to what else there is of each.
+const REMOVE_ALL = defineScript(`
+  if redis.call('UNLINK', KEYS[1], KEYS[4], KEYS[5]) == 0 then return end
+  ${COUNT_UP}`);
+
+/** Removes all endpoints of an account at once. What else there is of them, the account's erasure finds by their ids. */
+export function createRedisRemoveEndpoints(redis: RedisClient) {
+  return withStorageErrors({
+    async removeEndpoints(accountId: AccountId): Promise<void> {
+      await REMOVE_ALL(redis, endpointsKeys(accountId), []);
+    },
+  }).removeEndpoints;
+}
+
+export type RemoveEndpoints = ReturnType<typeof createRedisRemoveEndpoints>;

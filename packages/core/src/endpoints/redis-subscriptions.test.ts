@@ -1,13 +1,16 @@
-import type { Endpoint, EndpointId } from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import type { Endpoint, EndpointId } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { listMatching } from './list-matching';
-import { createRedisEndpointStore, type EndpointStore } from './redis-endpoint-store';
-import { createRedisRemoveEndpoints } from './redis-remove-endpoints';
+import { listMatching } from './manage-endpoints';
+import {
+  createRedisEndpointStore,
+  createRedisRemoveEndpoints,
+  type EndpointStore,
+} from './redis-endpoint-store';
 import { createEndpointCodec } from './stored-endpoint';
 
 const { encode } = createEndpointCodec(testSealer);

@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { chunksOf } from '../kernel/batches';
-import type { RedisClient } from '../kernel/redis-connect';
-import { defineScript } from '../kernel/redis-script';
-import type { EndpointId } from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
-import { endpointsKeys, MADE_AT } from './redis-endpoint-keys';
-import { decodeSubscription, encodeSubscription, parseSubscriber, type Subscriber } from './stored-endpoint';
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { chunksOf } from '../platform/batches';
+import type { RedisClient } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import {
+  decodeSubscription,
+  encodeSubscription,
+  endpointsKeys,
+  MADE_AT,
+  parseSubscriber,
+  type Subscriber,
+} from './stored-endpoint';
 
 export interface SubscriberPage {
   /** Newest first. */

@@ -1,4 +1,4 @@
-import { type EndpointRef, endpointUidSchema } from '../model/endpoint';
+import { type EndpointRef, endpointUidSchema } from '../domain/endpoint';
 import { caughtFrom } from '../testing/caught-from';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { createLookUpEndpoints } from './resolve-endpoints';

@@ -1,6 +1,6 @@
-import { AppError } from '../kernel/app-error';
-import type { EndpointId, EndpointRef } from '../model/endpoint';
-import type { AccountId } from '../model/event';
+import { type EndpointId, type EndpointRef, endpointNotFound, isAsleep } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { AppError } from '../platform/app-error';
 import type { EndpointStore } from './redis-endpoint-store';
 
 /**
@@ -41,4 +41,15 @@ function notThere(named: readonly { readonly ref: EndpointRef; readonly id: Endp
   return new AppError('invalid_request', 'The event is aimed at webhooks that are not there: see "errors".', {
     faults,
   });
+}
+
+/** Gives the id of an endpoint that is there, for those who work with what belongs to it. */
+export function createRequireEndpoint(endpointStore: Pick<EndpointStore, 'find' | 'idOf'>) {
+  /** @throws AppError `not_found` when the account has no such endpoint. */
+  return async function requireEndpoint(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
+    const id = await endpointStore.idOf(accountId, ref);
+    const endpoint = id && (await endpointStore.find(accountId, id));
+    if (!endpoint || isAsleep(endpoint)) throw endpointNotFound();
+    return endpoint.id;
+  };
 }

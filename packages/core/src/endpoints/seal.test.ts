@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { sealingKeysSchema } from '../kernel/sealing-key';
+import { sealingKeysSchema } from '../platform/sealing-key';
 import { createSealer } from './seal';
 
 const KEY = randomBytes(32).toString('base64');

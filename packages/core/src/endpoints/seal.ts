@@ -1,6 +1,6 @@
-import { decrypt, encrypt } from '../kernel/aes-gcm';
-import { AppError } from '../kernel/app-error';
-import type { SealingKey } from '../kernel/sealing-key';
+import type { Emit } from '../domain/signal';
+import { AppError } from '../platform/app-error';
+import { decrypt, encrypt, type SealingKey } from '../platform/sealing-key';
 
 /** Makes texts unreadable in the store, and readable again. */
 export interface Sealer {
@@ -49,4 +49,16 @@ function openWithOneOf(keys: readonly SealingKey[], text: string, owner: string)
   } catch (error) {
     throw secretUnreadable(error);
   }
+}
+
+/** What seals in this process, with a warning if that is nothing. */
+export function provideSealer(keys: readonly SealingKey[], emit: Emit): Sealer {
+  if (keys.length === 0) {
+    emit({
+      name: 'secrets.unprotected',
+      detail:
+        'INSECURE_UNENCRYPTED_SECRETS is set, and no SECRETS_ENCRYPTION_KEY: secrets are stored as plain text.',
+    });
+  }
+  return createSealer(keys);
 }

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { createLoadOnce } from '../kernel/load-once';
-import type { EndpointId } from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import { matchesType } from './event-filter';
-import { type PayloadFilter, readStoredFilter } from './payload-filter';
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { createLoadOnce } from '../platform/caches';
+import { matchesType } from './filters/event-filters';
+import { type PayloadFilter, readStoredFilter } from './filters/payload-filter';
 import type { EndpointStore } from './redis-endpoint-store';
 import type { Subscriber } from './stored-endpoint';
 

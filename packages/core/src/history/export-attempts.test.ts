@@ -1,11 +1,11 @@
+import type { DeliveryParts } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import { keys } from '../domain/keys';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import type { DeliveryParts } from '../model/delivery';
-import type { EndpointId } from '../model/endpoint';
-import type { EventId } from '../model/event';
-import { keys } from '../model/keys';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { createRedisEventStore } from '../events/redis-event-store';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { createRedisDeliveryStore } from '../record/redis-delivery-store';
-import { createRedisEventStore } from '../record/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';

@@ -1,10 +1,10 @@
+import { deliveryIdOf } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import type { AcceptedEvent } from '../domain/event';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { deliveryIdOf } from '../model/delivery';
-import type { EndpointId } from '../model/endpoint';
-import type { AcceptedEvent } from '../model/event';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { createRedisEventStore } from '../events/redis-event-store';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { createRedisDeliveryStore } from '../record/redis-delivery-store';
-import { createRedisEventStore } from '../record/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -13,9 +13,9 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import type { DeliveryFilter } from './delivery-filter';
+import type { HoldExplanation } from './complete-deliveries';
 import type { PlaceMark } from './delivery-places';
-import type { HoldExplanation } from './explain-hold';
+import type { DeliveryFilter } from './delivery-standings';
 import { createListDeliveries, type ListScope } from './list-deliveries';
 
 const NOW = 1_700_000_000_000;

@@ -1,24 +1,29 @@
+import type { EndpointId, EndpointRef } from '../domain/endpoint';
+import { type AccountId, type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRequireEndpoint } from '../endpoints/require-endpoint';
-import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../kernel/scan-page';
-import type { EndpointId, EndpointRef } from '../model/endpoint';
-import { type AccountId, type EventId, eventNotFound } from '../model/event';
-import type { DeliveryCursor, DeliveryStore } from '../record/redis-delivery-store';
-import type { EventHead, EventStore } from '../record/redis-event-store';
-import { createCompleteDeliveries, type TypedStanding } from './complete-deliveries';
-import type { Delivery } from './delivery';
-import { type DeliveryFilter, matchesEvent, matchesFilter } from './delivery-filter';
+import { createRequireEndpoint } from '../endpoints/resolve-endpoints';
+import type { DeliveryCursor, DeliveryStore } from '../events/redis-delivery-store';
+import type { EventHead, EventStore } from '../events/redis-event-store';
+import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../platform/batches';
+import { createCompleteDeliveries, type ExplainHold, type TypedStanding } from './complete-deliveries';
 import {
+  createOpenHeldPlaces,
   createReadAccountPlaces,
   type DeliveryPlace,
+  type HeldIndexes,
   markOf,
   type NothingThere,
   type PlaceMark,
 } from './delivery-places';
-import { createReadStandings, type Standing } from './delivery-standings';
-import type { ExplainHold } from './explain-hold';
-import { createOpenHeldPlaces, type HeldIndexes } from './held-places';
-import type { HeldStatus } from './shown-status';
+import {
+  createReadStandings,
+  type Delivery,
+  type DeliveryFilter,
+  type HeldStatus,
+  matchesEvent,
+  matchesFilter,
+  type Standing,
+} from './delivery-standings';
 
 export interface DeliveriesPage<Cursor> {
   readonly deliveries: readonly Delivery[];

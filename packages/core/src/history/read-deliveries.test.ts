@@ -1,10 +1,10 @@
-import { createRedisAdmissionStore } from '../admission/redis-admission-store';
+import { deliveryIdOf } from '../domain/delivery';
+import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { systemClock } from '../kernel/clock';
-import { deliveryIdOf } from '../model/delivery';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { createRedisEventStore } from '../events/redis-event-store';
+import { systemClock } from '../platform/clock';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { createRedisDeliveryStore } from '../record/redis-delivery-store';
-import { createRedisEventStore } from '../record/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -12,7 +12,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { createExplainHold } from './explain-hold';
+import { createExplainHold } from './complete-deliveries';
 import { COUNTS_SHOWN_FOR_MS, createReadDeliveries } from './read-deliveries';
 
 let redis: TestRedis;

@@ -1,15 +1,13 @@
-import { AppError } from '../kernel/app-error';
-import { steadyClock } from '../kernel/clock';
-import { createLru } from '../kernel/lru';
-import { parseDeliveryId } from '../model/delivery';
-import type { EndpointId } from '../model/endpoint';
-import type { AccountId, EventId } from '../model/event';
-import type { DeliveryStore } from '../record/redis-delivery-store';
+import { parseDeliveryId } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId, EventId } from '../domain/event';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import { AppError } from '../platform/app-error';
+import { createLru } from '../platform/caches';
+import { steadyClock } from '../platform/clock';
 import { createCompleteDeliveries } from './complete-deliveries';
-import type { DeliveryWithAttempts } from './delivery';
-import type { ShownStatus } from './delivery-filter';
+import { type DeliveryWithAttempts, type ShownStatus, shownStatusOf } from './delivery-standings';
 import { createListDeliveries, type ListDeliveriesDeps } from './list-deliveries';
-import { shownStatusOf } from './shown-status';
 
 /** How many of an event's deliveries there are, and of each status. */
 export type DeliveryCounts = Readonly<Record<ShownStatus | 'total', number>>;

@@ -1,9 +1,9 @@
-import { textOfMember } from '../kernel/json';
-import type { TimeRange } from '../kernel/redis-timeline';
-import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../kernel/scan-page';
-import { type AccountId, type EventId, eventNotFound } from '../model/event';
-import type { EventMark } from '../record/redis-event-index';
-import type { EventStore } from '../record/redis-event-store';
+import { type AccountId, type EventId, eventNotFound } from '../domain/event';
+import type { EventMark } from '../events/redis-event-index';
+import type { EventStore } from '../events/redis-event-store';
+import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../platform/batches';
+import { textOfMember } from '../platform/json';
+import type { TimeRange } from '../platform/redis-timeline';
 import type { DeliveryCounts } from './read-deliveries';
 
 /** An event in a list. */

@@ -1,5 +1,5 @@
-import type { DeliveryRequest, SendResult, Transport } from '../attempt/transport';
-import type { EndpointId } from '../model/endpoint';
+import type { DeliveryRequest, SendResult, Transport } from '../deliver/transport';
+import type { EndpointId } from '../domain/endpoint';
 import { decodeMessage, encodeMessage } from './listener-message';
 import { SILENCE_MS } from './listener-stream';
 import type { Holder, ListenerStore } from './redis-listener-store';

@@ -1,7 +1,6 @@
-import type { SendResult } from '../attempt/transport';
+import type { SendResult } from '../deliver/transport';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import type { ListenerAnswer } from './listener-answer';
-import type { HandedRequest } from './listener-message';
+import type { HandedRequest, ListenerAnswer } from './listener-message';
 import { type ListenerLine, ListenerStream, SILENCE_MS } from './listener-stream';
 
 const TIMEOUT_MS = 1_000;

@@ -1,9 +1,8 @@
-import { recheckEnds } from '../accounts/recheck';
-import type { EndpointAddress } from '../admission/held-deliveries';
-import type { SendResult } from '../attempt/transport';
-import type { Clock } from '../kernel/clock';
-import { type ListenerAnswer, resultOf } from './listener-answer';
-import type { HandedRequest } from './listener-message';
+import { recheckEnds } from '../accounts/authenticate';
+import type { SendResult } from '../deliver/transport';
+import type { Clock } from '../platform/clock';
+import type { EndpointAddress } from '../queue/held-deliveries';
+import { type HandedRequest, type ListenerAnswer, resultOf } from './listener-message';
 
 /** What a listener is told, one after the other. */
 export type ListenerLine =

@@ -1,23 +1,24 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { EndpointAddress } from '../admission/held-deliveries';
-import { disableEndpoint, updateTime } from '../endpoints/change-status';
-import type { NewEndpoint } from '../endpoints/endpoint-input';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { AppError } from '../kernel/app-error';
-import type { Clock } from '../kernel/clock';
-import type { NewId } from '../kernel/ids';
-import type { ManageEndpoints } from '../manage/manage-endpoints';
 import {
   type Endpoint,
   type EndpointUid,
   endpointNotFound,
   isAsleep,
   type Listener,
-} from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import { hasEnded, MAX_RATE, REPLAY_ID_PREFIX, type ReplayId } from '../model/replay';
-import type { ManageReplays } from '../recovery/manage-replays';
-import type { ReplayStore } from '../recovery/redis-replay-store';
+} from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { hasEnded, MAX_RATE, REPLAY_ID_PREFIX, type ReplayId } from '../domain/replay';
+import type { Emit } from '../domain/signal';
+import { disableEndpoint, updateTime } from '../endpoints/disable';
+import type { NewEndpoint } from '../endpoints/endpoint-input';
+import type { ManageEndpoints } from '../endpoints/manage-endpoints';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { AppError } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import type { NewId } from '../platform/ids';
+import type { EndpointAddress } from '../queue/held-deliveries';
+import type { ManageReplays } from '../replays/manage-replays';
+import type { ReplayStore } from '../replays/redis-replay-store';
 import { HOLD_MS, type ListenerStore } from './redis-listener-store';
 
 export interface ManageListenersDeps {
@@ -238,4 +239,43 @@ function listenerNotFound(): AppError {
 // It was removed meanwhile.
 function ignoreNotFound(error: unknown): void {
   if (!(error instanceof AppError && error.code === 'not_found')) throw error;
+}
+
+export interface WatchListenersOptions {
+  readonly listeners: Pick<ManageListeners, 'lookAfter'>;
+  readonly listenerStore: Pick<ListenerStore, 'listDue'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const LOOK_EVERY_MS = 5_000;
+const LOOKED_AFTER_AT_ONCE = 100;
+
+/** Looks after listeners whose time has come: whose process has died, and who were gone for too long. */
+export class WatchListeners {
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: WatchListenersOptions) {}
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#looking = this.runOnce();
+    }, LOOK_EVERY_MS);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async runOnce(): Promise<void> {
+    const { listeners, listenerStore, clock, emit } = this.options;
+    try {
+      const due = await listenerStore.listDue(clock(), LOOKED_AFTER_AT_ONCE);
+      await Promise.all(due.map((address) => listeners.lookAfter(address)));
+    } catch (error) {
+      emit({ name: 'task.failed', task: 'look after listeners', error });
+    }
+  }
 }

@@ -1,10 +1,9 @@
-import type { EndpointAddress } from '../admission/held-deliveries';
-import type { RedisClient } from '../kernel/redis-connect';
-import { withStorageErrors } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
-import type { EndpointId } from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import { keys } from '../model/keys';
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import type { EndpointAddress } from '../queue/held-deliveries';
 
 /** Where a listener's deliveries are to be handed over. */
 export interface Holder {

@@ -1,4 +1,4 @@
-import { connectRedis } from '../kernel/redis-connect';
+import { connectRedis } from '../platform/redis-connect';
 import { recordSignals } from '../testing/record-signals';
 import { type RedisProxy, startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';

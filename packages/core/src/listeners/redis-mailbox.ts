@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RedisClient } from '../kernel/redis-connect';
-import { keys } from '../model/keys';
-import type { Emit } from '../model/signal';
+import { keys } from '../domain/keys';
+import type { Emit } from '../domain/signal';
+import type { RedisClient } from '../platform/redis-connect';
 
 export interface RedisMailboxOptions {
   readonly redis: RedisClient;

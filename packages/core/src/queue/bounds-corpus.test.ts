@@ -1,6 +1,6 @@
 import { toEventJob } from '../../../producer/src/event';
 import { PublishError } from '../../../producer/src/index';
-import { AppError } from '../kernel/app-error';
+import { AppError } from '../platform/app-error';
 import { type BoundsCase, readBoundsCorpus } from '../testing/bounds-corpus';
 import { buildReadEventJob } from '../testing/build-read-event-job';
 

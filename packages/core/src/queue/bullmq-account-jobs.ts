@@ -1,13 +1,53 @@
 import type { Queue } from 'bullmq';
-import { parsedOrUndefined } from '../kernel/json';
-import { type Mark, readTimeline } from '../kernel/redis-timeline';
-import type { AccountJobs, QueuePlace } from '../manage/step-erasure';
-import type { AccountId } from '../model/event';
-import { queueKeysOf } from '../model/keys';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, REPLAYS_QUEUE } from '../model/queue-names';
-import { accountOfJob, accountOfRejectedJob } from './account-of-job';
+import type { AccountId } from '../domain/event';
+import { queueKeysOf } from '../domain/keys';
+import {
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
+  type QueueShards,
+  REPLAYS_QUEUE,
+} from '../domain/queues';
+import type { AccountJobs, QueuePlace } from '../operations/erase-account';
+import { parsedOrUndefined } from '../platform/json';
+import type { RedisClient } from '../platform/redis-connect';
+import { type Mark, readTimeline } from '../platform/redis-timeline';
+import { accountOfJob, accountOfRejectedJob } from './bullmq-dead-letters';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
-import { openQueue, type QueueConnection } from './bullmq-open-queue';
+import { openQueue, type QueueConnection } from './bullmq-on-demand-queue';
+import { PerShard } from './shards-in-force';
+
+/**
+ * Finds an account's jobs in all shards, one after the other: the first at the end, as what is no valid event gets there from
+ * the others. When there are other shards meanwhile, it begins anew.
+ */
+export class ShardedAccountJobs implements AccountJobs {
+  readonly #jobs: PerShard<BullmqAccountJobs>;
+
+  constructor(
+    redis: RedisClient,
+    private readonly shards: QueueShards,
+  ) {
+    this.#jobs = new PerShard(redis, (connection) => new BullmqAccountJobs(connection));
+  }
+
+  async removeSome(accountId: AccountId, place: QueuePlace): Promise<QueuePlace | undefined> {
+    const searched = this.#jobs.inEach(this.shards.all().toReversed());
+    const { shard = 0, of = 1, ...within } = place;
+    if (of !== searched.length) return inShard({ queue: 0 }, 0, searched.length);
+    const next = await searched[shard]?.removeSome(accountId, within);
+    if (next) return inShard(next, shard, of);
+    return shard + 1 < of ? inShard({ queue: 0 }, shard + 1, of) : undefined;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#jobs.made().map((jobs) => jobs.close()));
+  }
+}
+
+function inShard(place: QueuePlace, shard: number, of: number): QueuePlace {
+  return of === 1 ? place : { ...place, shard, of };
+}
 
 /** Part of a queue, as BullMQ 6 has it, or the list that we have beside it. */
 interface Searched {

@@ -1,10 +1,4 @@
 import { z } from 'zod';
-import { AppError } from '../kernel/app-error';
-import type { Clock } from '../kernel/clock';
-import { parsedOrUndefined } from '../kernel/json';
-import { withStorageErrors } from '../kernel/redis-errors';
-import { defineScript } from '../kernel/redis-script';
-import { type ReadTimelineInput, readTimeline } from '../kernel/redis-timeline';
 import {
   type DeadLetter,
   type DeadLetterId,
@@ -14,16 +8,95 @@ import {
   deadLetterPlaces,
   type ListedDeadLetter,
   parseDeadLetterId,
-} from '../model/dead-letter';
-import { queueKeysOf } from '../model/keys';
-import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
-import type { DeadLetterAct, DeadLetterMark } from '../recovery/manage-dead-letters';
-import { accountOfJob } from './account-of-job';
-import { REJECTED_FIELDS } from './bullmq-dead-letters';
+} from '../domain/dead-letter';
+import { queueKeysOf } from '../domain/keys';
+import { DEAD_LETTERS_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
+import { AppError } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import { parsedOrUndefined } from '../platform/json';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import { type ReadTimelineInput, readTimeline } from '../platform/redis-timeline';
+import type {
+  DeadLetterAct,
+  DeadLetterMark,
+  DeadLetterPage,
+  DeadLetterStore,
+} from '../replays/manage-dead-letters';
+import {
+  accountOfJob,
+  describeRefusal,
+  REJECTED_FIELDS,
+  redrivenJobId,
+  rejectedJobSchema,
+} from './bullmq-dead-letters';
 import { createJobKeys, jobFields } from './bullmq-layout';
-import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
-import type { QueueConnection } from './bullmq-open-queue';
-import { describeRefusal, redrivenJobId, rejectedJobSchema } from './rejected-job';
+import { BullmqOnDemandQueue, type QueueConnection } from './bullmq-on-demand-queue';
+import { PerShard } from './shards-in-force';
+
+/** The dead letters of all shards. A job has failed in one; which one nobody needs to know. */
+export function createShardedDeadLetterStore(redis: RedisClient, shards: QueueShards, clock: Clock) {
+  const perShard = new PerShard(redis, (connection) => createBullmqDeadLetterStore(connection, clock));
+  const stores = () => perShard.inEach(shards.all());
+
+  async function list(
+    queue: DeadLetterQueue | undefined,
+    limit: number,
+    before?: DeadLetterMark,
+  ): Promise<DeadLetterPage> {
+    return merge(await Promise.all(stores().map((store) => store.list(queue, limit, before))), limit);
+  }
+
+  async function find(id: DeadLetterId): Promise<DeadLetter | undefined> {
+    const found = await Promise.all(stores().map((store) => store.find(id)));
+    return found.find((deadLetter) => deadLetter !== undefined);
+  }
+
+  return {
+    list,
+    find,
+
+    async claim(id, act) {
+      for (const store of stores()) {
+        const answer = await store.claim(id, act);
+        if (answer !== 'gone') return answer;
+      }
+      return 'gone';
+    },
+
+    async putBack(id) {
+      for (const store of stores()) {
+        if (await store.putBack(id)) return true;
+      }
+      return false;
+    },
+
+    async remove(id) {
+      for (const store of stores()) {
+        if (await store.remove(id)) return true;
+      }
+      return false;
+    },
+
+    async close(): Promise<void> {
+      await Promise.all(perShard.made().map((store) => store.close()));
+    },
+  } satisfies DeadLetterStore & { close(): Promise<void> };
+}
+
+/** What is older than the end of a page may have others of that shard before it, which the next pages bring. */
+function merge(pages: readonly DeadLetterPage[], limit: number): DeadLetterPage {
+  const [end] = pages.flatMap(({ nextCursor }) => nextCursor ?? []).toSorted(newestFirst);
+  // While a job is brought to another shard it is in both.
+  const distinct = new Map(pages.flatMap(({ deadLetters }) => deadLetters).map((one) => [one.id, one]));
+  const newest = [...distinct.values()].sort(newestFirst);
+  const surely = end === undefined ? newest : newest.filter((one) => newestFirst(one, end) <= 0);
+  const deadLetters = surely.slice(0, limit);
+  const last = deadLetters.at(-1);
+  if (surely.length > limit && last)
+    return { deadLetters, nextCursor: { id: last.id, failedAt: last.failedAt } };
+  return { deadLetters, nextCursor: end };
+}
 
 // So that whoever goes on with it after a crash puts back the same job, of the same time: the same event. KEYS: job.
 // ARGV: the time. Gives the one that was set first.
@@ -211,7 +284,7 @@ function partAfter(
 }
 
 /** For sorting. */
-export function newestFirst(one: DeadLetterMark, other: DeadLetterMark): number {
+function newestFirst(one: DeadLetterMark, other: DeadLetterMark): number {
   if (one.failedAt !== other.failedAt) return other.failedAt - one.failedAt;
   if (one.id === other.id) return 0;
   return one.id < other.id ? 1 : -1;

@@ -1,13 +1,13 @@
 import type { Queue } from 'bullmq';
-import type { AppError } from '../kernel/app-error';
-import type { Clock } from '../kernel/clock';
-import { queueKeysOf } from '../model/keys';
-import { DEAD_LETTERS_QUEUE } from '../model/queue-names';
-import { accountOfJob } from './account-of-job';
+import { z } from 'zod';
+import { type AccountId, accountIdSchema } from '../domain/event';
+import { queueKeysOf } from '../domain/keys';
+import { DEAD_LETTERS_QUEUE } from '../domain/queues';
+import { type AppError, type Fault, faultSchema } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
 import { createJobKeys } from './bullmq-layout';
-import { openQueue, type QueueConnection } from './bullmq-open-queue';
+import { openQueue, type QueueConnection } from './bullmq-on-demand-queue';
 import type { EventJob } from './read-event-job';
-import { describeRefusal, type RejectedJob, rejectedJobId, rejectedJobOf } from './rejected-job';
 
 // As many are kept, the newest: a producer that goes wrong must not fill Redis.
 const MAX_REJECTED_JOBS = 100_000;
@@ -74,4 +74,66 @@ export class BullmqDeadLetters {
   async close(): Promise<void> {
     await this.#queue.close();
   }
+}
+
+/** What is kept of a job on the events queue that is no valid event: the job as it was, and why it was refused. */
+export const rejectedJobSchema = z.object({
+  job: z.object({ id: z.string(), name: z.string(), timestamp: z.number(), data: z.unknown() }),
+  code: z.string(),
+  reason: z.string(),
+  errors: z.array(faultSchema).readonly(),
+});
+export type RejectedJob = Readonly<z.infer<typeof rejectedJobSchema>>;
+
+function rejectedJobOf(job: EventJob, { code, message, faults }: AppError): RejectedJob {
+  return { job, code, reason: message, errors: faults };
+}
+
+/** In one line, for people; `reason` refers to `errors`, if there are any. */
+export function describeRefusal(reason: string, errors: readonly Fault[]): string {
+  if (errors.length === 0) return reason;
+  return errors.map(({ pointer, detail }) => `${pointer || "the job's data"} ${detail}`).join('; ');
+}
+
+/**
+ * Under which id it is kept, and put back: with its time, as there can be another job with the same number when Redis
+ * was emptied. One that was put back and is refused again has that time already.
+ */
+export function rejectedJobId({ id, timestamp }: Pick<EventJob, 'id' | 'timestamp'>): string {
+  return withTime(timestamp, originalId({ id, timestamp }));
+}
+
+/**
+ * Another id for each time that it is put back: the job could be refused again before it is gone from where it was
+ * kept, and would go together with what it was.
+ */
+export function redrivenJobId(job: Pick<EventJob, 'id' | 'timestamp'>, redrivenAt: number): string {
+  return withTime(redrivenAt, originalId(job));
+}
+
+// The ids of scheduled jobs hold colons, which BullMQ does not take back.
+function withTime(time: number, id: string): string {
+  return `${time}-${id}`.replaceAll(':', '-');
+}
+
+function originalId({ id, timestamp }: Pick<EventJob, 'id' | 'timestamp'>): string {
+  const prefix = `${timestamp}-`;
+  return id.startsWith(prefix) ? id.slice(prefix.length) : id;
+}
+
+// All our jobs say whose they are by the first; a replay's is the replay as it was ordered.
+const jobOfAccountSchema = z.union([
+  z.object({ account_id: accountIdSchema }).transform(({ account_id }) => account_id),
+  z.object({ accountId: accountIdSchema }).transform(({ accountId }) => accountId),
+]);
+
+/** Whose job it says that it is, on any of our queues: also one that is not as it should be. */
+export function accountOfJob(data: unknown): AccountId | undefined {
+  return jobOfAccountSchema.safeParse(data).data;
+}
+
+/** Whose job it was that became a dead letter for not being a valid event. */
+export function accountOfRejectedJob(data: unknown): AccountId | undefined {
+  const rejected = rejectedJobSchema.safeParse(data);
+  return rejected.success ? accountOfJob(rejected.data.job.data) : undefined;
 }

@@ -1,22 +1,102 @@
 import { z } from 'zod';
-import type { DeliveryQueue, NewDelivery } from '../intake/fan-out-event';
-import { parsedOrUndefined } from '../kernel/json';
-import type { RedisClient } from '../kernel/redis-connect';
-import { storageUnavailable } from '../kernel/redis-errors';
-import { defineScript, type ScriptTarget } from '../kernel/redis-script';
-import type { DeliveryJobs } from '../manage/step-erasure';
-import { type DeliveryParts, type DeliveryRequested, deliveryIdOf } from '../model/delivery';
-import type { AccountId } from '../model/event';
-import { queueKeysOf } from '../model/keys';
-import { DELIVERIES_QUEUE } from '../model/queue-names';
-import type { DelayedJobs } from '../recovery/bring-forward';
-import type { JobRequest, ResendQueue } from '../recovery/resend';
-import { createAddDeliveries, type DeliveryToAdd } from './bullmq-add-deliveries';
-import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
-import { BullmqOnDemandQueue } from './bullmq-on-demand-queue';
-import type { QueueConnection } from './bullmq-open-queue';
-import { type DeliveryJob, deliveryJobSchema, encodeRequest } from './delivery-job';
+import { type DeliveryParts, type DeliveryRequested, deliveryIdOf, triggers } from '../domain/delivery';
+import { type AccountId, accountIdSchema } from '../domain/event';
+import { queueKeysOf } from '../domain/keys';
+import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
+import type { DeliveryJobs } from '../operations/erase-account';
+import { systemClock } from '../platform/clock';
+import { parsedOrUndefined } from '../platform/json';
+import { type RedisClient, storageUnavailable } from '../platform/redis-connect';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { DeliveryQueue, NewDelivery } from '../publish/fan-out-event';
+import type { DelayedJobs, JobRequest, ResendQueue } from '../replays/redeliver';
+import { createJobKeys, type JobKeys, jobFields, PUT_BACK } from './bullmq-layout';
+import { BullmqOnDemandQueue, type QueueConnection } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
+import { byShard, PerShard } from './shards-in-force';
+
+type RequestedDelivery = NewDelivery & { readonly request: DeliveryRequested };
+
+/**
+ * The queue of deliveries, in shards: an endpoint's are in one. What is added is put there; what is looked for is looked for
+ * wherever it may be while the queues are being split anew.
+ */
+export class ShardedDeliveryQueue implements DeliveryQueue, ResendQueue, DelayedJobs, DeliveryJobs {
+  readonly #queues: PerShard<BullmqDeliveryQueue>;
+
+  constructor(
+    redis: RedisClient,
+    private readonly shards: QueueShards,
+  ) {
+    this.#queues = new PerShard(redis, (connection) => new BullmqDeliveryQueue(connection));
+  }
+
+  async addAll(deliveries: readonly NewDelivery[], target?: ScriptTarget): Promise<void> {
+    await this.#inHomes(deliveries, (queue, some) => queue.addAll(some, target));
+  }
+
+  async addRequested(deliveries: readonly RequestedDelivery[]): Promise<void> {
+    await this.#inHomes(deliveries, (queue, some) => queue.addRequested(some));
+  }
+
+  /** Gives a delivery its job at home that has one elsewhere. @returns whether that one may go. */
+  async bringHome(
+    delivery: NewDelivery & { readonly request?: DeliveryRequested | undefined },
+  ): Promise<boolean> {
+    return await this.#queues.in(this.shards.homeOf(delivery.endpointId)).takeIn(delivery);
+  }
+
+  async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
+    const requests = await this.#ask(delivery, (queue) => queue.requestOf(delivery));
+    return requests.find((request) => request !== 'no_job') ?? 'no_job';
+  }
+
+  async isRunning(delivery: DeliveryParts): Promise<boolean> {
+    return (await this.#ask(delivery, (queue) => queue.isRunning(delivery))).includes(true);
+  }
+
+  async isRunningIn(shards: readonly QueueShard[], delivery: DeliveryParts): Promise<boolean> {
+    const answers = this.#queues.inEach(shards).map((queue) => queue.isRunning(delivery));
+    return (await Promise.all(answers)).includes(true);
+  }
+
+  async promote(delivery: DeliveryParts): Promise<void> {
+    await this.#ask(delivery, (queue) => queue.promote(delivery));
+  }
+
+  async putBackFailed(delivery: DeliveryParts): Promise<void> {
+    await this.#ask(delivery, (queue) => queue.putBackFailed(delivery));
+  }
+
+  async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
+    const busy = await Promise.all(
+      deliveries.map(async (delivery) => {
+        const answers = await this.#ask(delivery, (queue) => queue.removeIdle([delivery]));
+        return answers.some((some) => some.length > 0);
+      }),
+    );
+    return deliveries.filter((_delivery, i) => busy[i]);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#queues.made().map((queue) => queue.close()));
+  }
+
+  async #inHomes<Delivery extends DeliveryParts>(
+    deliveries: readonly Delivery[],
+    add: (queue: BullmqDeliveryQueue, some: readonly Delivery[]) => Promise<void>,
+  ): Promise<void> {
+    const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeOf(endpointId));
+    await Promise.all(groups.map(([shard, some]) => add(this.#queues.in(shard), some)));
+  }
+
+  async #ask<Answer>(
+    { endpointId }: DeliveryParts,
+    question: (queue: BullmqDeliveryQueue) => Promise<Answer>,
+  ): Promise<readonly Answer[]> {
+    return await Promise.all(this.#queues.inEach(this.shards.homesOf(endpointId)).map(question));
+  }
+}
 
 const ONE_STEP = 1;
 // What is sent once more can wait longer than what is new.
@@ -156,7 +236,7 @@ const PRIORITY = defineScript(`${FAIR_ORDER}
   return priority`);
 
 /** Gives a job that is to be put back its place in a queue's fair order, for BullMQ to put it there. */
-export class BullmqFairOrder {
+class BullmqFairOrder {
   readonly #keys: readonly string[];
 
   constructor(
@@ -176,4 +256,101 @@ export class BullmqFairOrder {
       throw storageUnavailable(error);
     }
   }
+}
+
+/** A delivery that is to have a job. */
+export interface DeliveryToAdd extends NewDelivery {
+  readonly data: DeliveryJob;
+  /** How much of its account's turn it takes up; more for what can wait, such as a replay. */
+  readonly step: number;
+}
+
+/** Shortest names for what each pending delivery repeats: the job's id says the rest. */
+const JOB_NAME = 'd';
+
+// The retry policy decides when a delivery is at its end; BullMQ only has to be far from deciding it first. Each option is
+// stored with each job, so there are no more than needed: what is the same for every job (its removal, its backoff) is the
+// worker's setting.
+const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
+
+// As BullMQ's own `add` does it, but each at its place in the fair order, all in one step, and without what only jobs that
+// belong together need. KEYS: prioritized, priority counter, meta, active, marker, events, the fair order's state, weights.
+// ARGV: what the keys of jobs begin with, now, then account, endpoint, job, data, length of its step and time of acceptance
+// ('' if unknown) of each. Gives how many were added.
+const ADD = defineScript(`${FAIR_ORDER}${PUT_BACK}
+  local prioritized, counter, meta, active, marker, events = unpack(KEYS)
+  local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
+  queue.marker, queue.events = marker, events
+  local priority_of, finish = fair_order(prioritized, KEYS[7], KEYS[8])
+  local added = 0
+  for i = 3, #ARGV, 6 do
+    local account, endpoint, job, data, step, accepted_at = unpack(ARGV, i, i + 5)
+    if redis.call('EXISTS', queue.base .. job) == 0 then
+      redis.call('HSET', queue.base .. job, 'name', '${JOB_NAME}', 'data', data, 'opts', '${JOB_OPTIONS}',
+        'timestamp', ARGV[2], 'delay', 0, '${jobFields.acceptedAt}', accepted_at)
+      put_in_place(queue, job, priority_of(account, endpoint, tonumber(step)))
+      redis.call('XADD', events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job)
+      added = added + 1
+    end
+  end
+  if added > 0 then
+    finish()
+    wake_workers(queue)
+  end
+  return added`);
+
+/** Gives deliveries their jobs. One that has a job keeps that, in whichever state. */
+export function createAddDeliveries({ redis, prefix }: QueueConnection) {
+  const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
+  const { prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
+  const { fairOrder, accountWeights } = queueKeysOf(prefix);
+  const order = [fairOrder(DELIVERIES_QUEUE), accountWeights];
+  const scriptKeys = [prioritized, priorityCounter, meta, active, marker, events, ...order];
+
+  /** How many had no job before. @throws AppError `storage_unavailable`; they may be on the queue all the same. */
+  return async function addDeliveries(
+    deliveries: readonly DeliveryToAdd[],
+    target: ScriptTarget = redis,
+  ): Promise<number> {
+    if (deliveries.length === 0) return 0;
+    try {
+      const added = await ADD(target, scriptKeys, [
+        jobKeys.base,
+        systemClock(),
+        ...deliveries.flatMap(argumentsOf),
+      ]);
+      return z.number().parse(added);
+    } catch (error) {
+      throw storageUnavailable(error);
+    }
+  };
+}
+
+function argumentsOf({ data, step, ...delivery }: DeliveryToAdd): readonly (string | number)[] {
+  const { accountId, endpointId, acceptedAt = '' } = delivery;
+  return [accountId, endpointId, deliveryIdOf(delivery), JSON.stringify(data), step, acceptedAt];
+}
+
+/** A delivery's job: its id is the delivery's id, so the account is nearly all it carries. Never payload, never secret. */
+export const deliveryJobSchema = z.object({
+  account_id: accountIdSchema,
+  /** What it was added for, if somebody has asked for the delivery to be sent once more. */
+  request: z
+    .object({ id: z.string(), trigger: z.enum(triggers).exclude(['schedule']), at: z.number() })
+    .optional(),
+});
+export type DeliveryJob = z.input<typeof deliveryJobSchema>;
+
+export function encodeRequest({
+  requestId: id,
+  trigger,
+  requestedAt: at,
+}: DeliveryRequested): NonNullable<DeliveryJob['request']> {
+  return { id, trigger, at };
+}
+
+export function decodeRequest({
+  request,
+}: z.output<typeof deliveryJobSchema>): DeliveryRequested | undefined {
+  return request && { requestId: request.id, trigger: request.trigger, requestedAt: request.at };
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Clock } from '../kernel/clock';
-import { defineScript } from '../kernel/redis-script';
-import { queueKeysOf } from '../model/keys';
-import { DELIVERIES_QUEUE } from '../model/queue-names';
-import type { Emit } from '../model/signal';
+import { queueKeysOf } from '../domain/keys';
+import { DELIVERIES_QUEUE } from '../domain/queues';
+import type { Emit } from '../domain/signal';
+import type { Clock } from '../platform/clock';
+import { defineScript } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
-import type { QueueConnection } from './bullmq-open-queue';
+import type { QueueConnection } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
 
 export interface DueDeliveriesOptions {

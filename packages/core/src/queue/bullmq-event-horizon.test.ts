@@ -1,8 +1,8 @@
 import { eventJobId } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import { createNewId } from '../kernel/ids';
-import type { AccountId, EventId } from '../model/event';
-import { EVENTS_QUEUE } from '../model/queue-names';
+import type { AccountId, EventId } from '../domain/event';
+import { EVENTS_QUEUE } from '../domain/queues';
+import { createNewId } from '../platform/ids';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';

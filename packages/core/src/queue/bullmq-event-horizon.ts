@@ -1,11 +1,11 @@
 import { eventJobId } from '@hookferry/producer/contract';
-import type { EventHorizon } from '../admission/look-at-endpoint';
-import { defineScript } from '../kernel/redis-script';
-import type { AcceptedEvent } from '../model/event';
-import { queueKeysOf } from '../model/keys';
-import { EVENTS_QUEUE } from '../model/queue-names';
+import type { EventHorizon } from '../deliver/flow/releaser';
+import type { AcceptedEvent } from '../domain/event';
+import { queueKeysOf } from '../domain/keys';
+import { EVENTS_QUEUE } from '../domain/queues';
+import { defineScript } from '../platform/redis-script';
 import { createJobKeys, type JobKeys, PRIORITY_SCORE } from './bullmq-layout';
-import type { QueueConnection } from './bullmq-open-queue';
+import type { QueueConnection } from './bullmq-on-demand-queue';
 
 // How many of those that wait are looked at, from the end that is taken next. More than all workers together can have
 // under way, as those are what a crash brings out of order.

@@ -1,16 +1,14 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { createRedisHeldCounts } from '../admission/redis-held-counts';
-import { createRedisRemainsStore } from '../manage/redis-remains-store';
-import { deliveryIdOf } from '../model/delivery';
-import type { HoldReason } from '../model/hold-reason';
-import { queueKeysOf } from '../model/keys';
-import { createQueueLayout, shardsOf } from '../model/queue-layout';
-import { DELIVERIES_QUEUE } from '../model/queue-names';
+import { deliveryIdOf, type HoldReason } from '../domain/delivery';
+import { queueKeysOf } from '../domain/keys';
+import { createQueueLayout, DELIVERIES_QUEUE, shardsOf } from '../domain/queues';
+import { createRedisRemainsStore } from '../operations/redis-remains-store';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { createBullmqHeldDeliveries } from './bullmq-held-deliveries';
 import { createJobKeys } from './bullmq-layout';
+import { createRedisHeldCounts } from './redis-held-counts';
 
 const NOW = 1_700_000_000_000;
 const NONE = { disabled: 0, breaker_open: 0, busy: 0, rate_limited: 0, out_of_turn: 0 };

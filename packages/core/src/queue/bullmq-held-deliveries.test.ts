@@ -1,9 +1,9 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import { deliveryIdOf } from '../model/delivery';
-import type { EventId } from '../model/event';
-import { queueKeysOf } from '../model/keys';
-import { DELIVERIES_QUEUE } from '../model/queue-names';
+import { deliveryIdOf } from '../domain/delivery';
+import type { EventId } from '../domain/event';
+import { queueKeysOf } from '../domain/keys';
+import { DELIVERIES_QUEUE } from '../domain/queues';
 import { readHeld } from '../testing/read-held';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';

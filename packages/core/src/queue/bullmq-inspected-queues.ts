@@ -1,9 +1,15 @@
 import type { Queue } from 'bullmq';
-import type { RedisClient } from '../kernel/redis-connect';
-import type { QueueShard, QueueShards } from '../model/queue-layout';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, EVENTS_QUEUE, workedQueues } from '../model/queue-names';
-import { openQueue } from './bullmq-open-queue';
-import { PerShard } from './per-shard';
+import {
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
+  type QueueShard,
+  type QueueShards,
+  workedQueues,
+} from '../domain/queues';
+import type { RedisClient } from '../platform/redis-connect';
+import { openQueue } from './bullmq-on-demand-queue';
+import { PerShard } from './shards-in-force';
 
 export interface InspectedQueue {
   readonly shard: QueueShard;

@@ -1,7 +1,6 @@
-import { ErrorCode, Job, type JobsOptions, type Queue } from 'bullmq';
-import { storageUnavailable } from '../kernel/redis-errors';
+import { ErrorCode, Job, type JobsOptions, Queue } from 'bullmq';
+import { type RedisClient, storageUnavailable } from '../platform/redis-connect';
 import { jobFields } from './bullmq-layout';
-import { openQueue, type QueueConnection } from './bullmq-open-queue';
 
 // What BullMQ says of a job that is not there, or not among the failed.
 const NOT_FAILED: readonly unknown[] = [ErrorCode.JobNotExist, ErrorCode.JobNotInState];
@@ -113,9 +112,25 @@ export interface NewJob {
  *
  * Most of the time it is one, and ioredis' pipeline, which copies each of BullMQ's scripts, would be the dearest part.
  */
-export async function addJobs(queue: Queue, jobs: readonly NewJob[]): Promise<void> {
+async function addJobs(queue: Queue, jobs: readonly NewJob[]): Promise<void> {
   const [first, ...others] = jobs;
   if (first === undefined) return;
   if (others.length === 0) await queue.add(first.name, first.data, first.opts);
   else await queue.addBulk([...jobs]);
+}
+
+/** The end of a queue where jobs are added and counted. */
+export function openQueue<Data>(name: string, { redis, prefix }: QueueConnection): Queue<Data> {
+  const queue = new Queue<Data>(name, { connection: redis, prefix });
+  queue.on('error', ignore);
+  return queue;
+}
+
+// The connection's own listener announces its errors; without one here, BullMQ's copy would end the process.
+function ignore(): void {}
+
+/** What every queue needs to know of Redis. */
+export interface QueueConnection {
+  readonly redis: RedisClient;
+  readonly prefix: string;
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { defineScript } from '../kernel/redis-script';
-import { queueKeysOf } from '../model/keys';
-import { EVENTS_QUEUE } from '../model/queue-names';
+import { queueKeysOf } from '../domain/keys';
+import { EVENTS_QUEUE } from '../domain/queues';
+import { defineScript } from '../platform/redis-script';
 import { createJobKeys, jobFields, PUT_BACK } from './bullmq-layout';
-import type { QueueConnection } from './bullmq-open-queue';
+import type { QueueConnection } from './bullmq-on-demand-queue';
 import { FAIR_ORDER } from './fair-order';
 
 // A producer's job may have a megabyte: only small ones are parsed. Of a larger one, the account is near the beginning, or

@@ -1,14 +1,12 @@
-import { connectRedis } from '../kernel/redis-connect';
-import { type DeliveryRun, deliveryIdOf } from '../model/delivery';
-import { createQueueLayout, type QueueShard, shardsAmong } from '../model/queue-layout';
-import { DELIVERIES_QUEUE } from '../model/queue-names';
+import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
+import { createQueueLayout, DELIVERIES_QUEUE, type QueueShard, shardsAmong } from '../domain/queues';
+import { connectRedis } from '../platform/redis-connect';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { ShardedDeliveryQueue } from './bullmq-delivery-queue';
 import { createJobKeys } from './bullmq-layout';
-import { createDeliveryPlacement } from './delivery-placement';
-import { createRedisSendingClaims } from './redis-sending-claims';
-import { ShardedDeliveryQueue } from './sharded-delivery-queue';
+import { createDeliveryPlacement, createRedisSendingClaims } from './delivery-placement';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);

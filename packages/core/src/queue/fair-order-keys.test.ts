@@ -1,8 +1,8 @@
 import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
-import { deliveryIdOf } from '../model/delivery';
-import type { EventId } from '../model/event';
-import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
+import { deliveryIdOf } from '../domain/delivery';
+import type { EventId } from '../domain/event';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';

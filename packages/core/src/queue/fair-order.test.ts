@@ -1,11 +1,11 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { NewDelivery } from '../intake/fan-out-event';
-import { type DeliveryRequested, deliveryIdOf } from '../model/delivery';
-import type { EndpointId } from '../model/endpoint';
-import type { AccountId } from '../model/event';
-import { queueKeysOf } from '../model/keys';
-import { DELIVERIES_QUEUE } from '../model/queue-names';
+import { type DeliveryRequested, deliveryIdOf } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { queueKeysOf } from '../domain/keys';
+import { DELIVERIES_QUEUE } from '../domain/queues';
+import type { NewDelivery } from '../publish/fan-out-event';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';

@@ -1,5 +1,5 @@
-import { keywordQuickWin } from '../catalogue/built-in/keyword-quick-win';
-import { eventIdSchema } from '../model/event';
+import { eventIdSchema } from '../domain/event';
+import { keywordQuickWin } from '../event-types/built-in';
 import { buildEvent } from '../testing/build-event';
 import { buildReadEventJob } from '../testing/build-read-event-job';
 import { uniqueEndpointId } from '../testing/unique-ids';

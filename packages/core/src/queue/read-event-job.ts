@@ -1,13 +1,12 @@
 import type { z } from 'zod';
+import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { LookUpEndpoints } from '../endpoints/resolve-endpoints';
-import { tooDeep, type ValidateEvent } from '../intake/validate-event';
-import { AppError } from '../kernel/app-error';
-import type { Clock } from '../kernel/clock';
-import { faultsOf } from '../kernel/faults';
-import { derivedId } from '../kernel/ids';
-import { inWords } from '../kernel/zod-words';
-import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../model/event';
-import { acceptedEventSchema, publishedEventSchema } from './event-job';
+import { AppError, faultsOf } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import { derivedId } from '../platform/ids';
+import { inWords } from '../platform/zod-words';
+import { tooDeep, type ValidateEvent } from '../publish/accept-events';
+import { acceptedEventSchema, publishedEventSchema } from './bullmq-event-queue';
 
 /** What is needed of a job on the events queue. */
 export interface EventJob {

@@ -1,5 +1,5 @@
-import { connectRedis } from '../kernel/redis-connect';
-import { keys } from '../model/keys';
+import { keys } from '../domain/keys';
+import { connectRedis } from '../platform/redis-connect';
 import { createClosables } from '../testing/closables';
 import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis } from '../testing/test-redis';

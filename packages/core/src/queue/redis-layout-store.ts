@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { RedisClient } from '../kernel/redis-connect';
-import { defineScript } from '../kernel/redis-script';
-import { keys } from '../model/keys';
-import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../model/queue-names';
+import { keys } from '../domain/keys';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
+import type { RedisClient } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
 import { createJobKeys } from './bullmq-layout';
 
 /** A number of shards that the queues are split into, or were. */

@@ -1,4 +1,4 @@
-import type { MetricDefinition } from './metric-definition';
+import type { MetricDefinition } from './prom-gauges';
 import { processGauges } from './prom-process-gauges';
 import { sharedGauges } from './prom-shared-gauges';
 import { apiSignalMetrics, workerSignalMetrics } from './prom-signal-metrics';

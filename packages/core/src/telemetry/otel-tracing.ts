@@ -1,16 +1,57 @@
-import { DiagLogLevel, diag } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  DiagLogLevel,
+  diag,
+  type HrTime,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, type Resource, resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor } from '@opentelemetry/sdk-trace';
-import { ATTR_SERVICE_NAME, ATTR_SERVICE_VERSION } from '@opentelemetry/semantic-conventions';
-import type { TracingConfig } from '../kernel/tracing-settings';
-import { VERSION } from '../kernel/version';
-import { settledWithin } from '../kernel/within';
-import type { SignalListener } from '../model/signal';
-import { createOtelBeginSpan } from './otel-begin-span';
-import { toReadableSpan } from './otel-readable-span';
-import { createOtelSampler } from './otel-sampler';
-import { describeSignal } from './otel-signal-spans';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  RandomIdGenerator,
+  type ReadableSpan,
+  type Sampler,
+  SamplingDecision,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace';
+import {
+  ATTR_ERROR_TYPE,
+  ATTR_HTTP_REQUEST_METHOD,
+  ATTR_HTTP_RESPONSE_STATUS_CODE,
+  ATTR_HTTP_ROUTE,
+  ATTR_SERVER_ADDRESS,
+  ATTR_SERVER_PORT,
+  ATTR_SERVICE_NAME,
+  ATTR_SERVICE_VERSION,
+  ATTR_URL_FULL,
+  ATTR_URL_PATH,
+  ATTR_URL_SCHEME,
+} from '@opentelemetry/semantic-conventions';
+import {
+  ATTR_HTTP_REQUEST_RESEND_COUNT,
+  ATTR_MESSAGING_BATCH_MESSAGE_COUNT,
+  ATTR_MESSAGING_DESTINATION_NAME,
+  ATTR_MESSAGING_MESSAGE_ID,
+  ATTR_MESSAGING_OPERATION_NAME,
+  ATTR_MESSAGING_OPERATION_TYPE,
+  ATTR_MESSAGING_SYSTEM,
+} from '@opentelemetry/semantic-conventions/incubating';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
+import { OTHER_METHOD, type Signal, type SignalListener } from '../domain/signal';
+import type { AttemptSpan, BeginSpan, RequestSpan, Span, TraceContext } from '../domain/trace';
+import type { SamplerName, TracingConfig } from '../platform/settings';
+import { settledWithin } from '../platform/timers';
+import { VERSION } from '../platform/version';
 import type { TracedService, Tracing, TracingOptions } from './start-tracing';
 
 // A few megabytes at most; what does not fit while the collector is away is lost.
@@ -65,4 +106,229 @@ function warnBy(onWarning: SignalListener): void {
   const silent = () => {};
   const logger = { error: warn, warn, info: silent, debug: silent, verbose: silent };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+/** Gives spans their ids, and decides which are exported. */
+export function createOtelBeginSpan(sampler: Sampler): BeginSpan {
+  const ids = new RandomIdGenerator();
+
+  return ({ parent, links = [], startedAt }) => {
+    const traceId = parent?.traceId ?? ids.generateTraceId();
+    // A trace that follows from another one is decided on as that one was, or of a hundred events none would have all of its own.
+    const before = parent ?? links[0];
+    const isSampled = decide(before?.traceId ?? traceId, before);
+    return { context: { traceId, spanId: ids.generateSpanId(), isSampled }, parent, links, startedAt };
+  };
+
+  // No sampler of those that there are looks at a span's name, kind or attributes.
+  function decide(traceId: string, before: TraceContext | undefined): boolean {
+    const { decision } = sampler.shouldSample(contextOf(before), traceId, '', SpanKind.INTERNAL, {}, []);
+    return decision === SamplingDecision.RECORD_AND_SAMPLED;
+  }
+}
+
+function contextOf(place: TraceContext | undefined): Context {
+  if (place === undefined) return ROOT_CONTEXT;
+  const { traceId, spanId, isSampled } = place;
+  const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags });
+}
+
+/** A span that is over, with what is to be said of it. */
+export interface SpanDescription {
+  readonly span: Span;
+  readonly durationMs: number;
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly attributes: Attributes;
+  readonly isError: boolean;
+}
+
+const SCOPE = { name: 'hookferry', version: VERSION };
+
+/** The span as OpenTelemetry exports it. */
+function toReadableSpan(
+  { span, durationMs, name, kind, attributes, isError }: SpanDescription,
+  resource: Resource,
+): ReadableSpan {
+  const { context, parent, links, startedAt } = span;
+  const spanContext = toSpanContext(context);
+  return {
+    name,
+    kind,
+    spanContext: () => spanContext,
+    ...(parent === undefined ? {} : { parentSpanContext: toSpanContext(parent) }),
+    startTime: toHrTime(startedAt),
+    endTime: toHrTime(startedAt + durationMs),
+    duration: toHrTime(durationMs),
+    ended: true,
+    status: { code: isError ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
+    attributes,
+    links: links.map((link) => ({ context: toSpanContext(link) })),
+    events: [],
+    resource,
+    instrumentationScope: SCOPE,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+function toSpanContext({ traceId, spanId, isSampled }: TraceContext): SpanContext {
+  return { traceId, spanId, traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE };
+}
+
+/** Seconds, and nanoseconds beside them. */
+function toHrTime(timeMs: number): HrTime {
+  const seconds = Math.floor(timeMs / 1_000);
+  return [seconds, Math.round((timeMs - seconds * 1_000) * 1_000_000)];
+}
+
+/** The sampler of a name that OpenTelemetry has for `OTEL_TRACES_SAMPLER`. @param ratio from 0 to 1. */
+export function createOtelSampler(name: SamplerName, ratio: number): Sampler {
+  switch (name) {
+    case 'always_on':
+      return new AlwaysOnSampler();
+    case 'always_off':
+      return new AlwaysOffSampler();
+    case 'traceidratio':
+      return new TraceIdRatioBasedSampler(ratio);
+    case 'parentbased_always_on':
+      return new ParentBasedSampler({ root: new AlwaysOnSampler() });
+    case 'parentbased_always_off':
+      return new ParentBasedSampler({ root: new AlwaysOffSampler() });
+    case 'parentbased_traceidratio':
+      return new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) });
+  }
+}
+
+type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
+
+/** What a signal tells of a span that is over, by OpenTelemetry's semantic conventions; `undefined` if it is of none. */
+export function describeSignal(signal: Signal, service: TracedService): SpanDescription | undefined {
+  if (!('span' in signal)) return undefined;
+  switch (signal.name) {
+    case 'request.completed':
+      return signal.span && describeRequest(signal, signal.span);
+    case 'event.queued':
+      return signal.span && describeQueued(signal, signal.span);
+    case 'event.fanned_out':
+      return signal.span && describeFanOut(signal, signal.span, service);
+    case 'delivery.attempted':
+      return signal.span && describeAttempt(signal, signal.span);
+  }
+}
+
+function describeRequest(signal: Named<'request.completed'>, span: RequestSpan): SpanDescription {
+  const { method, route, status, durationMs, requestId, accountId } = signal;
+  return {
+    span,
+    durationMs,
+    name: `${method === OTHER_METHOD ? 'HTTP' : method} ${route}`,
+    kind: SpanKind.SERVER,
+    attributes: {
+      [ATTR_HTTP_REQUEST_METHOD]: method,
+      [ATTR_HTTP_ROUTE]: route,
+      [ATTR_HTTP_RESPONSE_STATUS_CODE]: status,
+      [ATTR_URL_PATH]: span.path,
+      [ATTR_URL_SCHEME]: span.scheme,
+      'hookferry.request.id': requestId,
+      ...(accountId === undefined ? {} : { 'hookferry.account.id': accountId }),
+      ...(status >= 500 ? { [ATTR_ERROR_TYPE]: String(status) } : {}),
+    },
+    isError: status >= 500,
+  };
+}
+
+function describeQueued(signal: Named<'event.queued'>, span: Span): SpanDescription {
+  return {
+    span,
+    durationMs: signal.durationMs,
+    name: `send ${EVENTS_QUEUE}`,
+    kind: SpanKind.PRODUCER,
+    attributes: { ...operationOn(EVENTS_QUEUE, 'send'), ...attributesOfEvent(signal) },
+    isError: false,
+  };
+}
+
+// The API does it while it answers a request, a worker when it takes the event off its queue.
+function describeFanOut(
+  signal: Named<'event.fanned_out'>,
+  span: Span,
+  service: TracedService,
+): SpanDescription {
+  const isSent = service === 'api';
+  const queue = isSent ? DELIVERIES_QUEUE : EVENTS_QUEUE;
+  const operation = isSent ? 'send' : 'process';
+  return {
+    span,
+    durationMs: signal.durationMs,
+    name: `${operation} ${queue}`,
+    kind: isSent ? SpanKind.PRODUCER : SpanKind.CONSUMER,
+    attributes: {
+      ...operationOn(queue, operation),
+      ...(isSent ? { [ATTR_MESSAGING_BATCH_MESSAGE_COUNT]: signal.deliveries } : {}),
+      ...attributesOfEvent(signal),
+      'hookferry.deliveries': signal.deliveries,
+    },
+    isError: false,
+  };
+}
+
+function describeAttempt(signal: Named<'delivery.attempted'>, span: AttemptSpan): SpanDescription {
+  const { attempt, outcome, responseStatus, durationMs, type, eventId, deliveryId, endpointId } = signal;
+  const isError = outcome !== 'delivered';
+  return {
+    span,
+    durationMs,
+    name: 'POST',
+    kind: SpanKind.CLIENT,
+    attributes: {
+      [ATTR_HTTP_REQUEST_METHOD]: 'POST',
+      ...attributesOfUrl(span.url),
+      ...(responseStatus === undefined ? {} : { [ATTR_HTTP_RESPONSE_STATUS_CODE]: responseStatus }),
+      ...(attempt > 1 ? { [ATTR_HTTP_REQUEST_RESEND_COUNT]: attempt - 1 } : {}),
+      ...(isError
+        ? { [ATTR_ERROR_TYPE]: responseStatus === undefined ? outcome : String(responseStatus) }
+        : {}),
+      'hookferry.event.id': eventId,
+      'hookferry.event.type': type,
+      'hookferry.delivery.id': deliveryId,
+      'hookferry.webhook.id': endpointId,
+      'hookferry.attempt': attempt,
+      'hookferry.outcome': outcome,
+    },
+    isError,
+  };
+}
+
+function operationOn(queue: string, operation: 'send' | 'process'): Attributes {
+  return {
+    [ATTR_MESSAGING_SYSTEM]: 'bullmq',
+    [ATTR_MESSAGING_DESTINATION_NAME]: queue,
+    [ATTR_MESSAGING_OPERATION_NAME]: operation,
+    [ATTR_MESSAGING_OPERATION_TYPE]: operation,
+  };
+}
+
+function attributesOfEvent({
+  eventId,
+  type,
+  accountId,
+}: Named<'event.queued' | 'event.fanned_out'>): Attributes {
+  return {
+    [ATTR_MESSAGING_MESSAGE_ID]: eventId,
+    'hookferry.event.id': eventId,
+    'hookferry.event.type': type,
+    'hookferry.account.id': accountId,
+  };
+}
+
+function attributesOfUrl(url: string): Attributes {
+  const { hostname, port, protocol } = new URL(url);
+  return {
+    [ATTR_URL_FULL]: url,
+    [ATTR_SERVER_ADDRESS]: hostname,
+    [ATTR_SERVER_PORT]: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+  };
 }

@@ -1,6 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { answerWithin } from '../kernel/within';
-import type { MetricDefinition, MetricLabels } from './metric-definition';
+import { answerWithin } from '../platform/timers';
 
 // A scrape must be answered also when Redis is away: then without the numbers that come from there.
 const PATIENCE_MS = 1_000;
@@ -43,3 +42,18 @@ export function gaugeDefinition(name: string, help: string, labels: MetricLabels
 export function one(value: number): readonly Sample[] {
   return [{ labels: {}, value }];
 }
+
+/** A metric as it is documented: docs/metrics.md is made from these. */
+export interface MetricDefinition {
+  readonly name: string;
+  readonly type: 'counter' | 'histogram' | 'gauge';
+  /** In full sentences, for people: what it counts, its unit, and how to add up what several processes say. */
+  readonly help: string;
+  readonly labels: MetricLabels;
+}
+
+/** The labels by their names. None is ever an id, or there would be a time series for each. */
+export type MetricLabels = Readonly<Record<string, LabelValues>>;
+
+/** All values that a label can have, or, of those that come from elsewhere, what bounds them. */
+export type LabelValues = readonly string[] | string;

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
-import { workedQueues } from '../model/queue-names';
-import type { Signal, SignalListener } from '../model/signal';
+import { workedQueues } from '../domain/queues';
+import type { Signal, SignalListener } from '../domain/signal';
 import { signalSamples } from '../testing/signal-samples';
 import { createPromApiMetrics, createPromWorkerMetrics } from './prom-signal-metrics';
 

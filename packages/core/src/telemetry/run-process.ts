@@ -1,6 +1,7 @@
-import { ConfigError } from '../kernel/environment';
-import { onStopSignal, type Stoppable, stopInOrder } from '../kernel/shutdown';
-import type { Emit } from '../model/signal';
+import type { Emit, SignalListener } from '../domain/signal';
+import type { Clock } from '../platform/clock';
+import { ConfigError } from '../platform/settings';
+import { onStopSignal, type Stoppable, stopInOrder } from '../platform/timers';
 
 export interface StartedProcess {
   readonly emit: Emit;
@@ -79,3 +80,40 @@ const ADVICE: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine does not have this address; choose another one.',
   ENOTFOUND: 'there is no such name; choose another one.',
 };
+
+/**
+ * What libraries write to the console goes to the log, as a line like all others: BullMQ warns of a Redis that evicts, once
+ * for each of its connections. @returns what puts the console back as it was.
+ */
+export function captureConsole(listen: SignalListener): () => void {
+  const { warn, error } = console;
+  const tell = (...parts: unknown[]) => listen({ name: 'library.warned', text: parts.map(String).join(' ') });
+  Object.assign(console, { warn: tell, error: tell });
+  return () => void Object.assign(console, { warn, error });
+}
+
+/** Often enough to see in a log that Redis is still away. */
+const REMINDER_MS = 60_000;
+
+/**
+ * Passes signals on, but an error of a connection to Redis, a library's warning, or that jobs are left to a later version, only
+ * if it has not done so within the last minute. Each connection tries again every second: a worker without Redis would write
+ * a dozen lines a second, all the same.
+ */
+export function withoutRepeats(listen: SignalListener, clock: Clock): SignalListener {
+  const passedOnAt = new Map<string, number>();
+  return (signal) => {
+    if (signal.name === 'redis.error' && isRepeat(`${signal.connection}: ${String(signal.error)}`)) return;
+    if (signal.name === 'library.warned' && isRepeat(signal.text)) return;
+    if (signal.name === 'job.too_new' && isRepeat(`${signal.queue}: ${signal.version}`)) return;
+    listen(signal);
+  };
+
+  function isRepeat(text: string): boolean {
+    const now = clock();
+    for (const [other, at] of passedOnAt) if (now - at >= REMINDER_MS) passedOnAt.delete(other);
+    if (passedOnAt.has(text)) return true;
+    passedOnAt.set(text, now);
+    return false;
+  }
+}

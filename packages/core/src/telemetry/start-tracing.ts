@@ -1,6 +1,6 @@
-import type { TracingConfig } from '../kernel/tracing-settings';
-import type { SignalListener } from '../model/signal';
-import type { BeginSpan } from '../model/trace';
+import type { SignalListener } from '../domain/signal';
+import type { BeginSpan } from '../domain/trace';
+import type { TracingConfig } from '../platform/settings';
 
 /** Which process is traced. */
 export type TracedService = 'api' | 'worker';

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { Signal } from '../model/signal';
+import type { Signal } from '../domain/signal';
 import { signalSamples } from '../testing/signal-samples';
 import { createWinstonSignalLog, type LogOptions } from './winston-signal-log';
 

@@ -1,5 +1,5 @@
 import { createLogger, format, type LogEntry, type Logger, transports } from 'winston';
-import type { Signal, SignalListener } from '../model/signal';
+import type { Signal, SignalListener } from '../domain/signal';
 
 export interface LogOptions {
   readonly level: 'error' | 'warn' | 'info' | 'debug';

@@ -1,9 +1,7 @@
-import type { WorkerReport } from '../model/worker-report';
-import { REPORT_EVERY_MS } from '../model/worker-report';
+import { REPORT_EVERY_MS, type WorkerReport } from '../operations/redis-worker-reports';
 import { recordSignals } from '../testing/record-signals';
 import { signalSamples } from '../testing/signal-samples';
-import { AttemptRate } from './attempt-rate';
-import { WorkerReporter } from './worker-reporter';
+import { AttemptRate, WorkerReporter } from './worker-reporter';
 
 const worker = { id: 'f00d42', host: 'node-1', pid: 42, version: '0.1.0', startedAt: 1_700_000_000_000 };
 

@@ -1,9 +1,7 @@
-import type { Slots } from '../admission/slots';
-import { settledWithin } from '../kernel/within';
-import type { WorkerReports } from '../manage/redis-worker-reports';
-import type { Emit } from '../model/signal';
-import { REPORT_EVERY_MS, type WorkerReport } from '../model/worker-report';
-import type { AttemptRate } from './attempt-rate';
+import type { Slots } from '../deliver/flow/slots';
+import type { Emit, SignalListener } from '../domain/signal';
+import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from '../operations/redis-worker-reports';
+import { settledWithin } from '../platform/timers';
 
 export interface WorkerReporterOptions {
   readonly workerReports: Pick<WorkerReports, 'save' | 'remove'>;
@@ -57,5 +55,29 @@ export class WorkerReporter {
   #schedule(): void {
     if (this.#isStopped) return;
     this.#timer = setTimeout(() => this.start(), REPORT_EVERY_MS);
+  }
+}
+
+/** How many attempts this process makes: counts them from one look to the next. */
+export class AttemptRate {
+  #attempts = 0;
+  #since: number;
+
+  /** @param clock milliseconds, of a clock that never jumps. */
+  constructor(private readonly clock: () => number) {
+    this.#since = clock();
+  }
+
+  readonly listen: SignalListener = (signal) => {
+    if (signal.name === 'delivery.attempted') this.#attempts += 1;
+  };
+
+  /** Attempts each second since it was asked last. */
+  take(): number {
+    const now = this.clock();
+    const perSecond = (this.#attempts * 1_000) / Math.max(now - this.#since, 1);
+    this.#attempts = 0;
+    this.#since = now;
+    return perSecond;
   }
 }

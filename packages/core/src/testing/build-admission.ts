@@ -1,27 +1,27 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { createAdmit } from '../admission/admit';
-import { Concurrency } from '../admission/concurrency';
-import { createHold } from '../admission/hold';
-import { createLookAtEndpoint, type EventHorizon } from '../admission/look-at-endpoint';
-import { createRedisAdmissionStore } from '../admission/redis-admission-store';
-import { createRedisAttemptStore } from '../admission/redis-attempt-store';
-import { createRedisOpenBreakers } from '../admission/redis-open-breakers';
-import { Releaser } from '../admission/releaser';
-import { createSettle } from '../admission/settle';
-import { type AttemptPace, type Slot, Slots } from '../admission/slots';
-import { createLeaveOrder } from '../attempt/leave-order';
-import { createDisable } from '../endpoints/disable';
-import { createDisableFailing } from '../endpoints/disable-failing';
-import type { DisablePolicy } from '../endpoints/disable-policy';
+import { createAdmit, createHold } from '../deliver/flow/admit';
+import { Concurrency } from '../deliver/flow/concurrency';
+import { createRedisAttemptStore } from '../deliver/flow/redis-attempt-store';
+import {
+  createLookAtEndpoint,
+  createRestoreDelivery,
+  type EventHorizon,
+  Releaser,
+} from '../deliver/flow/releaser';
+import { createSettle } from '../deliver/flow/settle';
+import { type AttemptPace, type Slot, Slots } from '../deliver/flow/slots';
+import { createLeaveOrder } from '../deliver/load-delivery';
+import { createDisable, createDisableFailing, type DisablePolicy } from '../endpoints/disable';
+import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { createRedisOpenBreakers } from '../endpoints/flow/redis-open-breakers';
+import { createRedisHealthStore } from '../endpoints/health/redis-health-store';
 import { createRedisDisabledEndpoints } from '../endpoints/redis-disabled-endpoints';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRedisHealthStore } from '../endpoints/redis-health-store';
-import type { Clock } from '../kernel/clock';
-import { type RedisClient } from '../kernel/redis-connect';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import type { Clock } from '../platform/clock';
+import type { RedisClient } from '../platform/redis-connect';
 import { BullmqDeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { createRedisDeliveryStore } from '../record/redis-delivery-store';
-import { createRestoreDelivery } from '../recovery/restore-delivery';
 import { recordSignals } from './record-signals';
 import { testRetention } from './test-retention';
 import { testSealer } from './test-sealer';

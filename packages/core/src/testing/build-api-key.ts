@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type ApiKey, hashKey, scopes } from '../model/api-key';
+import { type ApiKey, hashKey, scopes } from '../domain/account';
 import { uniqueAccountId } from './unique-ids';
 
 export interface IssuedApiKey {

@@ -1,4 +1,4 @@
-import type { Attempt } from '../model/attempt';
+import type { Attempt } from '../domain/attempt';
 
 /** A first attempt that was answered with 500, unless `change` says otherwise. */
 export function buildAttempt(change: Partial<Attempt> = {}): Attempt {

@@ -1,5 +1,5 @@
-import { newSecret } from '../endpoints/secret';
-import type { Endpoint } from '../model/endpoint';
+import type { Endpoint } from '../domain/endpoint';
+import { newSecret } from '../endpoints/rotate-secret';
 import { uniqueAccountId, uniqueEndpointId } from './unique-ids';
 
 /** An endpoint that asks for everything, in an account of its own unless `change` names one. */

@@ -1,10 +1,8 @@
+import type { Emit } from '../domain/signal';
 import { type AddressExceptions, createClassifyAddress } from '../egress/classify-address';
 import type { Guard } from '../egress/direct-route';
-import { UnresolvedNameError } from '../egress/egress-errors';
-import { createGuardedLookup } from '../egress/guarded-lookup';
-import { createJudgeTarget } from '../egress/judge-target';
-import type { ResolveName } from '../egress/resolve-name';
-import type { Emit } from '../model/signal';
+import { createJudgeTarget, UnresolvedNameError } from '../egress/judge-target';
+import { createGuardedLookup, type ResolveName } from '../egress/resolve-name';
 
 export interface GuardChanges extends Partial<AddressExceptions> {
   readonly resolveName?: ResolveName;

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { hashKey } from '../model/api-key';
-import type { PortalSession } from '../model/portal-session';
+import { hashKey, type PortalSession } from '../domain/account';
 import { uniqueAccountId } from './unique-ids';
 
 export interface IssuedPortalSession {

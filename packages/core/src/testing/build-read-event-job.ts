@@ -1,6 +1,6 @@
+import { isEndpointId } from '../domain/endpoint';
 import { createLookUpEndpoints } from '../endpoints/resolve-endpoints';
-import { type Clock, systemClock } from '../kernel/clock';
-import { isEndpointId } from '../model/endpoint';
+import { type Clock, systemClock } from '../platform/clock';
 import { createReadEventJob, type ReadEventJob } from '../queue/read-event-job';
 import { buildValidateEvent, type ValidateEventOptions } from './build-validate-event';
 

@@ -1,6 +1,6 @@
-import { systemClock } from '../kernel/clock';
-import { createNewId } from '../kernel/ids';
-import type { ReplayId, ReplayOrder } from '../model/replay';
+import type { ReplayId, ReplayOrder } from '../domain/replay';
+import { systemClock } from '../platform/clock';
+import { createNewId } from '../platform/ids';
 import { uniqueAccountId, uniqueEndpointId } from './unique-ids';
 
 const newId = createNewId(systemClock);

@@ -1,4 +1,4 @@
-import type { GotTransportOptions } from '../attempt/got-transport';
+import type { GotTransportOptions } from '../deliver/got-transport';
 import { directRoute } from '../egress/direct-route';
 import { buildGuard } from './build-guard';
 

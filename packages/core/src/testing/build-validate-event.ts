@@ -1,6 +1,6 @@
-import { compileDataSchema } from '../catalogue/compile-data-schema';
-import type { CustomEventType } from '../catalogue/custom-event-type';
-import { createValidateEvent, type ValidateEvent } from '../intake/validate-event';
+import { compileDataSchema } from '../event-types/compile-data-schema';
+import type { CustomEventType } from '../event-types/custom-event-type';
+import { createValidateEvent, type ValidateEvent } from '../publish/accept-events';
 
 export interface ValidateEventOptions {
   readonly maxBytes?: number;

@@ -1,4 +1,4 @@
-import type { AuthenticateSession } from '../accounts/authenticate-session';
+import type { AuthenticateSession } from '../accounts/authenticate';
 
 /** For what has to do with API keys alone. */
 export const noSessions: AuthenticateSession = async () => {

@@ -1,6 +1,6 @@
-import type { HeldDeliveries } from '../admission/held-deliveries';
-import type { EndpointId } from '../model/endpoint';
-import type { EventId } from '../model/event';
+import type { EndpointId } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import type { HeldDeliveries } from '../queue/held-deliveries';
 
 /** The events of all that are held of an endpoint's, in the order of acceptance. */
 export async function readHeld(

@@ -1,6 +1,5 @@
-import type { OperationalEvent } from '../intake/operational-event';
-import type { RaiseEvents } from '../intake/operational-events';
-import type { AccountId } from '../model/event';
+import type { AccountId } from '../domain/event';
+import type { OperationalEvent, RaiseEvents } from '../endpoints/operational-events';
 
 /** Remembers what accounts were told. */
 export function recordRaised() {

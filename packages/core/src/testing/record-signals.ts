@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import type { Signal, SignalListener } from '../model/signal';
+import type { Signal, SignalListener } from '../domain/signal';
 
 type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
 

@@ -1,5 +1,5 @@
-import { deliveryIdOf } from '../model/delivery';
-import type { Signal } from '../model/signal';
+import { deliveryIdOf } from '../domain/delivery';
+import type { Signal } from '../domain/signal';
 import { buildReplayOrder } from './build-replay';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from './unique-ids';
 

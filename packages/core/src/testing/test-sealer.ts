@@ -1,5 +1,5 @@
 import { createSealer } from '../endpoints/seal';
-import { sealingKeysSchema } from '../kernel/sealing-key';
+import { sealingKeysSchema } from '../platform/sealing-key';
 
 /** The SECRETS_ENCRYPTION_KEY of tests. */
 export const TEST_ENCRYPTION_KEY = Buffer.alloc(32, 'test').toString('base64');

@@ -1,7 +1,7 @@
-import { systemClock } from '../kernel/clock';
-import { createNewId } from '../kernel/ids';
-import type { EndpointId } from '../model/endpoint';
-import type { AccountId, EventId } from '../model/event';
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId, EventId } from '../domain/event';
+import { systemClock } from '../platform/clock';
+import { createNewId } from '../platform/ids';
 
 const newId = createNewId(systemClock);
 

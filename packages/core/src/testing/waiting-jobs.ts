@@ -1,4 +1,4 @@
-import type { RedisClient } from '../kernel/redis-connect';
+import type { RedisClient } from '../platform/redis-connect';
 
 /** Where the jobs of a queue wait: as they came, and in the fair order. */
 export const WAITING = ['wait', 'prioritized'] as const;

@@ -1,4 +1,4 @@
-import { checkEndpointDraft } from '@hookferry/core/endpoints/check-endpoint-draft';
+import { checkEndpointDraft } from '@hookferry/core/endpoints/endpoint-options';
 import type { Fault } from '../../api/problem';
 import { bodyOf, type Draft, MASK } from './draft';
 

@@ -1,4 +1,4 @@
-import type { SendResult } from '../../attempt/transport';
+import type { SendResult } from '../../deliver/transport';
 import { type ModelRun, SENDING } from './model-run';
 import type { ModelDelivery, ModelScene } from './model-scene';
 

@@ -1,10 +1,10 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import { DELIVERIES_QUEUE } from '../../model/queue-names';
+import { DELIVERIES_QUEUE } from '../../domain/queues';
+import { createRedisEventStore } from '../../events/redis-event-store';
+import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';
-import type { DeliveryJob } from '../../queue/delivery-job';
-import { createRedisEventStore } from '../../record/redis-event-store';
 import { buildAdmission } from '../build-admission';
 import { recordSignals } from '../record-signals';
 import { openTestRedis } from '../test-redis';

@@ -1,11 +1,11 @@
 import { ErrorCode, type Job, type Worker } from 'bullmq';
-import { type Admit, createAdmit } from '../../admission/admit';
-import { Concurrency, type Place } from '../../admission/concurrency';
-import { Slots } from '../../admission/slots';
-import { createDeliver, type DeliverResult } from '../../attempt/deliver';
-import type { SendResult } from '../../attempt/transport';
-import { type DeliveryRun, parseDeliveryId } from '../../model/delivery';
-import { type DeliveryJob, deliveryJobSchema } from '../../queue/delivery-job';
+import { createDeliver, type DeliverResult } from '../../deliver/deliver';
+import { type Admit, createAdmit } from '../../deliver/flow/admit';
+import { Concurrency, type Place } from '../../deliver/flow/concurrency';
+import { Slots } from '../../deliver/flow/slots';
+import type { SendResult } from '../../deliver/transport';
+import { type DeliveryRun, parseDeliveryId } from '../../domain/delivery';
+import { type DeliveryJob, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { buildAdmission } from '../build-admission';
 import { Stepwise } from '../stepwise';
 import type { ModelLane } from './model-lane';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { defineScript } from '../../kernel/redis-script';
-import { deliveryIdOf } from '../../model/delivery';
-import { readLog } from '../../model/delivery-log';
-import type { Endpoint } from '../../model/endpoint';
-import type { EventId } from '../../model/event';
-import { keys, queueKeysOf } from '../../model/keys';
+import { deliveryIdOf } from '../../domain/delivery';
+import { readLog } from '../../domain/delivery-log';
+import type { Endpoint } from '../../domain/endpoint';
+import type { EventId } from '../../domain/event';
+import { keys, queueKeysOf } from '../../domain/keys';
+import { defineScript } from '../../platform/redis-script';
 import type { ModelLane } from './model-lane';
 
 const queueKeys = queueKeysOf('bull');

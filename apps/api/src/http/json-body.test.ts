@@ -1,0 +1,146 @@
+import { createClosables } from '@hookferry/core/testing/closables';
+import express from 'express';
+import request from 'supertest';
+import { boundsOf, findJsonFault, readJsonBody, searchJsonFault } from './json-body';
+import { JsonWalk } from './json-walk';
+import type { Route } from './route';
+
+describe('read json body', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
+
+  const MIB = 1024 * 1024;
+
+  /** Counts the turns that others have from the time that the body has come until it is parsed. */
+  function start() {
+    let turns = 0;
+    let isWaiting = false;
+    const count = () => {
+      if (!isWaiting) return;
+      turns += 1;
+      setImmediate(count);
+    };
+    const app = express();
+    app.post(
+      '/',
+      ...readJsonBody(
+        { maxBytes: 5 * MIB, maxValues: 1_000, mayBeEmpty: false },
+        ['data'],
+        (_q, _s, next) => {
+          isWaiting = true;
+          setImmediate(count);
+          next();
+        },
+      ),
+      (_request, response) => {
+        isWaiting = false;
+        response.json({ turns, texts: response.locals.dataTexts });
+      },
+    );
+    const server = app.listen(0, '127.0.0.1');
+    willClose(server);
+    return server;
+  }
+
+  it.each([
+    ['white space', ' '.repeat(4 * MIB)],
+    ['a string', `"${'x'.repeat(4 * MIB)}",`],
+    ['escapes', `"${'\\"'.repeat(2 * MIB)}",`],
+  ])('lets others have their turn while it walks a long body of %s', async (_what, padding) => {
+    const body = `{"a":[${padding}1],"data":1.0}`;
+    const answer = await request(start()).post('/').type('json').send(body);
+    expect(answer.body).toEqual({ turns: expect.any(Number), texts: ['1.0'] });
+    expect((answer.body as { readonly turns: number }).turns).toBeGreaterThanOrEqual(15);
+  });
+
+  it('parses a short body at once', async () => {
+    const answer = await request(start()).post('/').type('json').send('{"data": [1]}');
+    expect(answer.body).toEqual({ turns: 0, texts: ['[1]'] });
+  });
+});
+
+describe('body bounds', () => {
+  const KIB = 1_024;
+
+  it.each([1 * KIB, 260 * KIB, 10_244 * KIB])(
+    'takes an event of nothing but numbers of one digit in a body of %d bytes',
+    (maxBytes) => {
+      const body = Buffer.from(`[${'1,'.repeat(maxBytes / 2 - 2)}1]`);
+      const bounds = boundsOf({ request: { hasEventData: true } }, maxBytes);
+      expect(bounds.maxBytes).toBe(maxBytes);
+      const walk = new JsonWalk(body, { maxDepth: 1, ...bounds });
+      walk.goOn();
+      expect(walk.passedBound).toBeUndefined();
+    },
+  );
+
+  it('takes fewer values where there are no events, and as many bytes as the route says', () => {
+    expect(boundsOf({ maxBodyBytes: 5, request: {} }, 100)).toMatchObject({ maxBytes: 5, maxValues: 10_000 });
+    expect(boundsOf({ request: {} }, 100)).toMatchObject({ maxBytes: 100, maxValues: 10_000 });
+    const mayBeEmpty = [undefined, true as const].map(
+      (mayLackBody) => boundsOf({ request: { mayLackBody } as Route['request'] }, 100).mayBeEmpty,
+    );
+    expect(mayBeEmpty).toEqual([false, true]);
+  });
+});
+
+describe('json fault', () => {
+  it.each([
+    ['{"a":}', 1, 6],
+    ['{"a":1,}', 1, 8],
+    ['[1,2', 1, 5],
+    ['{"a" 1}', 1, 6],
+    ["{'a':1}", 1, 2],
+    ['{\n  "a": 1\n  "b": 2\n}', 3, 3],
+    ['{"a":1}}', 1, 8],
+    ['{"a":01}', 1, 7],
+    ['"ab', 1, 1],
+    ['nul', 1, 1],
+    ['[1}', 1, 3],
+    ['', 1, 1],
+    ['1 2', 1, 3],
+    ['{"a":tru}', 1, 6],
+  ])('finds where %j stops being JSON', (text, line, column) => {
+    expect(findJsonFault(text)).toEqual({ line, column });
+  });
+
+  it('finds a fault exactly where JSON.parse does, whatever is changed in a text', () => {
+    const text = '{"a":[1,-2.5e3,"x\\u00e9\\n",true,null],"b":{"c":{},"d":[]}, "e" : 0}';
+    const changes = ['', '"', ',', '{', '}', '[', ']', ':', '0', '\\', '-', 'e', ' ', '\n', '\u0001'];
+    for (let at = 0; at <= text.length; at += 1) {
+      for (const change of changes) {
+        for (const cut of [0, 1]) {
+          const changed = text.slice(0, at) + change + text.slice(at + cut);
+          expect([changed, findJsonFault(changed) === undefined]).toEqual([changed, isJson(changed)]);
+        }
+      }
+    }
+  });
+
+  function isJson(text: string): boolean {
+    try {
+      JSON.parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  it('reads a text of millions of characters', () => {
+    expect(findJsonFault(`{"a":"${'x\\n'.repeat(2_000_000)}"`)).toEqual({ line: 1, column: 6_000_008 });
+    expect(findJsonFault(`[${'1,'.repeat(1_000_000)}1]`)).toBeUndefined();
+    expect(findJsonFault(`${'\n'.repeat(5_000_000)} }`)).toEqual({ line: 5_000_001, column: 2 });
+  });
+
+  it.each([
+    ['many tokens', `[${'1,'.repeat(50_000)}}`, { line: 1, column: 100_002 }],
+    ['many lines', `[${'\n'.repeat(500_000)}}`, { line: 500_001, column: 1 }],
+  ])('lets others have their turn while it looks through %s', (_what, text, place) => {
+    const search = searchJsonFault(text);
+    let pieces = 1;
+    let step = search.next();
+    for (; step.done !== true; step = search.next()) pieces += 1;
+    expect(step.value).toEqual(place);
+    expect(pieces).toBeGreaterThanOrEqual(5);
+  });
+});

@@ -1,0 +1,295 @@
+import { isUtf8 } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
+import { AppError, invalidRequest } from '@hookferry/core/platform/app-error';
+import express, { type RequestHandler } from 'express';
+import { type JsonPath, JsonWalk } from './json-walk';
+import type { Route } from './route';
+
+const JSON_TYPES = ['application/json', 'application/merge-patch+json'];
+const CHARSET = /;\s*charset="?([^";\s]*)/i;
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** body-parser's names for what can be wrong with a body, and ours. */
+const ERROR_BY_TYPE: Readonly<Record<string, (maxBytes: number) => AppError>> = {
+  'entity.too.large': (maxBytes) =>
+    new AppError('payload_too_large', `The body is too large: at most ${maxBytes} bytes are taken here.`),
+  'request.aborted': () => new AppError('malformed_json', 'The body ended before its announced length.'),
+  'request.size.invalid': () => new AppError('malformed_json', 'The body has another length than announced.'),
+};
+
+// As deep as an event's data may be, 100 levels, with a batch around it, 3 more, and some to spare: so it can be said which
+// event of a batch is too deep. The stack of whatever walks what was parsed holds a hundred times as many.
+const MAX_DEPTH = 128;
+
+// Walked in less than a millisecond, or a few on a busy machine.
+const PIECE_BYTES = 256 * 1024;
+
+/**
+ * Reads a JSON body within bounds, and refuses anything else with a reason. So what it costs to read is bounded by its
+ * size: it is not decompressed, and what is in it was counted before it is parsed, in pieces between which others have
+ * their turn. The body's text stays beside what was parsed from it: see `bodyTextOf`.
+ *
+ * @param dataAt where in it the texts are that are kept as they were written: see `dataTextsOf`.
+ * @param takeTurn what it waits for before the body is parsed.
+ */
+export function readJsonBody(
+  { maxBytes, maxValues, mayBeEmpty }: BodyBounds,
+  dataAt: JsonPath | undefined,
+  takeTurn: RequestHandler,
+): RequestHandler[] {
+  const readBytes = express.raw({ limit: maxBytes, type: JSON_TYPES, inflate: false });
+  return [
+    requireIdentity,
+    requireJsonType,
+    (request, response, next) =>
+      readBytes(request, response, (error?: unknown) => {
+        next(error === undefined ? undefined : translate(error, maxBytes));
+      }),
+    takeTurn,
+    parseBody({ maxValues, mayBeEmpty }, dataAt),
+  ];
+}
+
+/** The body as it was sent; empty for a route that takes none. */
+export function bodyTextOf(response: { readonly locals: Record<string, unknown> }): string {
+  return (response.locals.bodyText as string | undefined) ?? '';
+}
+
+/** The texts in the body that the route needs as they were written. */
+export function dataTextsOf(response: { readonly locals: Record<string, unknown> }): readonly string[] {
+  return (response.locals.dataTexts as readonly string[] | undefined) ?? [];
+}
+
+// 35 bytes of brotli hold the processor for a second and more: no limit of what comes out bounds what that takes.
+const requireIdentity: RequestHandler = (request, response, next) => {
+  if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity') return next();
+  // RFC 9110, 12.5.3: says what can be sent instead.
+  response.setHeader('accept-encoding', 'identity');
+  throw new AppError('unsupported_media_type', 'Send the body as it is, without a Content-Encoding.');
+};
+
+const requireJsonType: RequestHandler = (request, _response, next) => {
+  if (!hasBody(request.headers)) return next();
+  if (request.is(JSON_TYPES) === false) {
+    throw new AppError('unsupported_media_type', 'Send JSON, with "Content-Type: application/json".');
+  }
+  const charset = CHARSET.exec(request.get('content-type') ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new AppError('unsupported_media_type', 'Send JSON in UTF-8.');
+  }
+  next();
+};
+
+function parseBody(
+  { maxValues, mayBeEmpty }: Omit<BodyBounds, 'maxBytes'>,
+  dataAt?: JsonPath,
+): RequestHandler {
+  return (request, response, next) => {
+    const bytes: unknown = request.body;
+    if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+      if (!mayBeEmpty) throw bodyRequired();
+      request.body = {};
+      return next();
+    }
+    const text = decode(bytes);
+    const walk = new JsonWalk(bytes, { maxDepth: MAX_DEPTH, maxValues }, dataAt);
+    const take = (parsed: unknown) => {
+      response.locals.bodyText = text;
+      response.locals.dataTexts = walk.texts();
+      request.body = parsed;
+      next();
+    };
+    const parseWalked = () => {
+      requireBounds(walk, maxValues);
+      return parse(text);
+    };
+    if (!walk.goOn(PIECE_BYTES)) return walkRest(walk).then(parseWalked).then(inTheNextTurn).then(take);
+    const parsed = parseWalked();
+    return parsed instanceof Promise ? parsed : take(parsed);
+  };
+}
+
+async function walkRest(walk: JsonWalk): Promise<void> {
+  do await setImmediate();
+  while (!walk.goOn(PIECE_BYTES));
+}
+
+async function inTheNextTurn<Value>(value: Value): Promise<Value> {
+  return await setImmediate(value);
+}
+
+// Replacing what is not UTF-8 would deliver something else than was sent.
+function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new AppError('malformed_json', 'The body is not valid UTF-8.');
+  const text = bytes.toString();
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
+}
+
+function requireBounds({ passedBound }: JsonWalk, maxValues: number): void {
+  switch (passedBound) {
+    case 'depth':
+      throw invalidRequest([{ pointer: '', detail: `is more than ${MAX_DEPTH} levels deep` }]);
+    case 'values':
+      throw new AppError(
+        'payload_too_large',
+        `The body holds too much: at most ${maxValues} values are taken here, at all depths together.`,
+      );
+    case undefined:
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return refuse(text, error);
+  }
+}
+
+async function refuse(text: string, cause: unknown): Promise<never> {
+  const search = searchJsonFault(text);
+  let step = search.next();
+  for (; step.done !== true; step = search.next()) await setImmediate();
+  const place = step.value;
+  const where = place === undefined ? '' : ` from line ${place.line}, column ${place.column}, on`;
+  throw new AppError('malformed_json', `The body is not valid JSON${where}.`, { cause });
+}
+
+function bodyRequired(): AppError {
+  return new AppError('malformed_json', 'A JSON body is required, with "Content-Type: application/json".');
+}
+
+function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+function translate(error: unknown, maxBytes: number): unknown {
+  const { type = '' } = error as { readonly type?: string };
+  return ERROR_BY_TYPE[type]?.(maxBytes) ?? error;
+}
+
+/** How much a body may hold. */
+export interface BodyBounds {
+  readonly maxBytes: number;
+  /** Values at all depths together. */
+  readonly maxValues: number;
+  /** Whether there need be none. */
+  readonly mayBeEmpty: boolean;
+}
+
+// What is described by its members, such as a webhook, has a few hundred. To check as many that are wrong takes 0.1 s.
+const MAX_VALUES = 10_000;
+
+// Where events are published. To parse as many takes 0.1 s at worst, as objects that are all different; 5 MiB of those would
+// take a second.
+const MAX_EVENT_VALUES = 150_000;
+// Where MAX_EVENT_BYTES is raised: more than digits and commas can make of that.
+const MAX_EVENT_VALUES_PER_BYTE = 9 / 16;
+
+/** @param maxEventBodyBytes the longest body that one event may come in. */
+export function boundsOf(
+  { maxBodyBytes, request }: Pick<Route, 'maxBodyBytes' | 'request'>,
+  maxEventBodyBytes: number,
+): BodyBounds {
+  const maxValues = request.hasEventData
+    ? Math.max(MAX_EVENT_VALUES, Math.ceil(maxEventBodyBytes * MAX_EVENT_VALUES_PER_BYTE))
+    : MAX_VALUES;
+  return {
+    maxBytes: maxBodyBytes ?? maxEventBodyBytes,
+    maxValues,
+    mayBeEmpty: request.mayLackBody === true,
+  };
+}
+
+// White space, then a mark, a string, or anything else. A string has no control characters: what it has begins with a space.
+const TOKEN =
+  /[ \t\n\r]*(?:([[\]{}:,])|("[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y;
+const SPACE = /[ \t\n\r]*/y;
+
+/** What may come next. */
+type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'comma or end';
+
+export interface TextPlace {
+  /** Counted from 1, the column in UTF-16 code units. */
+  readonly line: number;
+  readonly column: number;
+}
+
+// Looked at in a few milliseconds.
+const TOKENS_AT_ONCE = 10_000;
+const LINES_AT_ONCE = 100_000;
+
+/** Where a text stops being JSON; `undefined` if it is JSON. JSON.parse tells it in some versions of Node.js only. */
+export function findJsonFault(text: string): TextPlace | undefined {
+  const search = searchJsonFault(text);
+  for (;;) {
+    const step = search.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same in pieces, after each of which others may have their turn. */
+export function* searchJsonFault(text: string): Generator<undefined, TextPlace | undefined> {
+  const open: string[] = [];
+  let expected: Expected = 'value';
+  let at = 0;
+  for (let tokens = 1; ; tokens += 1) {
+    if (tokens % TOKENS_AT_ONCE === 0) yield;
+    TOKEN.lastIndex = at;
+    const [whole, mark, string, scalar] = TOKEN.exec(text) ?? [];
+    const start = skipSpace(text, at);
+    if (whole === undefined) {
+      const isOver = start === text.length && expected === 'comma or end' && open.length === 0;
+      return isOver ? undefined : yield* placeOf(text, start);
+    }
+    const next = follow(expected, open, mark ?? (string === undefined ? scalar && 'scalar' : 'string'));
+    if (next === undefined) return yield* placeOf(text, start);
+    expected = next;
+    at += whole.length;
+  }
+}
+
+/** What is expected after a token; `undefined` when it was not. */
+function follow(expected: Expected, open: string[], token = ''): Expected | undefined {
+  const takesValue = expected === 'value' || expected === 'value or ]';
+  const takesName = expected === 'name' || expected === 'name or }';
+  const isEnd = expected === 'comma or end';
+  switch (token) {
+    case '{':
+    case '[':
+      if (!takesValue) return undefined;
+      open.push(token);
+      return token === '{' ? 'name or }' : 'value or ]';
+    case '}':
+      return (isEnd || expected === 'name or }') && open.pop() === '{' ? 'comma or end' : undefined;
+    case ']':
+      return (isEnd || expected === 'value or ]') && open.pop() === '[' ? 'comma or end' : undefined;
+    case ',':
+      if (!isEnd || open.length === 0) return undefined;
+      return open.at(-1) === '{' ? 'name' : 'value';
+    case ':':
+      return expected === 'colon' ? 'value' : undefined;
+    case 'string':
+      if (takesName) return 'colon';
+      return takesValue ? 'comma or end' : undefined;
+    default:
+      return takesValue ? 'comma or end' : undefined;
+  }
+}
+
+function skipSpace(text: string, at: number): number {
+  SPACE.lastIndex = at;
+  return at + (SPACE.exec(text)?.[0].length ?? 0);
+}
+
+function* placeOf(text: string, at: number): Generator<undefined, TextPlace> {
+  let line = 1;
+  let lineAt = 0;
+  // Not by a list of lines: a body may be millions of them.
+  for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', end + 1)) {
+    line += 1;
+    lineAt = end + 1;
+    if (line % LINES_AT_ONCE === 0) yield;
+  }
+  return { line, column: at - lineAt + 1 };
+}

@@ -1,0 +1,36 @@
+import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
+import { createLimitAtOnce } from './long-requests';
+
+async function* parts() {
+  yield 1;
+  yield 2;
+}
+
+it('lets an account have so many at the same time, and refuses more until one of them has ended', async () => {
+  const limitAtOnce = createLimitAtOnce(2);
+  const accountId = uniqueAccountId();
+  const [first, second] = [limitAtOnce(accountId, parts()), limitAtOnce(accountId, parts())];
+  await first.next();
+  await second.next();
+  const refused = limitAtOnce(accountId, parts()).next();
+  await expect(refused).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 10_000 });
+  expect(await limitAtOnce(uniqueAccountId(), parts()).next()).toEqual({ value: 1, done: false });
+
+  await first.return();
+  expect(await limitAtOnce(accountId, parts()).next()).toEqual({ value: 1, done: false });
+  await expect(limitAtOnce(accountId, parts()).next()).rejects.toMatchObject({ code: 'rate_limited' });
+});
+
+it('has room again after one that failed or came to its end', async () => {
+  const limitAtOnce = createLimitAtOnce(1);
+  const accountId = uniqueAccountId();
+  async function* failing() {
+    yield await Promise.reject<number>(new Error('no luck'));
+  }
+  await expect(limitAtOnce(accountId, failing()).next()).rejects.toThrow('no luck');
+  for (let i = 0; i < 2; i += 1) {
+    const all: number[] = [];
+    for await (const part of limitAtOnce(accountId, parts())) all.push(part);
+    expect(all).toEqual([1, 2]);
+  }
+});

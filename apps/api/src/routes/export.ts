@@ -1,0 +1,129 @@
+import { Recheck } from '@hookferry/core/accounts/authenticate';
+import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
+import { eventIdSchema } from '@hookferry/core/domain/event';
+import type { ExportAttempts, ExportedAttempt } from '@hookferry/core/history/export-attempts';
+import { formatTime } from '@hookferry/core/platform/clock';
+import type { Connection } from '@hookferry/core/platform/connection';
+import { z } from 'zod';
+import { createLimitAtOnce, credentialsIn, type MayGoOn } from '../http/long-requests';
+import { cursorSchema, encodeCursor, isInOrder, limitSchema, timeRangeQuery } from '../http/page';
+import { defineRoute, type Parts } from '../http/route';
+import { attemptSchema, deliverySchema, presentAttempt } from './present-delivery';
+
+const MAX_LIMIT = 1_000_000;
+
+// A page may be some megabytes, and the client slow: it is turned into text as it is taken.
+const PART_LENGTH = 65_536;
+
+// By clocks that are further ahead of ours than this nothing is accepted. An export has an end for all that is published
+// meanwhile, and still leaves out nothing that was there at its beginning.
+const CLOCK_SKEW_MS = 60_000;
+
+const markSchema = z.strictObject({
+  createdAt: z.number(),
+  eventId: eventIdSchema,
+  endpointId: endpointIdSchema,
+  attempts: z.int().min(1),
+});
+
+const querySchema = z
+  .strictObject({
+    ...timeRangeQuery,
+    webhook_id: endpointRefSchema.optional(),
+    /** Of lines; without it there are as many as there are attempts. */
+    limit: limitSchema(MAX_LIMIT).optional(),
+    cursor: cursorSchema(markSchema, 'must be the cursor of a line before').optional(),
+  })
+  .refine(...isInOrder);
+
+// Each reads for as long as its client does, and there may be hundreds of thousands of attempts.
+const MOST_AT_ONCE = 2;
+
+const SCOPE = 'deliveries:read';
+
+/** @param mayGoOn asked every two seconds: an export lasts as long as its client reads, and its key may not. */
+export function exportDeliveries(exportAttempts: ExportAttempts, mayGoOn: MayGoOn) {
+  const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
+  return defineRoute({
+    operationId: 'exportDeliveries',
+    summary: 'Export every attempt, a line each',
+    method: 'get',
+    path: '/v1/deliveries/export',
+    scope: SCOPE,
+    request: { query: querySchema },
+    responses: {
+      200: {
+        description: 'JSON texts, each with a line feed after it; the schema is that of a line.',
+        schema: exportedAttemptSchema,
+        isLines: true,
+      },
+    },
+    async handle({ apiKey, query, header, receivedAt }) {
+      const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
+      const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
+      const scope = { range: { since, until: end }, endpoint, limit };
+      const { accountId } = apiKey;
+      const credentials = credentialsIn(header, SCOPE);
+      const lines: Parts = ({ signal }) => linesOf(exportAttempts(accountId, scope, cursor, signal));
+      return {
+        status: 200,
+        lines: (connection) =>
+          limitAtOnce(
+            accountId,
+            whileAllowed(lines, connection, () => mayGoOn(credentials)),
+          ),
+      };
+    },
+  });
+}
+
+/** Breaks the connection off as soon as the key is refused: what came is not to be taken for the whole. */
+async function* whileAllowed(
+  lines: Parts,
+  connection: Connection,
+  isAllowed: () => Promise<boolean>,
+): AsyncGenerator<string, void> {
+  const recheck = new Recheck({ isAllowed, onEnd: connection.close });
+  recheck.start();
+  try {
+    yield* lines(connection);
+  } finally {
+    recheck.stop();
+  }
+}
+
+async function* linesOf(pages: AsyncIterable<readonly ExportedAttempt[]>) {
+  for await (const page of pages) {
+    let part = '';
+    for (const exported of page) {
+      part += `${JSON.stringify(presentExportedAttempt(exported))}\n`;
+      if (part.length < PART_LENGTH) continue;
+      yield part;
+      part = '';
+    }
+    if (part !== '') yield part;
+  }
+}
+
+const exportedAttemptSchema = z
+  .object({ delivery_id: z.string() })
+  .extend(
+    deliverySchema.pick({ event_id: true, webhook_id: true, type: true, status: true, created_at: true })
+      .shape,
+  )
+  .extend({ attempt: attemptSchema, cursor: z.string() })
+  .meta({ id: 'ExportedAttempt' });
+
+/** A line of an export. */
+function presentExportedAttempt(exported: ExportedAttempt): z.infer<typeof exportedAttemptSchema> {
+  return {
+    delivery_id: exported.id,
+    event_id: exported.eventId,
+    webhook_id: exported.endpointId,
+    type: exported.type,
+    status: exported.status,
+    created_at: formatTime(exported.createdAt),
+    attempt: presentAttempt(exported, exported.attempt),
+    cursor: encodeCursor(exported.mark),
+  };
+}

@@ -1,0 +1,142 @@
+import { eventIdSchema } from '@hookferry/core/domain/event';
+import { eventsSchema } from '@hookferry/core/endpoints/endpoint-options';
+import {
+  compilePayloadFilter,
+  type Explained,
+  payloadFilterSchema,
+} from '@hookferry/core/endpoints/filters/payload-filter';
+import type { Trial, TryFilter, TrySource } from '@hookferry/core/endpoints/filters/try-filter';
+import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
+import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
+import { z } from 'zod';
+import { requireScope } from '../http/authenticate';
+import { defineRoute } from '../http/route';
+
+const DEFAULT_LAST = 20;
+const MOST_LAST = 100;
+
+const bodySchema = z
+  .strictObject({
+    filter: payloadFilterSchema,
+    data: z.unknown().optional().meta({ description: 'Data to try it on.' }),
+    event_type: z
+      .string()
+      .meta(EVENT_TYPE_NAME_FORM)
+      .optional()
+      .meta({ description: 'Try it on the example of this type.' }),
+    event_id: eventIdSchema.optional().meta({ description: 'Try it on this event.' }),
+    events: eventsSchema.optional().meta({ description: 'Of the last events, only those of these types.' }),
+    last: z
+      .int()
+      .min(1)
+      .max(MOST_LAST)
+      .optional()
+      .meta({
+        description: `On so many of the last events, unless one of the others says on what: ${DEFAULT_LAST} unless given.`,
+      }),
+  })
+  .superRefine(requireOneSource)
+  .meta({ id: 'FilterTrial' });
+
+const explainedSchema = z
+  .object({
+    path: z.string().meta({ description: 'Of the member.' }),
+    operator: z.string().meta({ description: 'What is asked of it.' }),
+    expected: z.unknown().meta({ description: 'What it is compared with.' }),
+    found: z
+      .unknown()
+      .optional()
+      .meta({ description: 'What is there, long values shortened; left out: nothing is.' }),
+    holds: z.boolean().meta({ description: 'Whether this condition holds.' }),
+  })
+  .meta({ id: 'FilterCondition' });
+
+const resultSchema = z
+  .object({
+    event_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The event; null if it was tried on something else.' }),
+    type: z.string().nullable().meta({ description: 'The event type; null for data without one.' }),
+    created_at: timeSchema.nullable(),
+    matches: z
+      .boolean()
+      .nullable()
+      .meta({ description: 'Whether the event passes; null: its payload was erased, and nobody can tell.' }),
+    because: z
+      .array(explainedSchema)
+      .readonly()
+      .meta({ description: 'Each condition of the filter by itself.' }),
+  })
+  .meta({ id: 'FilterResult' });
+
+const triedSchema = z
+  .object({
+    looked_at: z
+      .int()
+      .meta({ description: 'How many there are in `results`, without those whose payload was erased.' }),
+    matched: z.int().meta({ description: 'How many of them pass.' }),
+    results: z.array(resultSchema).meta({ description: 'The newest event first.' }),
+  })
+  .meta({ id: 'FilterTried' });
+
+/** Tries a filter, before a webhook has it or to see why an event did not come. Sends nothing. */
+export function tryFilter(tryOut: TryFilter) {
+  return defineRoute({
+    operationId: 'tryFilter',
+    summary: 'Try a filter on data or on events',
+    method: 'post',
+    path: '/v1/filters/try',
+    scope: 'webhooks:read',
+    request: { body: bodySchema, hasEventData: true },
+    responses: {
+      200: { description: 'What passes, and why or why not.', schema: triedSchema },
+    },
+    isHeavy: true,
+    async handle({ apiKey, body }) {
+      const source = sourceOf(body);
+      // The answer shows parts of what was published.
+      if (source.kind === 'event' || source.kind === 'last') requireScope(apiKey, 'deliveries:read');
+      const trials = await tryOut(apiKey.accountId, compilePayloadFilter(body.filter), source);
+      return { status: 200, body: presentTrials(trials) };
+    },
+  });
+}
+
+type Body = z.infer<typeof bodySchema>;
+
+/** The ways to say on what; a request says it in one of them. */
+const WAYS = [['data'], ['event_type'], ['event_id'], ['events', 'last']];
+
+function requireOneSource(body: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
+  const said = WAYS.map((way) => way.filter((member) => body[member] !== undefined));
+  const [first, ...others] = said.filter((members) => members.length > 0);
+  for (const member of others.flat()) {
+    context.addIssue({ code: 'custom', path: [member], message: `can't be said beside "${first?.[0]}"` });
+  }
+}
+
+function sourceOf({ data, event_type: type, event_id: id, events: types, last }: Body): TrySource {
+  if (data !== undefined) return { kind: 'data', data };
+  if (type !== undefined) return { kind: 'example', type };
+  if (id !== undefined) return { kind: 'event', id };
+  return { kind: 'last', types, most: last ?? DEFAULT_LAST };
+}
+
+function presentTrials(trials: readonly Trial[]): z.infer<typeof triedSchema> {
+  return {
+    looked_at: trials.filter(({ matches }) => matches !== undefined).length,
+    matched: trials.filter(({ matches }) => matches === true).length,
+    results: trials.map(presentTrial),
+  };
+}
+
+function presentTrial({ event, type, matches, because }: Trial): z.infer<typeof resultSchema> {
+  return {
+    event_id: event?.id ?? null,
+    type: type ?? null,
+    created_at: event === undefined ? null : formatTime(event.createdAt),
+    matches: matches ?? null,
+    because: because satisfies readonly Explained[],
+  };
+}

@@ -1,0 +1,174 @@
+import { newPortalCode } from '@hookferry/core/accounts/api-keys';
+import type { ExchangeOfClient } from '@hookferry/core/accounts/auth-failures';
+import {
+  type ManagePortalSessions,
+  newPortalSessionSchema,
+  type OpenedSession,
+  portalThemeSchema,
+} from '@hookferry/core/accounts/portal-sessions';
+import type { FoundSession } from '@hookferry/core/accounts/redis-portal-session-store';
+import { capabilitySchema, portalSessionIdSchema } from '@hookferry/core/domain/account';
+import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
+import { z } from 'zod';
+import { pageOf, pageQuery, presentPage } from '../http/page';
+import { defineRoute } from '../http/route';
+
+const issuedSessionSchema = z
+  .object({
+    id: z.string(),
+    url: z.string().meta({ example: 'https://hooks.example.com/portal/#code=whc_…' }),
+    expires_at: timeSchema,
+  })
+  .meta({ id: 'IssuedPortalSession' });
+
+/** The only answer that shows the link. Its code stands behind the `#`, which browsers send to nobody. */
+export function createPortalSession(sessions: ManagePortalSessions, publicUrl: string | undefined) {
+  return defineRoute({
+    operationId: 'createPortalSession',
+    summary: 'Make a link to the portal',
+    method: 'post',
+    path: '/v1/portal-sessions',
+    scope: 'portal:write',
+    request: { body: newPortalSessionSchema, mayLackBody: true },
+    creates: true,
+    stores: 'other',
+    responses: {
+      201: {
+        description: 'The session, and the link that opens it: once, and within ten minutes.',
+        schema: issuedSessionSchema,
+      },
+    },
+    problems: ['limit_reached'],
+    async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin }) {
+      // First: no session is made for a link that can't be.
+      const base = publicUrl ?? origin();
+      const code = newPortalCode(newId, secretBytes);
+      const session = await sessions.create({ principal, input, code, createdAt: receivedAt });
+      return {
+        status: 201,
+        headers: { 'cache-control': 'no-store' },
+        body: {
+          id: session.id,
+          url: `${base}/portal/#code=${code}`,
+          expires_at: formatTime(session.expiresAt),
+        },
+      };
+    },
+  });
+}
+
+const sessionSchema = z
+  .object({
+    id: z.string(),
+    account_id: z.string(),
+    capabilities: z.array(capabilitySchema).readonly(),
+    created_at: timeSchema,
+    expires_at: timeSchema,
+    exchanged_at: timeSchema.nullable(),
+  })
+  .meta({ id: 'PortalSession' });
+
+const cursorSchema = z.object({ at: z.number(), id: portalSessionIdSchema });
+
+export function listPortalSessions(sessions: ManagePortalSessions) {
+  return defineRoute({
+    operationId: 'listPortalSessions',
+    summary: 'List portal sessions',
+    method: 'get',
+    path: '/v1/portal-sessions',
+    scope: 'portal:write',
+    request: { query: pageQuery(cursorSchema) },
+    responses: {
+      200: {
+        description: 'A page of those that have not ended; those that last longest come first.',
+        schema: pageOf(sessionSchema, 'PortalSessionPage'),
+      },
+    },
+    async handle({ apiKey, query }) {
+      const page = await sessions.list(apiKey.accountId, query.limit, query.cursor);
+      return { status: 200, body: presentPage(page.sessions.map(present), page.nextCursor) };
+    },
+  });
+}
+
+function present(session: FoundSession): z.infer<typeof sessionSchema> {
+  return {
+    id: session.id,
+    account_id: session.accountId,
+    capabilities: session.capabilities,
+    created_at: formatTime(session.createdAt),
+    expires_at: formatTime(session.expiresAt),
+    exchanged_at: formatTimeOrNull(session.exchange?.exchangedAt),
+  };
+}
+
+/** Takes effect with the next request, in every process. */
+export function revokePortalSession(sessions: ManagePortalSessions) {
+  return defineRoute({
+    operationId: 'revokePortalSession',
+    summary: 'End a portal session',
+    method: 'delete',
+    path: '/v1/portal-sessions/:id',
+    scope: 'portal:write',
+    request: { params: z.object({ id: portalSessionIdSchema }) },
+    responses: {
+      204: { description: 'It no longer counts.' },
+    },
+    async handle({ apiKey, params }) {
+      await sessions.revoke(apiKey, params.id);
+      return { status: 204 };
+    },
+  });
+}
+
+const MAX_BODY_BYTES = 1_024;
+
+const bodySchema = z.strictObject({ code: z.string() }).meta({ id: 'PortalCode' });
+
+const openedSchema = z
+  .object({
+    token: z.string(),
+    id: z.string(),
+    account_id: z.string(),
+    capabilities: z.array(capabilitySchema).readonly(),
+    expires_at: timeSchema,
+    return_url: z.string().nullable(),
+    theme: portalThemeSchema,
+  })
+  .meta({ id: 'OpenedPortalSession' });
+
+/** Whoever has the code needs no key: it is one, for one time. */
+export function exchangePortalCode(exchangeCode: ExchangeOfClient) {
+  return defineRoute({
+    operationId: 'exchangePortalCode',
+    summary: "Exchange the code of a link for its session's token, once",
+    method: 'post',
+    path: '/v1/portal-sessions/exchange',
+    scope: 'none',
+    request: { body: bodySchema },
+    maxBodyBytes: MAX_BODY_BYTES,
+    responses: {
+      200: {
+        description:
+          'The session, and the token to send as `Authorization: Bearer`, which no other answer shows.',
+        schema: openedSchema,
+      },
+    },
+    async handle({ body, clientAddress }) {
+      const opened = await exchangeCode(body.code, clientAddress());
+      return { status: 200, headers: { 'cache-control': 'no-store' }, body: presentOpened(opened) };
+    },
+  });
+}
+
+function presentOpened({ token, session, page }: OpenedSession): z.infer<typeof openedSchema> {
+  return {
+    token,
+    id: session.id,
+    account_id: session.accountId,
+    capabilities: session.capabilities,
+    expires_at: formatTime(session.expiresAt),
+    return_url: page.returnUrl ?? null,
+    theme: page.theme ?? {},
+  };
+}

@@ -1,0 +1,185 @@
+import { deliveryIdOf } from '@hookferry/core/domain/delivery';
+import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
+import { streamEnds } from '@hookferry/core/domain/signal';
+import type { ManageEndpoints } from '@hookferry/core/endpoints/manage-endpoints';
+import { AppError } from '@hookferry/core/platform/app-error';
+import { formatTime, formatTimeOrNull } from '@hookferry/core/platform/clock';
+import type { StreamMessage } from '@hookferry/core/stream/change-reader';
+import type { ChangeStreams } from '@hookferry/core/stream/change-streams';
+import {
+  type Change,
+  type ChangedDelivery,
+  deliveryChanges,
+  endpointChanges,
+  replayChanges,
+} from '@hookferry/core/stream/redis-change-store';
+import { z } from 'zod';
+import { createLimitAtOnce, credentialsIn, type MayGoOn } from '../http/long-requests';
+import { limitSchema } from '../http/page';
+import { defineRoute } from '../http/route';
+import { EVENTS_HEAD, EVENTS_HEADERS, eventText } from '../http/send-parts';
+import { deliverySchema } from './present-delivery';
+
+const MAX_SECONDS = 86_400;
+
+// Each is a connection that stays. In each process.
+const MOST_AT_ONCE = 20;
+
+const SCOPE = 'deliveries:read';
+
+const placeSchema = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'must be the id of an event of this stream');
+
+const querySchema = z.strictObject({
+  webhook_id: endpointRefSchema.optional(),
+  last_event_id: placeSchema.optional().meta({
+    description: 'Where to go on, for clients that can not send the header `Last-Event-ID`.',
+  }),
+  max_seconds: limitSchema(MAX_SECONDS).optional(),
+});
+
+/** Stays open: an event for each change, within moments. */
+export function streamChanges(
+  streams: ChangeStreams,
+  endpoints: Pick<ManageEndpoints, 'read'>,
+  mayGoOn: MayGoOn,
+) {
+  const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
+  return defineRoute({
+    operationId: 'streamChanges',
+    summary: 'Follow what changes, as server-sent events',
+    method: 'get',
+    path: '/v1/stream',
+    scope: SCOPE,
+    request: { query: querySchema },
+    responses: {
+      200: {
+        description: 'Server-sent events until either side ends it: see the page on the stream.',
+        schema: streamedChangeSchema,
+        isEvents: true,
+      },
+    },
+    async handle({ apiKey: { accountId }, query, header }) {
+      const { webhook_id: ref, max_seconds: seconds = MAX_SECONDS } = query;
+      const credentials = credentialsIn(header, SCOPE);
+      const options = {
+        endpointId: ref === undefined ? undefined : (await endpoints.read(accountId, ref)).id,
+        // A browser that comes back sends it beside the query that it began with.
+        after: placeIn(header('last-event-id')) ?? query.last_event_id,
+        maxMs: seconds * 1_000,
+        isAllowed: () => mayGoOn(credentials),
+      };
+      return {
+        status: 200,
+        headers: EVENTS_HEADERS,
+        events: (connection) => limitAtOnce(accountId, texts(streams.open(accountId, options, connection))),
+      };
+    },
+  });
+}
+
+function placeIn(header: string | undefined): string | undefined {
+  if (header === undefined || header === '') return undefined;
+  const place = placeSchema.safeParse(header);
+  if (place.success) return place.data;
+  throw new AppError(
+    'invalid_request',
+    'The header Last-Event-ID must be the id of an event of this stream.',
+  );
+}
+
+async function* texts(messages: AsyncIterable<StreamMessage>): AsyncGenerator<string, void> {
+  yield EVENTS_HEAD;
+  for await (const message of messages) yield presentMessage(message);
+}
+
+const { id, event_id, webhook_id, type, status, attempt_count, last_outcome, next_attempt_at, created_at } =
+  deliverySchema.shape;
+
+const changedDeliverySchema = z
+  .object({
+    id,
+    event_id,
+    webhook_id,
+    type: type.optional(),
+    status: status.optional(),
+    attempt_count: attempt_count.optional(),
+    last_outcome: last_outcome.optional(),
+    last_response_status: z.int().nullable().optional(),
+    next_attempt_at: next_attempt_at.optional(),
+    created_at: created_at.optional(),
+  })
+  .meta({ id: 'ChangedDelivery', description: 'What is known of it. What is absent has not changed.' });
+
+const shownPlaceSchema = z.string().meta({ description: 'Where to go on: `Last-Event-ID`.' });
+
+/** Each event of the stream, as an object: its `data` is a line of JSON. */
+const streamedChangeSchema = z
+  .discriminatedUnion('event', [
+    z.object({ event: z.literal('ready'), id: shownPlaceSchema, data: z.object({}) }),
+    z.object({ event: z.literal('reset'), id: shownPlaceSchema, data: z.object({}) }),
+    z.object({
+      event: z.literal('delivery'),
+      id: shownPlaceSchema,
+      data: z.object({ change: z.enum(deliveryChanges), delivery: changedDeliverySchema }),
+    }),
+    z.object({
+      event: z.literal('webhook'),
+      id: shownPlaceSchema,
+      data: z.object({ change: z.enum(endpointChanges), webhook_id }),
+    }),
+    z.object({
+      event: z.literal('replay'),
+      id: shownPlaceSchema,
+      data: z.object({ change: z.enum(replayChanges), replay_id: z.string(), webhook_id }),
+    }),
+    z.object({ event: z.literal('end'), data: z.object({ reason: z.enum(streamEnds) }) }),
+  ])
+  .meta({ id: 'StreamedChange' });
+
+/** As it is sent. Whoever hung up is told nothing. */
+function presentMessage(message: StreamMessage): string {
+  switch (message.kind) {
+    case 'ready':
+      return eventText('ready', {}, message.id);
+    case 'change':
+      return presentChange(message.id, message.change);
+    case 'end':
+      return message.reason === 'lost' ? '' : eventText('end', { reason: message.reason });
+  }
+}
+
+function presentChange(place: string, change: Change): string {
+  switch (change.kind) {
+    case 'delivery':
+      return eventText(
+        'delivery',
+        { change: change.change, delivery: presentDelivery(change.delivery) },
+        place,
+      );
+    case 'webhook':
+      return eventText('webhook', { change: change.change, webhook_id: change.endpointId }, place);
+    case 'replay': {
+      const { replayId: replay_id, endpointId } = change;
+      return eventText('replay', { change: change.change, replay_id, webhook_id: endpointId }, place);
+    }
+    case 'reset':
+      return eventText('reset', {}, place);
+  }
+}
+
+// Members that are undefined are left out when it becomes text.
+function presentDelivery(delivery: ChangedDelivery) {
+  const { eventId, endpointId, nextAttemptAt, createdAt } = delivery;
+  return {
+    id: deliveryIdOf({ eventId, endpointId }),
+    event_id: eventId,
+    webhook_id: endpointId,
+    type: delivery.type,
+    status: delivery.status,
+    attempt_count: delivery.attemptCount,
+    last_outcome: delivery.lastOutcome,
+    last_response_status: delivery.lastResponseStatus,
+    next_attempt_at: nextAttemptAt === undefined ? undefined : formatTimeOrNull(nextAttemptAt ?? undefined),
+    created_at: createdAt === undefined ? undefined : formatTime(createdAt),
+  };
+}

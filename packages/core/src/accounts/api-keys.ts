@@ -1,0 +1,231 @@
+import { z } from 'zod';
+import {
+  type ApiKey,
+  accountNotFound,
+  DEFAULT_ACCOUNT,
+  displayNameSchema,
+  hashKey,
+  idOfKey,
+  isThere,
+  scopeSchema,
+  scopes,
+} from '../domain/account';
+import type { AccountId } from '../domain/event';
+import { AppError } from '../platform/app-error';
+import { type Clock, formatTime, formatTimeOrNull, timeSchema } from '../platform/clock';
+import { encodeBytes, type NewId, newSecretBytes, type SecretBytes } from '../platform/ids';
+import type { AccountStore } from './redis-account-store';
+import type { ApiKeyPage, ApiKeyStore, ListedApiKey } from './redis-api-key-store';
+
+export interface ManageApiKeysDeps {
+  readonly apiKeyStore: ApiKeyStore;
+  readonly accountStore: Pick<AccountStore, 'find'>;
+  readonly newKey: () => string;
+  readonly clock: Clock;
+}
+
+/** What a new key is made of. From the same again the same key comes, once. */
+export interface Issue {
+  readonly key: string;
+  readonly createdAt: number;
+}
+
+export interface IssuedApiKey {
+  /** What the client sends. It is not stored: this is the only time that it can be shown. */
+  readonly key: string;
+  readonly apiKey: ApiKey;
+}
+
+export interface Revocation {
+  /** Whether it may be the last key of its account that can issue others. */
+  readonly mayBeLast?: boolean;
+}
+
+const KEYS_AT_ONCE = 100;
+
+/** What an account can do with its keys. Every change is in force once its promise has resolved. */
+export function createManageApiKeys({ apiKeyStore, accountStore, newKey, clock }: ManageApiKeysDeps) {
+  return {
+    /** @throws AppError `not_found` when the account is gone, or being erased. */
+    async issue(
+      accountId: AccountId,
+      input: NewApiKey,
+      { key, createdAt }: Issue = { key: newKey(), createdAt: clock() },
+    ): Promise<IssuedApiKey> {
+      const id = idOfKey(key);
+      if (id === undefined)
+        throw new AppError('internal_error', 'A new API key does not have the form of one.');
+      const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
+      await apiKeyStore.save(apiKey);
+      // Only now: whoever erases the account first marks it and then removes its keys, so one of both sees this one. Of a
+      // slow request it may be long gone.
+      if (!isThere(await accountStore.find(accountId))) {
+        await apiKeyStore.remove(apiKey);
+        throw accountNotFound();
+      }
+      return { key, apiKey };
+    },
+
+    list(accountId: AccountId, limit: number, before?: string): Promise<ApiKeyPage> {
+      return apiKeyStore.list(accountId, limit, before);
+    },
+
+    /**
+     * @throws AppError `not_found`; `last_admin_key` if nobody but the operator could issue a key for the account then.
+     */
+    async revoke(accountId: AccountId, id: string, { mayBeLast = false }: Revocation = {}): Promise<void> {
+      const apiKey = await apiKeyStore.find(id);
+      if (apiKey?.accountId !== accountId) throw keyNotFound();
+      if (canIssue(apiKey)) await leave(apiKey, mayBeLast);
+      if (!(await apiKeyStore.remove(apiKey))) throw keyNotFound();
+    },
+  };
+
+  async function leave(apiKey: ApiKey, mayBeLast: boolean): Promise<void> {
+    if (mayBeLast) return void (await apiKeyStore.leave(apiKey));
+    for await (const other of keysOf(apiKey.accountId)) {
+      const isAnother = other.id !== apiKey.id && canIssue(other);
+      if (isAnother && (await apiKeyStore.leave(apiKey, other.id))) return;
+    }
+    throw lastAdminKey();
+  }
+
+  async function* keysOf(accountId: AccountId): AsyncGenerator<ApiKey> {
+    let cursor: string | undefined;
+    do {
+      const page = await apiKeyStore.list(accountId, KEYS_AT_ONCE, cursor);
+      yield* page.apiKeys;
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+  }
+
+  function canIssue({ expiresAt = Number.POSITIVE_INFINITY, ...apiKey }: ApiKey): boolean {
+    return apiKey.scopes.includes('admin') && expiresAt > clock();
+  }
+}
+
+function keyNotFound(): AppError {
+  return new AppError('not_found', 'There is no API key with this id.');
+}
+
+function lastAdminKey(): AppError {
+  return new AppError(
+    'last_admin_key',
+    'It is the last key of the account that can issue others: without it, only the operator can.',
+  );
+}
+
+export type ManageApiKeys = ReturnType<typeof createManageApiKeys>;
+
+export const scopeListSchema = z
+  .array(scopeSchema)
+  .min(1, 'must name at least one scope')
+  .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
+  .meta({ uniqueItems: true });
+
+/** What may be said of a new API key. */
+export function newApiKeySchema(clock: Clock) {
+  return z
+    .strictObject({
+      name: displayNameSchema,
+      scopes: scopeListSchema,
+      expires_at: z.iso
+        .datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })
+        .transform((time) => Date.parse(time))
+        .refine((epochMs) => epochMs > clock(), 'must be in the future')
+        .nullish(),
+    })
+    .transform(({ expires_at: expiresAt, ...input }) => ({
+      ...input,
+      ...(expiresAt == null ? {} : { expiresAt }),
+    }))
+    .meta({ id: 'NewApiKey' });
+}
+export type NewApiKey = z.output<ReturnType<typeof newApiKeySchema>>;
+
+export const apiKeyViewSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    scopes: z.array(scopeSchema).readonly(),
+    created_at: timeSchema,
+    expires_at: timeSchema.nullable(),
+    last_used_at: timeSchema.nullable(),
+  })
+  .meta({ id: 'ApiKey' });
+
+/** A key as the API and the command line show it. What would let anybody use it is not part of it. */
+export function presentApiKey(apiKey: ListedApiKey): z.infer<typeof apiKeyViewSchema> {
+  return {
+    id: apiKey.id,
+    name: apiKey.name,
+    scopes: apiKey.scopes,
+    created_at: formatTime(apiKey.createdAt),
+    expires_at: formatTimeOrNull(apiKey.expiresAt),
+    last_used_at: formatTimeOrNull(apiKey.lastUsedAt),
+  };
+}
+
+const ID_CHARACTERS = 16;
+const SECRET_CHARACTERS = 52; // 260 bits.
+
+/** A new API key, which nobody can guess. Of the same ids and bytes it is the same key. */
+export function newApiKey(newId: NewId, secretBytes: SecretBytes = newSecretBytes): string {
+  return credentialOf('whk', newId('key').slice(-ID_CHARACTERS), secretBytes);
+}
+
+/** The code in the link to a new portal session; likewise. */
+export function newPortalCode(newId: NewId, secretBytes: SecretBytes): string {
+  return credentialOf('whc', newId('session').slice(-ID_CHARACTERS), secretBytes);
+}
+
+/** The token of a session, a new one each time. */
+export function newPortalToken(sessionId: string): string {
+  return credentialOf('whp', sessionId, newSecretBytes);
+}
+
+function credentialOf(prefix: string, id: string, secretBytes: SecretBytes): string {
+  return `${prefix}_${id}_${encodeBytes(secretBytes(SECRET_CHARACTERS), SECRET_CHARACTERS)}`;
+}
+
+/**
+ * Creates the key that an operator gave in the environment, with every scope, unless it is there already. One that an
+ * earlier version made gets the scopes that have come since.
+ */
+export async function ensureBootstrapKey(
+  key: string,
+  apiKeyStore: Pick<ApiKeyStore, 'find' | 'save' | 'remove'>,
+  clock: Clock,
+): Promise<void> {
+  const id = idOfKey(key);
+  if (id === undefined) throw new Error('BOOTSTRAP_API_KEY does not have the form of an API key.');
+  const sha256 = hashKey(key);
+  const stored = await apiKeyStore.find(id);
+  if (stored?.sha256 === sha256) {
+    if (lacksScopes(stored)) await apiKeyStore.save({ ...stored, scopes });
+    return;
+  }
+  if (stored) await apiKeyStore.remove(stored);
+  await apiKeyStore.save({
+    id,
+    accountId: DEFAULT_ACCOUNT,
+    sha256,
+    scopes,
+    name: BOOTSTRAP,
+    createdAt: clock(),
+  });
+}
+
+const BOOTSTRAP = 'bootstrap';
+
+// One of another name was issued, with the scopes that it was to have.
+function lacksScopes({ name, scopes: had }: ApiKey): boolean {
+  return name === BOOTSTRAP && scopes.some((scope) => !had.includes(scope));
+}
+
+export async function ensureDefaultAccount(
+  accountStore: Pick<AccountStore, 'create'>,
+  clock: Clock,
+): Promise<void> {
+  await accountStore.create({ id: DEFAULT_ACCOUNT, createdAt: clock() });
+}

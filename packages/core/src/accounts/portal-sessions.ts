@@ -1,0 +1,251 @@
+import { z } from 'zod';
+import {
+  accountNotFound,
+  type Capability,
+  capabilities,
+  capabilitySchema,
+  DEFAULT_ACCOUNT,
+  displayNameSchema,
+  hashKey,
+  idOfCode,
+  isSameKey,
+  isThere,
+  type PortalPage,
+  type PortalSession,
+  type Principal,
+} from '../domain/account';
+import { type AccountId, accountIdSchema } from '../domain/event';
+import { PORTAL_SESSION_BYTES } from '../domain/usage';
+import { AppError } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import type { Mark } from '../platform/redis-timeline';
+import { type ActFor, requireOperator } from './act-for';
+import { newPortalToken } from './api-keys';
+import type { RequireLiveSession } from './authenticate';
+import type { AccountStore } from './redis-account-store';
+import type { FoundSession, PortalSessionPage, PortalSessionStore } from './redis-portal-session-store';
+
+export interface ManagePortalSessionsDeps {
+  readonly portalSessionStore: PortalSessionStore;
+  readonly accountStore: Pick<AccountStore, 'find'>;
+  readonly actFor: ActFor;
+  /** Whether the account may store more. @throws AppError `quota_exceeded`. */
+  readonly requireRoom: (accountId: AccountId) => Promise<void>;
+  readonly clock: Clock;
+}
+
+/** What a new session is made of. From the same again the same session comes, once. */
+export interface NewSession {
+  readonly principal: Principal;
+  readonly input: NewPortalSession;
+  readonly code: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+}
+
+// Each may have a logo of 32 KiB. A busy account has ten of them at a time.
+const MAX_LIVE_SESSIONS = 1_000;
+// A link is followed at once, and may lie in a history or a chat for ever.
+const CODE_MS = 10 * 60_000;
+
+/** What an account can do with its portal sessions. Every change is in force once its promise has resolved. */
+export function createManagePortalSessions(deps: ManagePortalSessionsDeps) {
+  const { portalSessionStore, accountStore, actFor, requireRoom, clock } = deps;
+
+  return {
+    /**
+     * @throws AppError `operator_only` for another account or the capability `operate`, `not_found` when the account is gone
+     *   or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
+     */
+    async create({ principal, input, code, createdAt }: NewSession): Promise<PortalSession> {
+      const { accountId } = await actFor(principal, input.account);
+      if (input.capabilities.includes('operate')) requireOperator(principal);
+      if (accountId !== principal.accountId) await requireRoom(accountId);
+      const page = pageOf(input);
+      const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
+      if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock()))) throw tooMany();
+      // Only now: whoever erases the account first marks it and then ends its sessions, so one of both sees this one.
+      if (!isThere(await accountStore.find(accountId))) {
+        await portalSessionStore.remove(session);
+        throw accountNotFound();
+      }
+      return session;
+    },
+
+    list(accountId: AccountId, limit: number, after?: Mark): Promise<PortalSessionPage> {
+      return portalSessionStore.list(accountId, clock(), limit, after);
+    },
+
+    /** One of the account, or one that this very key has made for another. @throws AppError `not_found`. */
+    async revoke(principal: Principal, id: string): Promise<void> {
+      const session = await portalSessionStore.find(id);
+      if (!isOf(session, principal) || !(await portalSessionStore.remove(session))) {
+        throw new AppError('not_found', 'There is no portal session with this id.');
+      }
+    },
+  };
+}
+
+export type ManagePortalSessions = ReturnType<typeof createManagePortalSessions>;
+
+function isOf(session: PortalSession | undefined, { accountId, id }: Principal): session is PortalSession {
+  return session?.accountId === accountId || session?.apiKeyId === id;
+}
+
+function sessionOf(
+  { principal, input, code, createdAt }: NewSession,
+  accountId: AccountId,
+  page: PortalPage,
+): PortalSession {
+  const id = idOfCode(code);
+  if (id === undefined)
+    throw new AppError('internal_error', 'The code of a new session has not the form of one.');
+  const expiresAt = createdAt + input.expires_in * 1_000;
+  return {
+    id,
+    accountId,
+    apiKeyId: principal.id,
+    capabilities: input.capabilities,
+    codeSha256: hashKey(code),
+    createdAt,
+    codeExpiresAt: Math.min(createdAt + CODE_MS, expiresAt),
+    expiresAt,
+    bytes: PORTAL_SESSION_BYTES + Buffer.byteLength(JSON.stringify(page)),
+  };
+}
+
+function pageOf({ return_url: returnUrl, theme }: NewPortalSession): PortalPage {
+  return { ...(returnUrl === undefined ? {} : { returnUrl }), ...(theme === undefined ? {} : { theme }) };
+}
+
+function tooMany(): AppError {
+  return new AppError(
+    'limit_reached',
+    `The account has ${MAX_LIVE_SESSIONS} live portal sessions. Revoke some, or let new ones end sooner ("expires_in").`,
+  );
+}
+
+const MIN_SECONDS = 60;
+const MAX_SECONDS = 86_400;
+const DEFAULT_SECONDS = 3_600;
+const DEFAULT_CAPABILITIES: readonly Capability[] = ['read', 'endpoints', 'resend'];
+
+// Part of each session that is stored, and of the answer to each exchange.
+const MAX_LOGO_CHARACTERS = 32 * 1024;
+// No SVG, which may hold programs, and no address, which would tell another host who looks at the page.
+const LOGO = /^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
+const MAX_URL_CHARACTERS = 2_048;
+
+export const portalThemeSchema = z
+  .strictObject({
+    name: displayNameSchema.optional(),
+    logo: z
+      .string()
+      .max(MAX_LOGO_CHARACTERS, `must have at most ${MAX_LOGO_CHARACTERS} characters`)
+      .regex(LOGO, 'must be data:image/png, image/jpeg or image/webp, followed by ;base64, and the image')
+      .optional(),
+    color: z
+      .string()
+      .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1f6feb')
+      .optional(),
+    mode: z.enum(['light', 'dark', 'system'], 'must be light, dark or system').optional(),
+  })
+  .meta({ id: 'PortalTheme' });
+
+const returnUrlSchema = z
+  .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+  .max(MAX_URL_CHARACTERS, `must have at most ${MAX_URL_CHARACTERS} characters`);
+
+const capabilitiesSchema = z
+  .array(capabilitySchema)
+  .max(capabilities.length, `must name at most ${capabilities.length}`)
+  .refine(
+    (list) => !list.includes('secrets') || list.includes('endpoints'),
+    '"secrets" is good for something together with "endpoints" only; name both',
+  )
+  .transform((list) => capabilities.filter((one) => one === 'read' || list.includes(one)))
+  .readonly();
+
+/** What may be said of a new portal session. */
+export const newPortalSessionSchema = z
+  .strictObject({
+    account: accountIdSchema.optional(),
+    expires_in: z
+      .int()
+      .min(MIN_SECONDS, `must be at least ${MIN_SECONDS}`)
+      .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}`)
+      .default(DEFAULT_SECONDS),
+    capabilities: capabilitiesSchema.prefault([...DEFAULT_CAPABILITIES]),
+    return_url: returnUrlSchema.optional(),
+    theme: portalThemeSchema.optional(),
+  })
+  .refine(isOfOperatorIfItOperates, {
+    path: ['capabilities'],
+    error: `"operate" is only for sessions of the account "${DEFAULT_ACCOUNT}": leave out "account"`,
+  })
+  .meta({ id: 'NewPortalSession' });
+export type NewPortalSession = z.output<typeof newPortalSessionSchema>;
+
+function isOfOperatorIfItOperates(input: {
+  readonly account?: string | undefined;
+  readonly capabilities: readonly Capability[];
+}): boolean {
+  return !input.capabilities.includes('operate') || (input.account ?? DEFAULT_ACCOUNT) === DEFAULT_ACCOUNT;
+}
+
+export interface ExchangeCodeDeps {
+  readonly portalSessionStore: Pick<PortalSessionStore, 'find' | 'exchange' | 'readPage'>;
+  readonly requireLiveSession: RequireLiveSession;
+  readonly clock: Clock;
+}
+
+export interface OpenedSession {
+  /** What the page sends from now on. It is not stored: this is the only time that it can be shown. */
+  readonly token: string;
+  readonly session: PortalSession;
+  readonly page: PortalPage;
+}
+
+// Compared with when there is no such session, so that it takes as long as for a code whose secret part is wrong.
+const NO_CODE = { sha256: '0'.repeat(64) };
+
+/**
+ * Exchanges the code in a link for the token of its session, once: of any number at the same time, one gets it. When its
+ * answer is lost, so is the token, and another link is needed: a code that could be used again could be stolen.
+ *
+ * @throws AppError `unauthenticated`: its detail tells whoever has the whole code why it is not good any more.
+ */
+export function createExchangeCode(deps: ExchangeCodeDeps) {
+  const { portalSessionStore, requireLiveSession, clock } = deps;
+
+  return async function exchangeCode(code: string): Promise<OpenedSession> {
+    const session = await findByCode(code);
+    if (session.exchange) throw usedUp();
+    if (session.codeExpiresAt <= clock())
+      throw unauthenticated('The link was not used in time; ask for a new one.');
+    await requireLiveSession(session);
+    // What could fail comes before the one step that can't be repeated.
+    const page = await portalSessionStore.readPage(session.id);
+    const token = newPortalToken(session.id);
+    const exchange = { tokenSha256: hashKey(token), exchangedAt: clock() };
+    if (!(await portalSessionStore.exchange(session.id, exchange))) throw usedUp();
+    return { token, session, page };
+  };
+
+  async function findByCode(code: string): Promise<FoundSession> {
+    const id = idOfCode(code);
+    const session = id === undefined ? undefined : await portalSessionStore.find(id);
+    if (isSameKey(session ? { sha256: session.codeSha256 } : NO_CODE, code) && session) return session;
+    throw unauthenticated('The link is not valid, or its session has ended; ask for a new one.');
+  }
+}
+
+export type ExchangeCode = ReturnType<typeof createExchangeCode>;
+
+function usedUp(): AppError {
+  return unauthenticated('The link was used already. Each is good for one time: ask for a new one.');
+}
+
+function unauthenticated(detail: string): AppError {
+  return new AppError('unauthenticated', detail);
+}

@@ -1,0 +1,388 @@
+import type { Attempt, AttemptOutcome } from '../../domain/attempt';
+import type { Endpoint, EndpointId } from '../../domain/endpoint';
+import { createLru } from '../../platform/caches';
+import type { Slot, Slots } from './slots';
+
+/** What an attempt tells of its endpoint. */
+type EndedAttempt = Pick<Attempt, 'outcome' | 'durationMs'>;
+
+/** What an attempt holds at its endpoint while it is under way. */
+export interface Place {
+  readonly endpointId: EndpointId;
+  readonly slot: Slot;
+  /** Whether nothing was known of its endpoint when it began. */
+  readonly isStranger: boolean;
+  /** Whether it takes one of the slots that such endpoints share. */
+  readonly isOfStrangers: boolean;
+  /** Whether its endpoint had its share under way when it began. */
+  readonly isBeyondShare: boolean;
+}
+
+/** Why there is no place: its endpoint has as many as it may, or there is no slot for one like it. */
+export type NoPlace = 'endpoint_full' | 'no_slot';
+
+export interface ConcurrencyOptions {
+  readonly slots: Slots;
+  /** Told when a slot is free again for those that find none. */
+  readonly onSlotFree: () => void;
+  /** How many attempts one endpoint may have under way whatever others want; fewer while the process is late. */
+  readonly sharePerEndpoint: number;
+  /** How many it may have while nobody else wants them. */
+  readonly maxPerEndpoint: number;
+  /** How many attempts at endpoints that nothing is known of may be under way, all together. */
+  readonly maxStrangers: number;
+  /** When no place of an endpoint has come free for so long, those that wait for one are to be held. Milliseconds. */
+  readonly patienceMs: number;
+}
+
+/** How many attempts an endpoint may have under way, and how many are. */
+export interface EndpointLimit {
+  readonly limit: number;
+  readonly underWay: number;
+}
+
+/** An endpoint's attempts of this process: how many may be under way, how many are, and which wait for a place. */
+interface Limit {
+  size: number;
+  /** What the endpoint has set for itself. */
+  bound: number;
+  underWay: number;
+  readonly waiting: WaitingLine;
+  /** How long successful attempts take, smoothed: within the endpoint's share, and beyond it. Milliseconds. */
+  usualMs: number | undefined;
+  crowdedMs: number | undefined;
+  /** The quickest of its answers lately: what it takes by itself, without what our own load adds. Milliseconds. */
+  bestMs: number | undefined;
+}
+
+/** What stays known of an endpoint with nothing under way. */
+interface Known {
+  /** How long its last attempt took; one that was given up counts as endless. Milliseconds. */
+  readonly lastMs: number;
+  /** How many it may have under way to begin with. */
+  readonly size: number;
+  /** How long successful attempts take within its share. Milliseconds. */
+  readonly usualMs: number | undefined;
+  readonly bestMs: number | undefined;
+  readonly bound: number;
+}
+
+// Little for a stranger, so that many of them that hang leave slots to the others; twice as much after each success.
+const FIRST_SIZE = 2;
+/** For an endpoint whose last attempt failed. */
+const MIN_SIZE = 1;
+// Of what an endpoint has grown to, this much is left to it when it is idle. Without it, one with light traffic would grow
+// from the start each time, and wait while it does. Few enough that hundreds that hang when they are needed again find room.
+const IDLE_SIZE = 8;
+
+// Of what is idle an endpoint takes two more at a time, so that it stops where others begin to need it.
+const STEP_BEYOND_SHARE = 2;
+// An answer counts a sixteenth: a receiver's usual spread is no change.
+const SMOOTHING = 1 / 16;
+// So much slower may a receiver become when it is sent more at once than its share. One that becomes slower still has enough.
+const TOLERATED_SLOWDOWN = 1.5;
+const TOLERATED_MS = 10;
+// Who takes so long at the best keeps no processor busy, however many attempts it has under way. To one that is quicker its
+// share is enough for more than a thousand a second: beyond it, attempts would only wait for the processor.
+const PATIENT_MS = 50;
+// A receiver that has become slower for good is known as such after some hundred answers.
+const FORGET_BEST = 1 / 128;
+// How long a wait is expected of one whose pace is not known.
+const STRANGERS_MS = 20;
+
+/** Well above what a receiver that accepts first and works afterwards takes; well below any usual time-out. */
+export const SLOW_MS = 5_000;
+const TIMEOUTS: readonly AttemptOutcome[] = ['connect_timeout', 'response_timeout'];
+
+// Those that are not remembered any more are strangers again, which is what they are to every new worker.
+const REMEMBERED_ENDPOINTS = 50_000;
+
+/**
+ * Keeps one endpoint from taking the slots of all others, by memory alone: it may have a few attempts under way, more with
+ * each success and fewer with each failure, up to its share. A receiver that takes its time gets what is idle beyond its
+ * share, for as long as it answers as fast as before. What would have to wait for longer than a moment is to be held.
+ *
+ * Endpoints whose last attempt here was slow begin among the slow attempts, and so do strangers beyond their share.
+ */
+export class Concurrency {
+  readonly #limits = new Map<EndpointId, Limit>();
+  readonly #known = createLru<EndpointId, Known>(REMEMBERED_ENDPOINTS);
+  #strangers = 0;
+
+  constructor(private readonly options: ConcurrencyOptions) {}
+
+  /**
+   * A place for one attempt, or why there is none for it without waiting for long. Whoever got one has to `leave`.
+   *
+   * @param endpoint its id, and the bound that it has set for itself.
+   * @param isFailing whether the endpoint's last attempt failed, be it another worker's: a stranger that fails is taken
+   *   for slow until it has shown otherwise.
+   * @param wasHeld whether this delivery was held before: then it is before those that come for the first time.
+   */
+  async enter(
+    { id: endpointId, maxConcurrency }: Pick<Endpoint, 'id' | 'maxConcurrency'>,
+    isFailing: boolean,
+    wasHeld: boolean,
+  ): Promise<Place | NoPlace> {
+    this.#limitOf(endpointId).bound = maxConcurrency ?? Number.POSITIVE_INFINITY;
+    const lastMs = this.#lastMsOf(endpointId) ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
+    const hasEntered =
+      this.#enterAtOnce(endpointId, isFailing) || (await this.#enterLater(endpointId, lastMs, wasHeld));
+    if (!hasEntered) return 'endpoint_full';
+    const place = this.#takeSlot(endpointId, lastMs);
+    if (!place) this.#free(endpointId, undefined);
+    return place ?? 'no_slot';
+  }
+
+  /** @param attempt what came of it; none if nothing did. */
+  leave({ endpointId, slot, isOfStrangers, isBeyondShare }: Place, attempt: EndedAttempt | undefined): void {
+    if (isOfStrangers) this.#strangers -= 1;
+    this.options.slots.leave(slot);
+    const { size, usualMs, bestMs, bound } = this.#free(endpointId, attempt, isBeyondShare);
+    // Pace is all that counts here: a receiver that refuses at once holds no slot.
+    if (attempt) {
+      const lastMs = paceOf(attempt);
+      this.#known.set(endpointId, { lastMs, size: idleSizeOf(attempt, size), usualMs, bestMs, bound });
+    }
+    if (isOfStrangers || slot.isSlow) this.options.onSlotFree();
+  }
+
+  /** How many more may begin at an endpoint now, or will find a place within a moment. */
+  freePlaces(endpointId: EndpointId): number {
+    const lastMs = this.#lastMsOf(endpointId);
+    if (!this.#hasSlotFor(lastMs)) return 0;
+    const limit = this.#limitOf(endpointId);
+    const free = this.#mostOf(endpointId, limit) - limit.underWay;
+    // Half of those that may wait: what is released needs a moment to get here, and none is to be idle meanwhile.
+    const places = free + Math.floor(this.#lineOf(endpointId, limit, lastMs) / 2) - limit.waiting.length;
+    this.#forgetIdle(endpointId, limit);
+    return Math.max(places, 0);
+  }
+
+  /** How many attempts an endpoint may have under way at the moment; `undefined`: nothing is known of it here. */
+  limitOf(endpointId: EndpointId): number | undefined {
+    return this.#limits.get(endpointId)?.size ?? this.#known.get(endpointId)?.size;
+  }
+
+  /** The limits of the endpoints that have attempts under way, and how many they have. */
+  limits(): readonly EndpointLimit[] {
+    return Array.from(this.#limits.values(), ({ size, bound, underWay }) => ({
+      limit: Math.min(size, bound),
+      underWay,
+    }));
+  }
+
+  /** Whether the last attempt here at the endpoint was a slow one. */
+  isSlow(endpointId: EndpointId): boolean {
+    return (this.#lastMsOf(endpointId) ?? 0) > SLOW_MS;
+  }
+
+  #takeSlot(endpointId: EndpointId, lastMs: number | undefined): Place | undefined {
+    if (!this.#hasSlotFor(lastMs)) return undefined;
+    const isStranger = lastMs === undefined;
+    const isOfStrangers = isStranger && this.#hasRoomForStrangers;
+    if (isOfStrangers) this.#strangers += 1;
+    const isSlow = isStranger ? !isOfStrangers : lastMs > SLOW_MS;
+    const pace = isSlow ? 'slow' : this.#isPatient(endpointId) ? 'patient' : 'quick';
+    const isBeyondShare = this.#limitOf(endpointId).underWay > this.options.sharePerEndpoint;
+    return { endpointId, slot: this.options.slots.take(pace), isStranger, isOfStrangers, isBeyondShare };
+  }
+
+  #isPatient(endpointId: EndpointId): boolean {
+    return (this.#known.get(endpointId)?.bestMs ?? 0) >= PATIENT_MS;
+  }
+
+  #hasSlotFor(lastMs: number | undefined): boolean {
+    const isAmongQuick = lastMs === undefined ? this.#hasRoomForStrangers : lastMs <= SLOW_MS;
+    return isAmongQuick || this.options.slots.hasRoomForSlow;
+  }
+
+  get #hasRoomForStrangers(): boolean {
+    return this.#strangers < this.options.maxStrangers;
+  }
+
+  /** How many may be under way at the moment. */
+  #mostOf(endpointId: EndpointId, { size, bound, underWay }: Limit): number {
+    const { sharePerEndpoint, slots } = this.options;
+    if (!this.#isPatient(endpointId)) {
+      return Math.min(size, bound, Math.max(Math.floor(sharePerEndpoint * slots.pace), 1));
+    }
+    const idle = slots.isIdle ? underWay + STEP_BEYOND_SHARE : 0;
+    return Math.min(size, bound, Math.max(sharePerEndpoint, idle));
+  }
+
+  /** How many may wait: as many as will be done with while anybody has the patience. More would only be in others' way. */
+  #lineOf(endpointId: EndpointId, limit: Limit, lastMs = STRANGERS_MS): number {
+    const times = this.options.patienceMs / Math.max(lastMs, 1);
+    return Math.floor(this.#mostOf(endpointId, limit) * times);
+  }
+
+  #enterAtOnce(endpointId: EndpointId, isFailing: boolean): boolean {
+    const limit = this.#limitOf(endpointId);
+    if (isFailing && limit.underWay === 0) limit.size = MIN_SIZE;
+    if (limit.underWay >= this.#mostOf(endpointId, limit)) return false;
+    limit.underWay += 1;
+    return true;
+  }
+
+  async #enterLater(endpointId: EndpointId, lastMs: number | undefined, wasHeld: boolean): Promise<boolean> {
+    const limit = this.#limitOf(endpointId);
+    // To hold one again costs more than a longer line.
+    const line = this.#lineOf(endpointId, limit, lastMs) * (wasHeld ? 2 : 1);
+    if (limit.waiting.length >= line) return false;
+    return await limit.waiting.join(wasHeld && lastMs !== undefined);
+  }
+
+  #free(endpointId: EndpointId, attempt: EndedAttempt | undefined, isBeyondShare = false): Limit {
+    const limit = this.#limitOf(endpointId);
+    this.#learn(limit, attempt, isBeyondShare);
+    limit.underWay -= 1;
+    const most = this.#mostOf(endpointId, limit);
+    while (limit.underWay < most && limit.waiting.move()) limit.underWay += 1;
+    this.#forgetIdle(endpointId, limit);
+    return limit;
+  }
+
+  // Memory is for what is under way.
+  #forgetIdle(endpointId: EndpointId, { underWay, waiting }: Limit): void {
+    if (underWay === 0 && waiting.length === 0) this.#limits.delete(endpointId);
+  }
+
+  /** How many may be under way from now on. */
+  #learn(limit: Limit, attempt: EndedAttempt | undefined, isBeyondShare: boolean): void {
+    const { sharePerEndpoint: share, maxPerEndpoint, slots } = this.options;
+    if (!attempt) return;
+    if (attempt.outcome !== 'delivered') {
+      limit.size = Math.max(Math.floor(limit.size / 2), MIN_SIZE);
+      return;
+    }
+    limit.bestMs = bestOf(limit.bestMs, attempt.durationMs, slots.pace < 1);
+    if (isBeyondShare) limit.crowdedMs = smoothed(limit.crowdedMs, attempt.durationMs);
+    else limit.usualMs = smoothed(limit.usualMs, attempt.durationMs);
+    if (limit.size < share) limit.size = Math.min(limit.size * 2, share);
+    else if (!isCrowded(limit)) limit.size = Math.min(limit.size + 1, maxPerEndpoint);
+    else {
+      limit.size = Math.max(Math.floor(limit.size / 2), share);
+      limit.crowdedMs = undefined;
+    }
+  }
+
+  #limitOf(endpointId: EndpointId): Limit {
+    const known = this.#limits.get(endpointId);
+    if (known) return known;
+    const { size = FIRST_SIZE, bound, usualMs, bestMs } = this.#known.get(endpointId) ?? {};
+    const limit: Limit = {
+      size: Math.min(size, this.options.sharePerEndpoint),
+      bound: bound ?? Number.POSITIVE_INFINITY,
+      underWay: 0,
+      waiting: new WaitingLine(this.options.patienceMs),
+      usualMs,
+      crowdedMs: undefined,
+      bestMs,
+    };
+    this.#limits.set(endpointId, limit);
+    return limit;
+  }
+
+  #lastMsOf(endpointId: EndpointId): number | undefined {
+    return this.#known.get(endpointId)?.lastMs;
+  }
+}
+
+function smoothed(beforeMs: number | undefined, lastMs: number, weight = SMOOTHING): number {
+  return beforeMs === undefined ? lastMs : beforeMs + (lastMs - beforeMs) * weight;
+}
+
+/**
+ * A first answer may have waited for us, and so may all while the process is late: by those alone nobody is taken for
+ * patient.
+ */
+function bestOf(beforeMs: number | undefined, lastMs: number, isLate: boolean): number {
+  if (beforeMs === undefined) return Math.min(lastMs, PATIENT_MS - 1);
+  return Math.min(isLate ? beforeMs : smoothed(beforeMs, lastMs, FORGET_BEST), lastMs);
+}
+
+/** Whether a receiver has become slower because it has more at once. */
+function isCrowded({ usualMs, crowdedMs }: Limit): boolean {
+  if (usualMs === undefined || crowdedMs === undefined) return false;
+  return crowdedMs > usualMs * TOLERATED_SLOWDOWN + TOLERATED_MS;
+}
+
+function paceOf({ outcome, durationMs }: EndedAttempt): number {
+  return TIMEOUTS.includes(outcome) ? Number.POSITIVE_INFINITY : durationMs;
+}
+
+function idleSizeOf({ outcome }: Pick<Attempt, 'outcome'>, size: number): number {
+  return outcome === 'delivered' ? Math.min(size, IDLE_SIZE) : FIRST_SIZE;
+}
+
+/** Whoever was held once waits longer: to hold it again costs more than a slot. */
+const PATIENCE_OF_HELD = 4;
+
+interface Waiter {
+  readonly resolve: (hasPlace: boolean) => void;
+  readonly wasHeld: boolean;
+  /** How often it may find that nothing has moved. */
+  patience: number;
+}
+
+/**
+ * Those that wait for a place at one endpoint. As long as places come free they stay, however many are before them: whoever
+ * is sent away has to be held, and to come again. When none has come free for a while they go, and so does who comes next,
+ * until one does.
+ */
+export class WaitingLine {
+  #waiters: Waiter[] = [];
+  #hasMoved = false;
+  #isStuck = false;
+  #isLooking = false;
+
+  /** @param patienceMs how long is a while. */
+  constructor(private readonly patienceMs: number) {}
+
+  get length(): number {
+    return this.#waiters.length;
+  }
+
+  /** Whether there is a place, once it is known. Those that were held are before those that come for the first time. */
+  async join(wasHeld: boolean): Promise<boolean> {
+    if (this.#isStuck && !wasHeld) return false;
+    return await new Promise((resolve) => {
+      const end = wasHeld ? this.#waiters.findIndex((waiter) => !waiter.wasHeld) : -1;
+      const waiter = { resolve, wasHeld, patience: wasHeld ? PATIENCE_OF_HELD : 1 };
+      this.#waiters.splice(end < 0 ? this.#waiters.length : end, 0, waiter);
+      if (!this.#isLooking) this.#lookLater();
+    });
+  }
+
+  /** A place has come free: tells whether the first one took it. */
+  move(): boolean {
+    this.#hasMoved = true;
+    this.#isStuck = false;
+    const first = this.#waiters.shift();
+    first?.resolve(true);
+    return first !== undefined;
+  }
+
+  // Behind the answers that have come while this process was not running.
+  #lookLater(): void {
+    this.#isLooking = true;
+    setTimeout(() => setImmediate(this.#lookAround), this.patienceMs);
+  }
+
+  readonly #lookAround = (): void => {
+    if (!this.#hasMoved) this.#sendImpatientAway();
+    this.#hasMoved = false;
+    this.#isLooking = false;
+    if (this.#waiters.length > 0) this.#lookLater();
+  };
+
+  #sendImpatientAway(): void {
+    this.#isStuck = this.#waiters.length > 0;
+    for (const waiter of this.#waiters) {
+      waiter.patience -= 1;
+      if (waiter.patience === 0) waiter.resolve(false);
+    }
+    this.#waiters = this.#waiters.filter(({ patience }) => patience > 0);
+  }
+}

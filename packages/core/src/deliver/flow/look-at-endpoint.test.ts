@@ -1,0 +1,311 @@
+import { FAILURES_TO_OPEN } from '../../domain/breaker';
+import type { Endpoint } from '../../domain/endpoint';
+import type { EventId } from '../../domain/event';
+import { keys } from '../../domain/keys';
+import { buildAdmission } from '../../testing/build-admission';
+import { buildEndpoint } from '../../testing/build-endpoint';
+import { readHeld } from '../../testing/read-held';
+import { openTestRedis, type TestRedis } from '../../testing/test-redis';
+import { uniqueEventId } from '../../testing/unique-ids';
+import { takeFromWaiting } from '../../testing/waiting-jobs';
+
+const NOW = 1_700_000_000_000;
+const jobs = { toKey: (name: string) => `bull:deliveries:${name}` };
+
+let redis: TestRedis;
+const opened: { close(): Promise<void> }[] = [];
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(async () => {
+  await Promise.all(opened.map((each) => each.close()));
+  await redis.close();
+});
+
+interface Arrangement {
+  readonly endpoint?: Endpoint;
+  /** How many deliveries are held. */
+  readonly held?: number;
+  /** Until when its breaker is open. */
+  readonly openUntil?: number;
+  /** Whether events that were accepted earlier are not fanned out yet. */
+  readonly hasOlderEvents?: boolean;
+}
+
+async function arrange({
+  endpoint = buildEndpoint(),
+  held = 0,
+  openUntil,
+  hasOlderEvents = false,
+}: Arrangement = {}) {
+  const admission = buildAdmission({
+    redis: redis.client,
+    clock: () => NOW,
+    eventHorizon: { hasOlder: async () => hasOlderEvents },
+  });
+  opened.push(admission);
+  const { endpointStore, heldDeliveries, deliveryQueue, admissionStore } = admission;
+  const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
+  await endpointStore.create(endpoint);
+  const deliveries = Array.from({ length: held }, (_, i) => ({
+    eventId: uniqueEventId(),
+    acceptedAt: NOW + i,
+  }));
+  const partsOf = (eventId: EventId) => ({ ...address, eventId });
+  // Held in another order than they are to be released. A job that waits is released by forgetting its entry.
+  await deliveryQueue.addAll(deliveries.map(({ eventId }) => partsOf(eventId)));
+  for (const each of deliveries.toReversed()) await heldDeliveries.enter(address, each, NOW, 'busy');
+  if (endpoint.ordering === 'strict' && held > 0) await admissionStore.joinOrder(endpoint.id, deliveries);
+  if (openUntil !== undefined) {
+    await redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);
+  }
+  return {
+    ...admission,
+    endpoint,
+    address,
+    partsOf,
+    eventIds: deliveries.map(({ eventId }) => eventId),
+    look: (places: number) => admission.lookAtEndpoint(address, places),
+    stillHeld: () => readHeld(heldDeliveries, endpoint.id),
+    lookDueAt: () => heldDeliveries.lookDueAt(address),
+  };
+}
+
+it('finds nothing to do where nothing is held', async () => {
+  const { look, lookDueAt } = await arrange();
+  expect(await look(2)).toMatchObject({ left: 0 });
+  expect(await lookDueAt()).toBeUndefined();
+});
+
+it('keeps the one that is held until its job is put off: a worker is at it', async () => {
+  const { look, eventIds, stillHeld, lookDueAt, address } = await arrange({ held: 1 });
+  const jobId = `${eventIds[0]}.${address.endpointId}`;
+  await takeFromWaiting(redis.client, jobs, jobId);
+  await redis.client.lpush('bull:deliveries:active', jobId);
+  await look(2);
+  expect(await stillHeld()).toEqual(eventIds);
+  expect(await lookDueAt()).toBe(NOW + 100);
+  await redis.client.lrem('bull:deliveries:active', 1, jobId);
+});
+
+it('does nothing at a disabled endpoint, and looks again much later, should whoever enables it die before asking', async () => {
+  const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
+  const { look, eventIds, stillHeld, lookDueAt } = await arrange({ endpoint, held: 2 });
+  expect(await look(8)).toEqual({ left: 2, lookAgainAt: NOW + 600_000 });
+  expect(await stillHeld()).toEqual(eventIds);
+  expect(await lookDueAt()).toBe(NOW + 600_000);
+});
+
+it('has a disabled endpoint counted as one that a former version has disabled', async () => {
+  const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
+  const { look, disabledEndpoints } = await arrange({ endpoint, held: 1 });
+  await redis.client.del(keys.disabledEndpoints);
+  await look(8);
+  expect(await disabledEndpoints.count()).toBe(1);
+});
+
+it('releases what is held for a deleted endpoint, so that each ends as cancelled', async () => {
+  const { look, endpointStore, address, stillHeld, lookDueAt } = await arrange({ held: 3 });
+  await endpointStore.remove(address.accountId, address.endpointId);
+  expect(await look(0)).toMatchObject({ left: 0 });
+  expect(await stillHeld()).toEqual([]);
+  expect(await lookDueAt()).toBeUndefined();
+});
+
+it('releases nothing while the breaker is open, and looks again at its time', async () => {
+  const { look, eventIds, stillHeld, lookDueAt } = await arrange({ held: 2, openUntil: NOW + 700 });
+  await look(8);
+  expect(await stillHeld()).toEqual(eventIds);
+  expect(await lookDueAt()).toBe(NOW + 700);
+});
+
+it('does not take a look away that is asked for while it has the endpoint in hand', async () => {
+  const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
+  const { endpointStore, heldDeliveries, address, lookDueAt, ...rest } = await arrange({ endpoint, held: 1 });
+  const find = endpointStore.find;
+  endpointStore.find = async (...args) => {
+    const found = await find(...args);
+    // Somebody enables it now.
+    await heldDeliveries.askForLook(address, NOW);
+    return found;
+  };
+  await rest.look(2);
+  expect(await lookDueAt()).toBeLessThanOrEqual(NOW);
+});
+
+it('looks again soon when this process has no room: another one may have some', async () => {
+  const { look, lookDueAt } = await arrange({ held: 2 });
+  expect(await look(0)).toEqual({ left: 2, lookAgainAt: NOW + 1_000 });
+  expect(await lookDueAt()).toBe(NOW + 1_000);
+});
+
+describe('with jobs that are put off', () => {
+  /** As the consumer leaves them. */
+  async function putOff({
+    partsOf,
+    eventIds,
+    deliveryQueue,
+  }: Awaited<ReturnType<typeof arrange>>): Promise<void> {
+    for (const eventId of eventIds) {
+      const { endpointId } = partsOf(eventId);
+      const jobId = `${eventId}.${endpointId}`;
+      await takeFromWaiting(redis.client, jobs, jobId);
+      await redis.client.zadd('bull:deliveries:delayed', (Date.now() + 3_600_000) * 0x1000, jobId);
+    }
+    expect(await deliveryQueue.hasJob(partsOf(eventIds[0] ?? uniqueEventId()))).toBe(true);
+  }
+  async function arrangePutOff(arrangement: Arrangement) {
+    const arranged = await arrange(arrangement);
+    await putOff(arranged);
+    return arranged;
+  }
+
+  it('releases as many as there are places, those that were accepted first', async () => {
+    const { look, eventIds, stillHeld } = await arrangePutOff({ held: 5 });
+    await look(2);
+    expect(await stillHeld()).toEqual(eventIds.slice(2));
+  });
+
+  it('looks again later while some are held, whatever becomes of those that were released', async () => {
+    const { look, lookDueAt } = await arrangePutOff({ held: 2 });
+    expect(await look(1)).toEqual({ left: 1, lookAgainAt: NOW + 10_000 });
+    expect(await lookDueAt()).toBe(NOW + 10_000);
+  });
+
+  it('loses none and releases none twice, however many look at once', async () => {
+    const { look, stillHeld } = await arrangePutOff({ held: 6 });
+    const looks = await Promise.all([1, 2, 3].map(() => look(2)));
+    expect(looks.map(({ left }) => left).toSorted()).toEqual([0, 2, 4]);
+    expect(await stillHeld()).toEqual([]);
+  });
+
+  it('releases one while the breaker is half-open: the probe', async () => {
+    const { look, eventIds, stillHeld } = await arrangePutOff({ held: 3, openUntil: NOW });
+    await look(2);
+    expect(await stillHeld()).toEqual(eventIds.slice(1));
+  });
+
+  it('releases no more than the rate limit allows', async () => {
+    const { look, eventIds, stillHeld, endpoint } = await arrangePutOff({
+      endpoint: buildEndpoint({ rateLimit: 2 }),
+      held: 4,
+    });
+    await redis.client.zadd(keys.recentAttempts(endpoint.id), Date.now() + 500, 'another one');
+    const { lookAgainAt } = await look(8);
+    expect(await stillHeld()).toEqual(eventIds.slice(1));
+    expect(lookAgainAt).toBeLessThanOrEqual(NOW + 501);
+  });
+
+  it('ends the wait for the rate limit with the last that is held', async () => {
+    const { look, endpoint } = await arrangePutOff({ endpoint: buildEndpoint({ rateLimit: 2 }), held: 3 });
+    await redis.client.set(keys.rateWaiting(endpoint.id), '1');
+    await look(2);
+    expect(await redis.client.exists(keys.rateWaiting(endpoint.id))).toBe(1);
+    await look(2);
+    expect(await redis.client.exists(keys.rateWaiting(endpoint.id))).toBe(0);
+  });
+
+  describe('at an endpoint with strict ordering', () => {
+    const endpoint = () => buildEndpoint({ ordering: 'strict' });
+
+    it('releases one, whatever places there are, and no other until that has ended', async () => {
+      const {
+        look,
+        eventIds,
+        stillHeld,
+        admissionStore,
+        endpoint: at,
+      } = await arrangePutOff({
+        endpoint: endpoint(),
+        held: 3,
+      });
+      const [first = uniqueEventId()] = eventIds;
+      await look(8);
+      await look(8);
+      expect(await stillHeld()).toEqual(eventIds.slice(1));
+      await admissionStore.leaveOrder(at.id, first);
+      await look(8);
+      expect(await stillHeld()).toEqual(eventIds.slice(2));
+    });
+
+    it('lets nobody overtake an event that is not fanned out yet, and looks again soon', async () => {
+      const { look, eventIds, stillHeld, lookDueAt } = await arrangePutOff({
+        endpoint: endpoint(),
+        held: 2,
+        hasOlderEvents: true,
+      });
+      await look(8);
+      expect(await stillHeld()).toEqual(eventIds);
+      expect(await lookDueAt()).toBe(NOW + 100);
+    });
+
+    it('releases one that has begun, whatever is not fanned out yet', async () => {
+      const {
+        look,
+        eventIds,
+        stillHeld,
+        endpoint: at,
+      } = await arrangePutOff({
+        endpoint: endpoint(),
+        held: 2,
+        hasOlderEvents: true,
+      });
+      await redis.client.set(keys.turn(at.id), eventIds[0] ?? '');
+      await look(8);
+      expect(await stillHeld()).toEqual(eventIds.slice(1));
+    });
+
+    it('gives the one whose turn it is a job again when it has lost it, or all others would wait for ever', async () => {
+      const {
+        look,
+        admissionStore,
+        endpoint: at,
+        deliveryQueue,
+        partsOf,
+      } = await arrangePutOff({
+        endpoint: endpoint(),
+        held: 1,
+      });
+      const lost = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+      await admissionStore.joinOrder(at.id, [lost]);
+      await look(1);
+      expect(await deliveryQueue.hasJob(partsOf(lost.eventId))).toBe(true);
+    });
+
+    it('takes one that has ended out of the order, and looks again at once: there may be many like it', async () => {
+      const {
+        look,
+        admissionStore,
+        deliveryStore,
+        endpoint: at,
+        partsOf,
+        eventIds,
+        stillHeld,
+      } = await arrangePutOff({ endpoint: endpoint(), held: 1 });
+      const ended = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+      await deliveryStore.append(partsOf(ended.eventId), { kind: 'cancelled', reason: 'event_expired' });
+      await admissionStore.joinOrder(at.id, [ended]);
+      expect(await look(1)).toEqual({ left: 1, lookAgainAt: NOW + 10 });
+      expect((await admissionStore.stand(at.id, undefined)).next).toMatchObject({ eventId: eventIds[0] });
+      await look(1);
+      expect(await stillHeld()).toEqual([]);
+    });
+
+    // The model found it: they would have been held until their jobs came back by themselves, an hour or two later.
+    it('releases what was held before there was an order, one at a time', async () => {
+      const {
+        look,
+        admissionStore,
+        endpoint: at,
+        stillHeld,
+        eventIds,
+      } = await arrangePutOff({
+        endpoint: endpoint(),
+        held: 3,
+      });
+      await admissionStore.clearOrder(at.id);
+      await look(8);
+      expect(await stillHeld()).toEqual(eventIds.slice(1));
+    });
+  });
+});

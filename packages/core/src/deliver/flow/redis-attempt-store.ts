@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import {
+  BREAKER_KEPT_MS,
+  FAILURES_TO_OPEN,
+  MAX_OPEN_MS,
+  MIN_OPEN_MS,
+  OPEN_SHARE,
+} from '../../domain/breaker';
+import type { AttemptedFact, DeliveryParts } from '../../domain/delivery';
+import { ERASED_LOG_START, encodeFact, withoutAnswer } from '../../domain/delivery-log';
+import { keys } from '../../domain/keys';
+import { keysOfLimits, RATE_WINDOW_MS } from '../../endpoints/flow/redis-admission-store';
+import type { LogLength } from '../../events/redis-delivery-store';
+import type { Retention } from '../../events/redis-event-index';
+import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
+import { defineScript } from '../../platform/redis-script';
+
+export interface AttemptRecord {
+  readonly delivery: DeliveryParts;
+  readonly fact: AttemptedFact;
+  /** How long the log was when the attempt was prepared. */
+  readonly logLength: LogLength;
+  /** When the event was accepted: the delivery's place in its endpoint's list. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  /** Until when the breaker was open, as it was when the attempt was admitted; 0 if it was closed. */
+  readonly openUntil: number;
+  /** What it counts by for the rate limit, if it does. */
+  readonly attemptKey: string | undefined;
+  /** Whether the delivery has come to its end, and makes room for the next one in the order. */
+  readonly hasEnded: boolean;
+  /** Whether the account is told that its endpoint fails. */
+  readonly tellsOfFailing: boolean;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: number;
+}
+
+/** What a recorded attempt has meant for its endpoint. */
+export interface AttemptEffect {
+  /** Failed attempts since the last success. */
+  readonly failures: number;
+  /** Whether it was this failure that opened the breaker, or kept it open, and until when. */
+  readonly openedUntil: number | undefined;
+  /** When the first attempt since the last success failed. Milliseconds since the Unix epoch; none after a success. */
+  readonly failingSince: number | undefined;
+  /** Whether this success has closed a breaker that was open. */
+  readonly hasClosed: boolean;
+  /** When the trouble began that its account was told of and that this success has ended. */
+  readonly recoveredFrom: number | undefined;
+  /** Whether deliveries are held for the rate limit. */
+  readonly isRateWaitedFor: boolean;
+}
+
+/**
+ * So much of what receivers have answered is kept of an endpoint, and as much again in the course of the retention: a
+ * thousand answers of 4 KiB, from then on a few an hour. An endpoint that fails for days would fill the store otherwise,
+ * and one answer is like the other.
+ */
+export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
+/*
+ * All that an attempt leaves behind, in one step: whoever finds it on record finds all that follows from it.
+ *
+ * Whoever fanned the event out may have died before the delivery was listed, so that is done here as well; but the list of an
+ * endpoint that is gone does not come back.
+ *
+ * Nothing at all is written if the log is not as it was when the attempt was prepared: somebody else has gone on with the
+ * delivery. Attempts that were under way when the breaker opened say nothing new, or a receiver that fails many at once
+ * would be left alone for the longest time at once.
+ */
+// KEYS: log, list, breaker, recent attempts, order, turn, waiting for the rate limit, bytes of answers. ARGV: length of the log, line, line
+// without the answer, how long to keep it, event, time of acceptance, 1 for a success, the worker's time, open-until that it
+// was admitted with, whether the account is told of a failure, attempt ('' if it is not counted), whether it has ended.
+const RECORD = defineScript(`
+  local log, list, breaker, recent, order, turn, waiting, answers = unpack(KEYS)
+  local event, now = ARGV[5], tonumber(ARGV[8])
+  if redis.call('STRLEN', log) ~= tonumber(ARGV[1]) then return {0, 0, 0, 0, 0, 0, 0} end
+  local is_erased = ARGV[1] ~= '0' and redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
+  local answer_bytes, is_full = #ARGV[2] - #ARGV[3], false
+  if answer_bytes > 0 and not is_erased then
+    local level, at = string.match(redis.call('GET', answers) or '0 0', '(%d+) (%d+)')
+    local leaked = math.max(now - tonumber(at), 0) * ${MAX_ANSWER_BYTES} / tonumber(ARGV[4])
+    level = math.max(tonumber(level) - leaked, 0) + answer_bytes
+    is_full = level > ${MAX_ANSWER_BYTES}
+    if not is_full then redis.call('SET', answers, string.format('%d %d', level, now), 'PX', ARGV[4]) end
+  end
+  redis.call('APPEND', log, (is_erased or is_full) and ARGV[3] or ARGV[2])
+  redis.call('PEXPIRE', log, ARGV[4])
+  if redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, 'NX', ARGV[6], event) end
+  if ARGV[12] == '1' then
+    redis.call('ZREM', order, event)
+    if redis.call('GET', turn) == event then redis.call('DEL', turn) end
+  end
+  local is_waited_for = 0
+  if ARGV[11] ~= '' then
+    local time = redis.call('TIME')
+    local redis_now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    redis.call('ZADD', recent, 'XX', string.format('%d', redis_now + ${RATE_WINDOW_MS}), ARGV[11])
+    is_waited_for = redis.call('EXISTS', waiting)
+  end
+
+  local stored = redis.call('GET', breaker)
+  if ARGV[7] == '1' then
+    if not stored then return {1, 0, 0, 0, 0, 0, is_waited_for} end
+    redis.call('DEL', breaker)
+    local _, open_until, since, told = string.match(stored .. ' 0 0', '(%d+) (%d+) (%d+) (%d+)')
+    return {1, 0, 0, 0, open_until ~= '0' and 1 or 0, told == '1' and tonumber(since) or 0, is_waited_for}
+  end
+  local record = (stored or '0 0') .. ' ' .. ARGV[8] .. ' 0'
+  local failures, open_until, since, told = string.match(record, '(%d+) (%d+) (%d+) (%d+)')
+  failures = tonumber(failures)
+  local says_something, opened = tonumber(open_until) <= now or ARGV[9] ~= '0', 0
+  if says_something then
+    failures = failures + 1
+    if failures >= ${FAILURES_TO_OPEN} then
+      local share = (now - tonumber(since)) / ${OPEN_SHARE}
+      opened = now + math.floor(math.min(math.max(share, ${MIN_OPEN_MS}), ${MAX_OPEN_MS}))
+      open_until = string.format('%d', opened)
+    end
+  end
+  if ARGV[10] == '1' then told = '1' end
+  record = table.concat({string.format('%d', failures), open_until, since, told}, ' ')
+  redis.call('SET', breaker, record, 'PX', ${BREAKER_KEPT_MS})
+  return {1, failures, opened, tonumber(since), 0, 0, is_waited_for}`);
+
+const replySchema = z.tuple([
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+]);
+
+/** Puts attempts on record, with all that follows from them for their endpoint. */
+export function createRedisAttemptStore(redis: RedisClient, retention: Pick<Retention, 'ageMs'>) {
+  return withStorageErrors({
+    /** `undefined`, and nothing is recorded, when the log is another one by now. */
+    async record(attempt: AttemptRecord): Promise<AttemptEffect | undefined> {
+      const { endpointId, eventId } = attempt.delivery;
+      const { fact, logLength, acceptedAt, now, openUntil, attemptKey = '' } = attempt;
+      const scriptKeys = [
+        keys.delivery(endpointId, eventId),
+        keys.deliveries(endpointId),
+        ...keysOfLimits(endpointId),
+        keys.answerBytes(endpointId),
+      ];
+      const args = [
+        logLength,
+        encodeFact(fact),
+        encodeFact(withoutAnswer(fact)),
+        retention.ageMs,
+        eventId,
+        acceptedAt,
+        fact.attempt.outcome === 'delivered' ? 1 : 0,
+        now,
+        openUntil,
+        attempt.tellsOfFailing ? 1 : 0,
+        attemptKey,
+        attempt.hasEnded ? 1 : 0,
+      ];
+      const [isRecorded, failures, openedUntil, failingSince, hasClosed, recoveredFrom, isWaitedFor] =
+        replySchema.parse(await RECORD(redis, scriptKeys, args));
+      if (isRecorded === 0) return undefined;
+      return {
+        failures,
+        openedUntil: openedUntil || undefined,
+        failingSince: failingSince || undefined,
+        hasClosed: hasClosed === 1,
+        recoveredFrom: recoveredFrom || undefined,
+        isRateWaitedFor: isWaitedFor === 1,
+      };
+    },
+  });
+}
+
+export type AttemptStore = ReturnType<typeof createRedisAttemptStore>;

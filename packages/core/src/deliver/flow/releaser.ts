@@ -1,0 +1,323 @@
+import { PROBE_MS, phaseOf } from '../../domain/breaker';
+import type { Endpoint, EndpointId } from '../../domain/endpoint';
+import type { AccountId, EventId } from '../../domain/event';
+import type { Emit } from '../../domain/signal';
+import type { AdmissionStore, OrderedDelivery } from '../../endpoints/flow/redis-admission-store';
+import type { DisabledEndpoints } from '../../endpoints/redis-disabled-endpoints';
+import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
+import type { DeliveryStore } from '../../events/redis-delivery-store';
+import { createLru } from '../../platform/caches';
+import type { Clock } from '../../platform/clock';
+import type { DeliveryQueue } from '../../publish/fan-out-event';
+import type { EndpointAddress, HeldDeliveries, Released } from '../../queue/held-deliveries';
+import type { Concurrency } from './concurrency';
+
+export interface ReleaserOptions {
+  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueLooks'>;
+  readonly lookAtEndpoint: LookAtEndpoint;
+  readonly concurrency: Pick<Concurrency, 'freePlaces' | 'isSlow'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** What this process knows of an endpoint that has held deliveries. */
+interface Watched {
+  readonly address: EndpointAddress;
+  /** When its timer goes off. Milliseconds since the Unix epoch. */
+  timerAt: number;
+  timer: NodeJS.Timeout | undefined;
+  /** Places that became free since the last look. */
+  places: number;
+  isLooking: boolean;
+}
+
+/** The sweep: so often, whatever any process has in mind. */
+const SWEEP_EVERY_MS = 1_000;
+const SWEPT_AT_ONCE = 50;
+/** A look that says nothing else lets so many go; each that ends well lets more of them go. */
+const PLACES = 2;
+// Attempts end by the hundred within a moment: one look serves all of them. What it releases waits a little in this process,
+// so that no place is idle meanwhile.
+const GATHERED_MS = 25;
+// Of those that are forgotten the sweep takes care.
+const WATCHED_ENDPOINTS = 10_000;
+
+/**
+ * Looks at endpoints whose deliveries are held: at the moment for which a look was asked for, when places become free,
+ * and by a sweep each second at whatever is due, also what was asked for by processes that are gone.
+ */
+export class Releaser {
+  readonly #watched = createLru<EndpointId, Watched>(WATCHED_ENDPOINTS, {
+    dispose: ({ timer }) => clearTimeout(timer),
+  });
+  /** In the order in which they asked. */
+  readonly #awaitingSlot = new Map<EndpointId, EndpointAddress>();
+  readonly #underWay = new Set<Promise<void>>();
+  #sweepTimer: NodeJS.Timeout | undefined;
+  #isStopped = true;
+
+  constructor(private readonly options: ReleaserOptions) {}
+
+  start(): void {
+    this.#isStopped = false;
+    this.#scheduleSweep();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#sweepTimer);
+    this.#watched.clear();
+    await Promise.all(this.#underWay);
+  }
+
+  /** Looks at all endpoints whose look is due. */
+  async runOnce(): Promise<void> {
+    const { heldDeliveries, clock } = this.options;
+    for (;;) {
+      const due = await heldDeliveries.claimDueLooks(clock(), SWEPT_AT_ONCE);
+      await Promise.all(due.map((address) => this.#look(this.#watch(address), this.#placesAt(address))));
+      if (due.length < SWEPT_AT_ONCE) return;
+    }
+  }
+
+  /** Whether deliveries to the endpoint are held, as far as this process knows. */
+  isWatching(endpointId: EndpointId): boolean {
+    return this.#watched.has(endpointId);
+  }
+
+  /** Looks at an endpoint at a time, or before. */
+  lookAt(accountId: AccountId, endpointId: EndpointId, at: number): void {
+    this.#setTimer(this.#watch({ accountId, endpointId }), at);
+  }
+
+  /** So many more of an endpoint's held deliveries may go; several are let go at once. */
+  grant(accountId: AccountId, endpointId: EndpointId, places: number): void {
+    if (this.#isStopped || places < 1) return;
+    const watched = this.#watch({ accountId, endpointId });
+    watched.places += places;
+    this.#setTimer(watched, this.options.clock() + GATHERED_MS);
+  }
+
+  /** The next slot that becomes free for those that find none is this endpoint's, after those that wait already. */
+  awaitSlot(accountId: AccountId, endpointId: EndpointId): void {
+    if (this.#awaitingSlot.size < WATCHED_ENDPOINTS) {
+      this.#awaitingSlot.set(endpointId, { accountId, endpointId });
+    }
+  }
+
+  slotIsFree(): void {
+    for (const [id, { accountId, endpointId }] of this.#awaitingSlot) {
+      this.#awaitingSlot.delete(id);
+      return this.grant(accountId, endpointId, 1);
+    }
+  }
+
+  #watch(address: EndpointAddress): Watched {
+    const known = this.#watched.get(address.endpointId);
+    if (known) return known;
+    const watched: Watched = { address, timerAt: 0, timer: undefined, places: 0, isLooking: false };
+    this.#watched.set(address.endpointId, watched);
+    return watched;
+  }
+
+  #setTimer(watched: Watched, at: number): void {
+    if (this.#isStopped) return;
+    if (watched.timer !== undefined && watched.timerAt <= at) return;
+    clearTimeout(watched.timer);
+    watched.timerAt = at;
+    const delayMs = Math.max(at - this.options.clock(), 0);
+    watched.timer = setTimeout(() => {
+      watched.timer = undefined;
+      this.#track(this.#look(watched, this.#placesNow(watched)));
+    }, delayMs);
+  }
+
+  // What was granted one by one may be more than there is room for by now.
+  #placesNow({ address, places }: Watched): number {
+    if (places === 0) return this.#placesAt(address);
+    return Math.min(places, this.options.concurrency.freePlaces(address.endpointId));
+  }
+
+  #placesAt({ endpointId }: EndpointAddress): number {
+    const { concurrency } = this.options;
+    return Math.min(concurrency.freePlaces(endpointId), concurrency.isSlow(endpointId) ? 1 : PLACES);
+  }
+
+  async #look(watched: Watched, places: number): Promise<void> {
+    const { lookAtEndpoint, clock } = this.options;
+    // One at a time: the next one knows what this one has let go.
+    if (watched.isLooking) return this.#setTimer(watched, clock() + GATHERED_MS);
+    watched.isLooking = true;
+    watched.places = 0;
+    try {
+      const { left, lookAgainAt } = await lookAtEndpoint(watched.address, places);
+      if (left === 0) this.#forget(watched);
+      else this.#setTimer(watched, lookAgainAt);
+    } catch (error) {
+      // It is due still, as far as Redis knows: a sweep comes back to it.
+      this.options.emit({ name: 'task.failed', task: 'look at endpoint', error });
+    } finally {
+      watched.isLooking = false;
+    }
+  }
+
+  #forget(watched: Watched): void {
+    if (watched.timer === undefined) this.#watched.delete(watched.address.endpointId);
+  }
+
+  #scheduleSweep(): void {
+    if (this.#isStopped) return;
+    this.#sweepTimer = setTimeout(() => {
+      this.#track(
+        this.runOnce()
+          .catch((error: unknown) =>
+            this.options.emit({ name: 'task.failed', task: 'look at endpoint', error }),
+          )
+          .finally(() => this.#scheduleSweep()),
+      );
+    }, SWEEP_EVERY_MS);
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+}
+
+/** Looks at the events that are not fanned out yet. */
+export interface EventHorizon {
+  /** Whether one of the account's events that was accepted before this one may still bring deliveries. */
+  hasOlder(event: {
+    readonly accountId: AccountId;
+    readonly id: EventId;
+    readonly acceptedAt: number;
+  }): Promise<boolean>;
+}
+
+export interface LookAtEndpointDeps {
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly disabledEndpoints: Pick<DisabledEndpoints, 'enter'>;
+  readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'lookDueAt'>;
+  readonly eventHorizon: EventHorizon;
+  readonly restoreDelivery: RestoreDelivery;
+  readonly clock: Clock;
+}
+
+/** Sees to it that a delivery whose turn it is, and that has no job, gets one, or leaves the order if it has ended. */
+export type RestoreDelivery = (address: EndpointAddress, eventId: EventId) => Promise<void>;
+
+/** What came of a look, and when the next one is due, if some are held still. */
+export interface Looked extends Pick<Released, 'left'> {
+  readonly lookAgainAt: number;
+}
+
+/** How many may go at once, and when to look again. */
+interface Allowance {
+  readonly most: number;
+  readonly only?: EventId;
+  readonly againInMs: number;
+}
+
+/** Those that wait for a place or a turn are released as others end. So much later there is a look in any case. */
+export const SAFETY_LOOK_MS = 10_000;
+// Full is one process: another one may have room, and finds by its sweep what this one has held.
+const FULL_LOOK_MS = 1_000;
+// Fan-outs take milliseconds; one that broke off is put back for a second, one whose worker died for longer.
+const HORIZON_LOOK_MS = 100;
+// There may be hundreds like it in a row, one behind the other.
+const RESTORED_LOOK_MS = 10;
+// To a deleted endpoint nothing is sent: each one that is released ends as cancelled.
+const DELETED_AT_ONCE = 500;
+const DELETED_LOOK_MS = 100;
+
+// Whoever enables it asks for a look; this is for one that died before it came to that.
+const DISABLED_LOOK_MS = 600_000;
+
+/**
+ * Releases as many of an endpoint's held deliveries as there are places, as far as it is enabled and its circuit breaker,
+ * its rate limit and its ordering allow. Any process may look, at any time and as often as it likes: what is released is
+ * asked once more when it runs.
+ */
+export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
+  const {
+    endpointStore,
+    disabledEndpoints,
+    admissionStore,
+    heldDeliveries,
+    eventHorizon,
+    restoreDelivery,
+    clock,
+  } = deps;
+
+  return async function lookAtEndpoint(address: EndpointAddress, places: number): Promise<Looked> {
+    const { accountId, endpointId } = address;
+    // When it is due is read first: what somebody asks for from here on is not overwritten.
+    const lookWasDueAt = await heldDeliveries.lookDueAt(address);
+    const endpoint = await endpointStore.find(accountId, endpointId);
+    const { most, only, againInMs } = await allowanceOf(endpoint, places);
+    const now = clock();
+    const lookAgainAt = now + againInMs;
+    const request = { most, only, lookWasDueAt, lookAgainAt, now };
+    const { left, isMissing } = await heldDeliveries.release(address, request);
+    if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
+    if (!isMissing || only === undefined) return { left, lookAgainAt };
+    // After Redis has lost data, say, or a former version has delivered it: all behind it would wait for ever.
+    await restoreDelivery(address, only);
+    return { left, lookAgainAt: clock() + RESTORED_LOOK_MS };
+  };
+
+  async function allowanceOf(endpoint: Endpoint | undefined, places: number): Promise<Allowance> {
+    if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_LOOK_MS };
+    if (endpoint.status === 'disabled') {
+      // One that a former version disabled is not counted yet.
+      await disabledEndpoints.enter(endpoint);
+      return { most: 0, againInMs: DISABLED_LOOK_MS };
+    }
+    const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit);
+    const { breaker, rate, next } = standing;
+    const now = clock();
+    const phase = phaseOf(breaker, now);
+    if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
+    const safetyMs = places === 0 ? FULL_LOOK_MS : SAFETY_LOOK_MS;
+    const againInMs = Math.min(rate.free < places ? rate.nextInMs : safetyMs, safetyMs);
+    const most = Math.min(phase === 'half_open' ? 1 : places, rate.free);
+    if (endpoint.ordering === 'none') return { most, againInMs };
+    if (most < 1) return { most: 0, againInMs };
+    // Nobody is in the order: what was held before there was one joins it when it is asked again.
+    return next ? await allowanceInOrder(endpoint, next, againInMs) : { most: 1, againInMs };
+  }
+
+  async function allowanceInOrder(
+    { accountId }: Endpoint,
+    { eventId, acceptedAt, hasBegun }: OrderedDelivery,
+    againInMs: number,
+  ): Promise<Allowance> {
+    const isOvertaking = !hasBegun && (await eventHorizon.hasOlder({ accountId, id: eventId, acceptedAt }));
+    return isOvertaking ? { most: 0, againInMs: HORIZON_LOOK_MS } : { most: 1, only: eventId, againInMs };
+  }
+}
+
+export type LookAtEndpoint = ReturnType<typeof createLookAtEndpoint>;
+
+export interface RestoreDeliveryDeps {
+  readonly deliveryStore: Pick<DeliveryStore, 'readSummary'>;
+  readonly deliveryQueue: DeliveryQueue;
+  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+}
+
+/** Gives a delivery that all others of its endpoint wait for a job, or takes it out of their way if it has ended. */
+export function createRestoreDelivery({
+  deliveryStore,
+  deliveryQueue,
+  admissionStore,
+}: RestoreDeliveryDeps): RestoreDelivery {
+  return async function restoreDelivery({ accountId, endpointId }, eventId) {
+    const { isOpen } = await deliveryStore.readSummary(endpointId, eventId);
+    if (isOpen) {
+      await deliveryQueue.addAll([{ accountId, endpointId, eventId }]);
+    } else {
+      await admissionStore.leaveOrder(endpointId, eventId);
+    }
+  };
+}

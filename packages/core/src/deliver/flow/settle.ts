@@ -1,0 +1,107 @@
+import type { DisabledReason, Endpoint } from '../../domain/endpoint';
+import type { Emit } from '../../domain/signal';
+import { type Disable, type DisableFailing, wasNotEnabledSince } from '../../endpoints/disable';
+import { RATE_WINDOW_MS } from '../../endpoints/flow/redis-admission-store';
+import type { OpenBreakers } from '../../endpoints/flow/redis-open-breakers';
+import type { Clock } from '../../platform/clock';
+import type { HeldDeliveries } from '../../queue/held-deliveries';
+import type { Concurrency } from './concurrency';
+import type { AttemptEffect } from './redis-attempt-store';
+import type { Releaser } from './releaser';
+
+export interface SettleDeps {
+  readonly disable: Disable;
+  readonly disableFailing: DisableFailing;
+  readonly concurrency: Pick<Concurrency, 'freePlaces' | 'isSlow'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook'>;
+  readonly openBreakers: Pick<OpenBreakers, 'enter' | 'leave'>;
+  readonly releaser: Pick<Releaser, 'lookAt' | 'grant' | 'isWatching'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+export interface SettleInput {
+  readonly endpoint: Endpoint;
+  /** What the attempt's record has meant for the endpoint. */
+  readonly effect: AttemptEffect;
+  readonly delivered: boolean;
+  /** Whether the receiver wants nothing any more, and how it said so. */
+  readonly disabledBy: Exclude<DisabledReason, 'client' | 'failing'> | undefined;
+  /** Whether the delivery has come to its end. */
+  readonly hasEnded: boolean;
+  /** Whether the delivery had been held or tried before: then others may be held behind it. */
+  readonly hasWaited: boolean;
+}
+
+/** What followed for the endpoint. */
+export interface Settled {
+  /** Why this attempt has disabled it, if it did. */
+  readonly disabledAs: DisabledReason | undefined;
+  /** When the trouble began that its account was told of and this success has ended. */
+  readonly recoveredFrom: number | undefined;
+}
+
+// Endpoints that hang often began together, and time out together. So their next attempts are spread over some seconds:
+// all of them at once would be felt by the others.
+const SLOW_PAUSE_MS = 5_000;
+// For each delivery that has ended well, as many go as make the number under way twice as large, until there is no place.
+const GROWTH = 2;
+
+/** What a recorded attempt means for its endpoint, and for what is held there. At a healthy endpoint: nothing. */
+export function createSettle(deps: SettleDeps) {
+  const { disable, disableFailing, concurrency, heldDeliveries, openBreakers, releaser, clock, emit } = deps;
+
+  return async function settle(input: SettleInput): Promise<Settled> {
+    const { endpoint, effect } = input;
+    const disabledAs = await disabledByReceiver(input);
+    const isGivenUp =
+      effect.failingSince !== undefined && (await disableFailing(endpoint, effect.failingSince));
+    if (effect.hasClosed) await heldDeliveries.askForLook(addressOf(endpoint), clock());
+    await countBreaker(endpoint, effect);
+    announce(endpoint, effect);
+    letOthersGo(input);
+    return { disabledAs: isGivenUp ? 'failing' : disabledAs, recoveredFrom: effect.recoveredFrom };
+  };
+
+  async function countBreaker(endpoint: Endpoint, { openedUntil, hasClosed }: AttemptEffect): Promise<void> {
+    if (openedUntil !== undefined) await openBreakers.enter(addressOf(endpoint), openedUntil, clock());
+    if (hasClosed) await openBreakers.leave(addressOf(endpoint));
+  }
+
+  function announce(endpoint: Endpoint, { failures, openedUntil, hasClosed }: AttemptEffect): void {
+    const address = addressOf(endpoint);
+    if (hasClosed) emit({ name: 'breaker.closed', ...address });
+    if (openedUntil === undefined) return;
+    emit({ name: 'breaker.opened', ...address, failures, openForMs: openedUntil - clock() });
+  }
+
+  async function disabledByReceiver({
+    endpoint,
+    disabledBy,
+  }: SettleInput): Promise<DisabledReason | undefined> {
+    if (disabledBy === undefined) return undefined;
+    const { accountId, id } = endpoint;
+    const { hasChanged } = await disable(accountId, id, disabledBy, wasNotEnabledSince(endpoint));
+    return hasChanged ? disabledBy : undefined;
+  }
+
+  // By memory alone: what another process knows of, it lets go itself, and its sweep finds the rest.
+  function letOthersGo({ endpoint, effect, delivered, hasEnded, hasWaited }: SettleInput): void {
+    const { accountId, id, ordering } = endpoint;
+    if (effect.openedUntil !== undefined) return releaser.lookAt(accountId, id, effect.openedUntil);
+    if (effect.isRateWaitedFor) releaser.lookAt(accountId, id, clock() + RATE_WINDOW_MS + 1);
+    if (ordering === 'strict') {
+      if (hasEnded) releaser.lookAt(accountId, id, clock());
+      return;
+    }
+    if (!hasWaited && !releaser.isWatching(id)) return;
+    if (!delivered && concurrency.isSlow(id)) releaser.lookAt(accountId, id, clock() + SLOW_PAUSE_MS);
+    else releaser.grant(accountId, id, Math.min(concurrency.freePlaces(id), delivered ? GROWTH : 1));
+  }
+}
+
+export type Settle = ReturnType<typeof createSettle>;
+
+function addressOf({ accountId, id: endpointId }: Endpoint) {
+  return { accountId, endpointId };
+}

@@ -1,0 +1,323 @@
+import { isIP, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { TLSSocket } from 'node:tls';
+import type { Request, Response } from 'got';
+import { type AttemptTimings, keptHeaders } from '../domain/attempt';
+import { PROXY_FAULT_CODE } from '../egress/proxy-route';
+import { hostOf } from '../egress/target-url';
+import type { DeliveryRequest, SendResult, TransportFailure } from './transport';
+
+export interface ExchangeLimits {
+  /** For looking up the name, connecting and the TLS handshake together. */
+  readonly connectTimeoutMs: number;
+  /** How much of a response's body is read; what is longer is cut off by closing the connection. */
+  readonly readBytes: number;
+  /** How much of it is kept for the record. At most `readBytes`. */
+  readonly keptBytes: number;
+}
+
+export interface ExchangeInput {
+  readonly request: DeliveryRequest;
+  /** Starts to send it; over a new connection where it says so. */
+  readonly open: (request: DeliveryRequest, isFresh: boolean) => Request;
+  /** For all of it. */
+  readonly timeoutMs: number;
+  readonly limits: ExchangeLimits;
+  readonly signal: AbortSignal;
+}
+
+/** What it is when a time-out comes in a phase, and what has not come by then. */
+const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string]>> = {
+  resolving: ['dns_error', 'address'],
+  connecting: ['connect_timeout', 'connection'],
+  securing: ['tls_error', 'TLS handshake'],
+  ready: ['response_timeout', 'full answer'],
+};
+
+// It can quote what the receiver has sent: all the names in its certificate, of which there may be thousands.
+const MAX_ERROR_LENGTH = 500;
+
+// What comes along with a body, which its receiver may blow up by what it says with each byte of it. Those that send it in
+// tiny pieces, each with its length and in a record of TLS, stay far below.
+const MAX_AROUND_BODY_BYTES = 128 * 1024;
+const MAX_PADDING = 32;
+
+/** How a connection ends that its receiver has closed. */
+const HUNG_UP = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
+
+/** One request under way. The first of these ends it: the response's end, its cap, an error, a time-out, an abort. */
+export class Exchange {
+  readonly result: Promise<SendResult>;
+  #settle!: (result: SendResult) => void;
+  #stream: Request;
+  #socket: Socket | undefined;
+  /** What came over the connection before this request. */
+  #bytesBefore = 0;
+  /** Absent for a connection that was kept alive. */
+  #newConnection: NewConnection | undefined;
+  #response: Response | undefined;
+  #stopWatching = (): void => {};
+  #bytesRead = 0;
+  readonly #kept: Buffer[] = [];
+  readonly #startedAt = performance.now();
+  #timer: NodeJS.Timeout;
+  /** How much of the whole time is left when the timer goes off. */
+  #restMs: number;
+  readonly #onTimer = (): void => this.#checkTime();
+  readonly #onAbort = (): void => this.#fail('network_error', 'The attempt was interrupted.');
+
+  constructor(private readonly input: ExchangeInput) {
+    this.result = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    const { timeoutMs, limits, signal } = input;
+    const connectMs = Math.min(limits.connectTimeoutMs, timeoutMs);
+    this.#restMs = timeoutMs - connectMs;
+    this.#timer = setTimeout(this.#onTimer, connectMs);
+    signal.addEventListener('abort', this.#onAbort);
+    this.#stream = this.#open(false);
+    // An abort that came before is not announced any more.
+    if (signal.aborted) this.#onAbort();
+  }
+
+  #open(isFresh: boolean): Request {
+    const { input } = this;
+    const stream = input.open(input.request, isFresh);
+    stream.once('socket', (socket: Socket) => this.#onSocket(socket));
+    stream.on('response', (response: Response) => {
+      this.#stopWatching();
+      this.#response = response;
+    });
+    // After a 101 the socket is nobody's: neither got nor the agent would ever close it.
+    stream.on('upgrade', (response: Response, socket: Duplex) => {
+      this.#response = response;
+      socket.destroy();
+      this.#finish();
+    });
+    stream.on('data', (chunk: Buffer) => this.#take(chunk));
+    stream.on('end', () => this.#finish());
+    stream.on('error', (error: Error) => this.#onError(this.#causeOf(error)));
+    return stream;
+  }
+
+  #onSocket(socket: Socket): void {
+    this.#socket = socket;
+    this.#bytesBefore = socket.bytesRead;
+    this.#stopWatching = limitPreamble(socket, () =>
+      this.#fail('protocol_error', 'Too much came before an answer.'),
+    );
+    if (this.#stream.reusedSocket) return;
+    const isNamed = isIP(hostOf(new URL(this.input.request.url))) === 0;
+    this.#newConnection = new NewConnection(socket, isNamed, performance.now());
+  }
+
+  #take(chunk: Buffer): void {
+    const { readBytes, keptBytes } = this.input.limits;
+    if (this.#bytesRead < keptBytes) this.#kept.push(chunk.subarray(0, keptBytes - this.#bytesRead));
+    this.#bytesRead += chunk.length;
+    if (this.#bytesRead > readBytes || this.#isPadded()) this.#finish();
+  }
+
+  #isPadded(): boolean {
+    const raw = (this.#socket?.bytesRead ?? 0) - this.#bytesBefore;
+    return raw > MAX_AROUND_BODY_BYTES + MAX_PADDING * this.input.limits.readBytes;
+  }
+
+  // Who wrote onto a connection that was closed is told so; from Node.js 24 on it comes before the reason for that.
+  #causeOf(error: NodeJS.ErrnoException): NodeJS.ErrnoException {
+    return error.code === 'ERR_SOCKET_CLOSED' ? (this.#socket?.errored ?? error) : error;
+  }
+
+  // Once there is a status, it decides, even if the body broke off.
+  #onError(error: NodeJS.ErrnoException): void {
+    if (this.#response) return this.#finish();
+    if (this.#wasStale(error)) return this.#sendAgain();
+    if (error.code === PROXY_FAULT_CODE) return this.#end({ kind: 'unsent', error: error.message });
+    this.#fail(classifyNetworkError(error), describeNetworkError(error));
+  }
+
+  // The receiver closed a connection that was kept alive just as we used it: that is nobody's fault.
+  #wasStale({ code }: NodeJS.ErrnoException): boolean {
+    return (
+      this.#stream.reusedSocket === true && HUNG_UP.has(code) && this.#socket?.bytesRead === this.#bytesBefore
+    );
+  }
+
+  // Over a new connection, which is not reused: so it happens no more than once.
+  #sendAgain(): void {
+    const { timeoutMs, limits } = this.input;
+    const leftMs = Math.max(timeoutMs - (performance.now() - this.#startedAt), 0);
+    const connectMs = Math.min(limits.connectTimeoutMs, leftMs);
+    clearTimeout(this.#timer);
+    this.#stopWatching();
+    this.#restMs = leftMs - connectMs;
+    this.#timer = setTimeout(this.#onTimer, connectMs);
+    this.#stream = this.#open(true);
+  }
+
+  // One timer, which goes off at the end of the time for connecting: nearly all requests are over by then.
+  #checkTime(): void {
+    const phase = this.#phase();
+    if (phase === 'ready' && this.#restMs > 0) {
+      this.#timer = setTimeout(this.#onTimer, this.#restMs);
+      this.#restMs = 0;
+      return;
+    }
+    const [reason, missing] = STUCK[phase];
+    this.#fail(reason, `No ${missing} in ${Math.round(this.input.timeoutMs - this.#restMs)} ms.`);
+  }
+
+  #phase(): ConnectionPhase {
+    if (this.#stream.reusedSocket) return 'ready';
+    return this.#newConnection?.phase ?? 'connecting';
+  }
+
+  #finish(): void {
+    if (!this.#response) return this.#fail('protocol_error', 'The connection ended without an answer.');
+    const { statusCode, headers } = this.#response;
+    const wish = headers['webhook-delivery'];
+    const kept = keptHeaders(headers);
+    this.#end({
+      kind: 'answered',
+      status: statusCode,
+      retryAfter: headers['retry-after'],
+      wish: typeof wish === 'string' ? wish : undefined,
+      ...(kept === undefined ? {} : { headers: kept }),
+      body: this.#keptText(),
+      timings: this.#timings(),
+    });
+  }
+
+  // A character that was cut in two is left out.
+  #keptText(): string {
+    if (this.#bytesRead === 0) return '';
+    const kept = Buffer.concat(this.#kept);
+    return this.#bytesRead > kept.length ? new StringDecoder('utf8').write(kept) : kept.toString('utf8');
+  }
+
+  #timings(): AttemptTimings {
+    const { response, upload = response } = this.#stream.timings ?? {};
+    const connecting = this.#newConnection?.timings;
+    if (response === undefined || upload === undefined) return { ...connecting };
+    return { ...connecting, firstByteMs: Math.max(response - upload, 0) };
+  }
+
+  #fail(reason: TransportFailure, error: string): void {
+    this.#end({
+      kind: 'failed',
+      reason,
+      error: error.slice(0, MAX_ERROR_LENGTH),
+      timings: this.#timings(),
+    });
+  }
+
+  #end(result: SendResult): void {
+    clearTimeout(this.#timer);
+    this.#stopWatching();
+    this.input.signal.removeEventListener('abort', this.#onAbort);
+    if (!this.#stream.readableEnded) this.#stream.destroy();
+    this.#settle(result);
+  }
+}
+
+/**
+ * Far more than the headers of an answer may take (Node's 16 KiB) and a handful of interim answers before it. Not
+ * less than Node reads at once: what begins with an answer and goes on with its body is in the first read.
+ */
+const MAX_PREAMBLE_BYTES = 64 * 1024;
+
+/**
+ * Watches what comes before an answer. Blank lines and interim answers (103) may come without end, and nothing else
+ * limits them: a receiver that sends them as fast as it can would keep a processor busy until the deadline.
+ *
+ * @returns stops watching; to be called when the answer begins, or there will be none.
+ */
+function limitPreamble(socket: Socket, onTooLong: () => void): () => void {
+  let bytes = 0;
+  const take = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_PREAMBLE_BYTES) onTooLong();
+  };
+  socket.on('data', take);
+  return () => socket.off('data', take);
+}
+
+const BY_CODE: Readonly<Record<string, TransportFailure>> = {
+  ERR_BLOCKED_ADDRESS: 'blocked_address',
+  ERR_PROXY_DENIED: 'blocked_address',
+  ERR_PROXY_CONNECT_TIMEOUT: 'connect_timeout',
+  ERR_PROXY_CONNECT_FAILED: 'network_error',
+  ERR_UNRESOLVED_NAME: 'dns_error',
+  ECONNREFUSED: 'connect_refused',
+  ETIMEDOUT: 'connect_timeout',
+  ECONNRESET: 'connection_reset',
+  EPIPE: 'connection_reset',
+  EPROTO: 'tls_error',
+};
+
+// OpenSSL's and Node's names for what is wrong with a handshake, a certificate or a key.
+const TLS_CODE =
+  /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_)/;
+// llhttp's codes: what came back is not HTTP.
+const PARSER_CODE = /^HPE_/;
+
+/** Why a request got no answer, by the error's code. */
+export function classifyNetworkError(error: Error): TransportFailure {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return 'network_error';
+  if (TLS_CODE.test(code)) return 'tls_error';
+  if (PARSER_CODE.test(code)) return 'protocol_error';
+  return BY_CODE[code] ?? 'network_error';
+}
+
+// OpenSSL in Node's words: `write EPROTO 807C…:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/…`
+const OPENSSL = /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
+
+/** What went wrong, for who looks at an attempt: of OpenSSL's errors the reason, without where it is in its source. */
+export function describeNetworkError({ message }: Error): string {
+  const reason = OPENSSL.exec(message)?.[1];
+  return reason === undefined ? message : `TLS failed: ${reason}.`;
+}
+
+export type ConnectionPhase = 'resolving' | 'connecting' | 'securing' | 'ready';
+
+/** How far a connection that is being opened has come, and how long each of its phases took. */
+class NewConnection {
+  #phase: ConnectionPhase;
+  #phaseStartedAt: number;
+  readonly #timings: { -readonly [Phase in keyof AttemptTimings]: AttemptTimings[Phase] } = {};
+
+  /**
+   * @param isNamed whether its host is a name that is looked up.
+   * @param startedAt when it was asked for, as `performance.now` gives it.
+   */
+  constructor(socket: Socket, isNamed: boolean, startedAt: number) {
+    this.#phase = isNamed ? 'resolving' : 'connecting';
+    this.#phaseStartedAt = startedAt;
+    const afterConnect = socket instanceof TLSSocket ? 'securing' : 'ready';
+    socket.once('secureConnect', () => this.#end('tlsMs', 'ready'));
+    if (socket.connecting) {
+      if (isNamed) socket.once('lookup', () => this.#end('dnsMs', 'connecting'));
+      socket.once('connect', () => this.#end('connectMs', afterConnect));
+    } else {
+      // A tunnel, which is handed over when it stands; its proxy did the look-up.
+      this.#end('connectMs', afterConnect);
+    }
+  }
+
+  get phase(): ConnectionPhase {
+    return this.#phase;
+  }
+
+  get timings(): AttemptTimings {
+    return this.#timings;
+  }
+
+  #end(timing: keyof AttemptTimings, next: ConnectionPhase): void {
+    const now = performance.now();
+    this.#timings[timing] = Math.round(now - this.#phaseStartedAt);
+    this.#phaseStartedAt = now;
+    this.#phase = next;
+  }
+}

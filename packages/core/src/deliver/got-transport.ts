@@ -1,0 +1,160 @@
+import { constants } from 'node:crypto';
+import { type ClientRequestArgs, type Agent as HttpAgent, request as requestHttp } from 'node:http';
+import { type Agent as HttpsAgent, type RequestOptions, request as requestHttps } from 'node:https';
+import { urlToHttpOptions } from 'node:url';
+import { got, type Request } from 'got';
+import { DeliveryHttpAgent, DeliveryHttpsAgent, IdleSockets } from '../egress/delivery-agents';
+import type { Route } from '../egress/direct-route';
+import { checkReceiver } from '../egress/receiver-certificate';
+import { createTlsFaults } from '../endpoints/tls/certificate';
+import { createLru } from '../platform/caches';
+import { Exchange, type ExchangeLimits } from './got-exchange';
+import type { DeliveryRequest, TlsMaterial, Transport } from './transport';
+
+export interface GotTransportOptions extends ExchangeLimits {
+  /** From the first DNS query to the last byte of the response's body. For requests that don't say their own. */
+  readonly timeoutMs: number;
+  /** How connections are opened, and where they may go. */
+  readonly route: Route;
+}
+
+interface Agents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+}
+
+const IDLE_SOCKET_MS = 60_000;
+const IDLE_SOCKETS_PER_ORIGIN = 256;
+// Of all origins together: ten thousand receivers that are sent something once a minute are no reason to keep as many
+// connections open.
+const IDLE_SOCKETS = 2_048;
+
+/** Delivers over HTTP(S) with kept-alive connections. One try, no redirects, no decompression, bounded memory. */
+export class GotTransport {
+  readonly #options: GotTransportOptions;
+  readonly #agents: Agents;
+  /** Each of whose connections serves one request. */
+  readonly #freshAgents: Agents;
+  readonly #client;
+  readonly #faultOfTls = createTlsFaults();
+
+  constructor(options: GotTransportOptions) {
+    const idleSockets = new IdleSockets(IDLE_SOCKETS);
+    this.#options = options;
+    this.#agents = {
+      http: new DeliveryHttpAgent(options.route, idleSockets, KEEP_ALIVE),
+      https: new DeliveryHttpsAgent(options.route, idleSockets, { ...KEEP_ALIVE, ...TLS_OPTIONS }),
+    };
+    this.#freshAgents = {
+      http: new DeliveryHttpAgent(options.route, idleSockets, {}),
+      https: new DeliveryHttpsAgent(options.route, idleSockets, TLS_OPTIONS),
+    };
+    this.#client = got.extend({
+      agent: this.#agents,
+      method: 'POST',
+      retry: { limit: 0 },
+      followRedirect: false,
+      throwHttpErrors: false,
+      decompress: false,
+      http2: false,
+      enableUnixSockets: false,
+      request: createLeanRequest(),
+    });
+  }
+
+  readonly send: Transport = (request, signal) => {
+    const fault = request.tls && this.#faultOfTls(request.tls);
+    if (fault !== undefined) {
+      return Promise.resolve({ kind: 'failed', reason: 'tls_error', error: fault, timings: {} });
+    }
+    return new Exchange({
+      request,
+      open: this.#open,
+      timeoutMs: request.timeoutMs ?? this.#options.timeoutMs,
+      limits: this.#options,
+      signal,
+    }).result;
+  };
+
+  close(): void {
+    for (const { http, https } of [this.#agents, this.#freshAgents]) {
+      http.destroy();
+      https.destroy();
+    }
+  }
+
+  readonly #open = ({ url, headers, body, tls }: DeliveryRequest, isFresh: boolean): Request =>
+    this.#client.stream(url, {
+      headers,
+      body,
+      ...(tls === undefined ? undefined : { https: toHttpsOptions(tls) }),
+      ...(isFresh ? { agent: this.#freshAgents } : undefined),
+    });
+}
+
+// Connections and TLS sessions are kept apart by all of these: Node's agents have them in the name of a pool.
+function toHttpsOptions({ ca, certificate, key }: TlsMaterial) {
+  return {
+    ...(ca === undefined ? {} : { certificateAuthority: ca }),
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+const REMEMBERED_URLS = 10_000;
+
+/**
+ * Starts Node's request with those options alone that we use. got hands on some forty, most of them undefined, which Node
+ * copies several times: a tenth of a worker's processor time.
+ */
+function createLeanRequest() {
+  const targets = createLru<string, ClientRequestArgs>(REMEMBERED_URLS);
+
+  return function request(url: URL, { agent, method, headers, ca, cert, key }: RequestOptions) {
+    let target = targets.get(url.href);
+    if (target === undefined) {
+      target = targetOf(url);
+      targets.set(url.href, target);
+    }
+    return url.protocol === 'https:'
+      ? requestHttps({ ...target, agent, method, headers, ...definedOf({ ca, cert, key }) })
+      : requestHttp({ ...target, agent, method, headers });
+  };
+}
+
+function targetOf(url: URL): ClientRequestArgs {
+  const { protocol, hostname, port, path } = urlToHttpOptions(url);
+  return { protocol, hostname, port, path };
+}
+
+// An agent's own options win over undefined ones, but these are in the name of the pool.
+function definedOf({ ca, cert, key }: Pick<RequestOptions, 'ca' | 'cert' | 'key'>): RequestOptions {
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+const KEEP_ALIVE = {
+  keepAlive: true,
+  maxFreeSockets: IDLE_SOCKETS_PER_ORIGIN,
+  timeout: IDLE_SOCKET_MS,
+  scheduling: 'lifo',
+} as const;
+
+const TLS_OPTIONS = {
+  minVersion: 'TLSv1.2',
+  // Elliptic curves alone: over finite fields, the receiver chooses how large the numbers are, and a handshake with the
+  // largest takes all of the process for some hundred milliseconds.
+  ciphers: `${constants.defaultCipherList}:!kDHE`,
+  ecdhCurve: 'X25519:P-256:P-384:P-521',
+  // Said here, so that NODE_TLS_REJECT_UNAUTHORIZED in the environment can't switch it off.
+  rejectUnauthorized: true,
+  checkServerIdentity: checkReceiver,
+  // Or a receiver could have handshake after handshake over one connection, 3.5 s of processor time in 9 s. Node's own
+  // `disableRenegotiation` has no effect on the side that calls.
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  // Of a receiver whose session is known, the next connection costs half the handshake.
+  maxCachedSessions: 1_000,
+} as const;

@@ -1,0 +1,146 @@
+import type { BreakerState } from '../domain/breaker';
+import type { DeliveryRun, Trigger } from '../domain/delivery';
+import type { DeliveryState } from '../domain/delivery-log';
+import type { Endpoint } from '../domain/endpoint';
+import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
+import type { TraceContext } from '../domain/trace';
+import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
+import type { EventStore } from '../events/redis-event-store';
+import type { Clock } from '../platform/clock';
+import type { AnnounceEnd } from './announce';
+import type { Releaser } from './flow/releaser';
+
+export interface LoadDeliveryDeps {
+  readonly eventStore: Pick<EventStore, 'find'>;
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithBreaker' | 'append' | 'appendIfUnchanged'>;
+  readonly leaveOrder: LeaveOrder;
+  readonly announceEnd: AnnounceEnd;
+  readonly clock: Clock;
+}
+
+/** A delivery that can be tried now, with all that its attempt needs. */
+export interface ReadyDelivery {
+  readonly kind: 'ready';
+  readonly run: DeliveryRun;
+  readonly event: AcceptedEvent;
+  readonly endpoint: Endpoint;
+  readonly breaker: BreakerState;
+  readonly logLength: LogLength;
+  /** How many attempts have decided so far what becomes of it. */
+  readonly decidingAttempts: number;
+  readonly attemptNumber: number;
+  readonly trigger: Trigger;
+  /** Whether its event was made to try the endpoint out. */
+  readonly isTest: boolean;
+  /** Which attempt of the schedule it is: 1, 2, … */
+  readonly scheduledAttempt: number;
+  /** Whether it was delivered before, and was requested once more. */
+  readonly wasDelivered: boolean;
+  /** When its event was accepted, or it was requested. Milliseconds since the Unix epoch. */
+  readonly begunAt: number;
+  /** Where the attempt before is in a trace, if it is in one. */
+  readonly previousTrace?: TraceContext | undefined;
+}
+
+export type LoadedDelivery =
+  | ReadyDelivery
+  /** It has come to its end, be it just now because nothing can be sent any more. */
+  | { readonly kind: 'over' }
+  | { readonly kind: 'not_due'; readonly dueAt: number };
+
+/** Reads what an attempt needs, and ends the delivery if there is no more to be sent, or nowhere to send it. */
+export function createLoadDelivery(deps: LoadDeliveryDeps) {
+  return async function loadDelivery(run: DeliveryRun): Promise<LoadedDelivery> {
+    const [read, endpoint, event] = await Promise.all([
+      deps.deliveryStore.readWithBreaker(run),
+      deps.endpointStore.find(run.accountId, run.endpointId),
+      deps.eventStore.find(run.accountId, run.eventId),
+    ]);
+    const { state, length, breaker } = endpoint || event ? await withRequest(run, read) : read;
+    if (state.isOpen && endpoint && event?.body !== undefined) {
+      // It ran before its time, after a crash or an error: the record knows when it is due.
+      const { nextAttemptAt: dueAt = 0 } = state;
+      if (dueAt > deps.clock()) return { kind: 'not_due', dueAt };
+      return {
+        kind: 'ready',
+        run,
+        event,
+        endpoint,
+        breaker,
+        logLength: length,
+        ...nextAttemptOf(state, event),
+      };
+    }
+    // What is not open: a delivery whose worker died after it was put on record, or one fanned out twice.
+    if (state.isOpen) await cancel(run, endpoint, event);
+    if (endpoint) await deps.leaveOrder(endpoint, run.eventId);
+    return { kind: 'over' };
+  };
+
+  // Whoever has asked for it adds the job first, and may have died before the request was on record.
+  async function withRequest(run: DeliveryRun, read: ReadWithBreaker): Promise<ReadWithBreaker> {
+    const { request } = run;
+    if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
+    await deps.deliveryStore.appendIfUnchanged(run, { kind: 'requested', ...request }, read.length);
+    return await withRequest(run, await deps.deliveryStore.readWithBreaker(run));
+  }
+
+  // Without event and endpoint nobody can read the record: its account may be erased, and nothing of it is to come back.
+  async function cancel(
+    run: DeliveryRun,
+    endpoint: Endpoint | undefined,
+    event: StoredEvent | undefined,
+  ): Promise<void> {
+    if (endpoint || event) {
+      await deps.deliveryStore.append(run, { kind: 'cancelled', reason: whyCancelled(endpoint, event) });
+    }
+    deps.announceEnd(run, 'cancelled', event?.acceptedAt, event?.trace);
+  }
+}
+
+type ReadWithBreaker = Awaited<ReturnType<DeliveryStore['readWithBreaker']>>;
+
+function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
+  if (!endpoint) return 'endpoint_deleted';
+  return event ? 'payload_erased' : 'event_expired';
+}
+
+function nextAttemptOf(
+  { status, attempts, decidingAttempts, requestIds, round }: DeliveryState,
+  { id, acceptedAt }: AcceptedEvent,
+) {
+  return {
+    decidingAttempts,
+    attemptNumber: attempts.length + 1,
+    trigger: round.trigger,
+    // A test is the request that its event was made for.
+    isTest: requestIds.includes(id),
+    scheduledAttempt: round.attempts + 1,
+    wasDelivered: status === 'delivered',
+    begunAt: round.requestedAt ?? acceptedAt,
+    previousTrace: attempts.at(-1)?.trace,
+  } as const;
+}
+
+export interface LeaveOrderDeps {
+  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+  readonly releaser: Pick<Releaser, 'lookAt'>;
+  readonly clock: Clock;
+}
+
+/** A delivery that has ended makes room for the one behind it, if they go one at a time. Otherwise nothing to do. */
+export function createLeaveOrder({ admissionStore, releaser, clock }: LeaveOrderDeps) {
+  return async function leaveOrder(
+    { accountId, id, ordering }: Pick<Endpoint, 'accountId' | 'id' | 'ordering'>,
+    eventId: EventId,
+  ): Promise<void> {
+    if (ordering !== 'strict') return;
+    await admissionStore.leaveOrder(id, eventId);
+    releaser.lookAt(accountId, id, clock());
+  };
+}
+
+export type LeaveOrder = ReturnType<typeof createLeaveOrder>;

@@ -1,0 +1,285 @@
+import type { Attempt } from '../domain/attempt';
+import type { DeliveryRun } from '../domain/delivery';
+import { readSummary } from '../domain/delivery-log';
+import { keys } from '../domain/keys';
+import type { EndedAttempt } from '../endpoints/health/attempt-tally';
+import { readAttemptRow } from '../events/archive/pg-attempt-table';
+import { createRedisArchiveStream } from '../events/archive/redis-archive-stream';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { connectRedis } from '../platform/redis-connect';
+import { buildAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { createClosables } from '../testing/closables';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import type { Decision } from './decide-next';
+import { createRedisAttemptStore } from './flow/redis-attempt-store';
+import type { ReadyDelivery } from './load-delivery';
+import { createRecordAttempt } from './record-attempt';
+
+const NOW = 1_700_000_060_000;
+
+let redis: TestRedis;
+beforeEach(async () => {
+  redis = await openTestRedis();
+});
+afterEach(() => redis.close());
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+/** As a worker does it: all that is asked for within one turn of the event loop goes to Redis as one batch. */
+function arrange({ isArchived = true } = {}) {
+  const connection = {
+    url: redis.url,
+    role: 'working',
+    name: 'test',
+    emit: () => {},
+  } as const;
+  const client = connectRedis(connection);
+  willClose({ close: () => client.disconnect() });
+  const event = buildEvent();
+  const { accountId, id: eventId } = event;
+  const endpoint = buildEndpoint({ accountId });
+  const run: DeliveryRun = {
+    accountId,
+    eventId,
+    endpointId: endpoint.id,
+    hasWaited: false,
+    wasTakenOver: false,
+    ownedUntil: Number.POSITIVE_INFINITY,
+  };
+  const deliveryStore = createRedisDeliveryStore(client, testRetention);
+  const health: EndedAttempt[] = [];
+  const recordAttempt = createRecordAttempt({
+    attemptStore: createRedisAttemptStore(client, testRetention),
+    deliveryStore,
+    archiveStream: isArchived ? createRedisArchiveStream(client) : undefined,
+    healthRecorder: { record: (_endpointId, attempt) => void health.push(attempt) },
+    clock: () => NOW,
+  });
+
+  /** What a worker knows when it begins an attempt. */
+  async function prepare(): Promise<ReadyDelivery> {
+    const { state, length, breaker } = await deliveryStore.readWithBreaker(run);
+    return {
+      kind: 'ready',
+      run,
+      event,
+      endpoint,
+      breaker,
+      logLength: length,
+      decidingAttempts: state.decidingAttempts,
+      attemptNumber: state.attempts.length + 1,
+      trigger: state.round.trigger,
+      isTest: false,
+      scheduledAttempt: state.round.attempts + 1,
+      wasDelivered: state.status === 'delivered',
+      begunAt: event.acceptedAt,
+    };
+  }
+
+  /** An attempt that was begun with that knowledge. */
+  const recordOf = async (ready: ReadyDelivery, change: Partial<Attempt>, decision: Decision) =>
+    await recordAttempt({
+      ready,
+      attempt: buildAttempt({ number: ready.attemptNumber, ...change }),
+      decision,
+      attemptKey: undefined,
+    });
+
+  return {
+    run,
+    event,
+    client,
+    health,
+    prepare,
+    recordOf,
+    record: async (change: Partial<Attempt>, decision: Decision) =>
+      await recordOf(await prepare(), change, decision),
+    eraseAnswers: () => deliveryStore.eraseAnswersOf(run, NOW),
+    request: (requestId: string) =>
+      deliveryStore.append(run, { kind: 'requested', requestId, trigger: 'manual', requestedAt: NOW }),
+    read: async () => (await deliveryStore.readWithLength(run.endpointId, run.eventId)).state,
+    readBreaker: async () => (await deliveryStore.readWithBreaker(run)).breaker,
+  };
+}
+
+const ACCEPTED = { outcome: 'delivered', responseStatus: 204 } as const;
+const RETRY = { kind: 'retry', delayMs: 5_000 } as const;
+
+it("has the event's type on record once, from the first attempt on", async () => {
+  const { record, run, event, client } = arrange();
+  await record({}, RETRY);
+  await record({}, RETRY);
+  const log = await client.get(keys.delivery(run.endpointId, run.eventId));
+  expect(readSummary(log ?? '')).toMatchObject({ attemptCount: 2, eventType: event.type });
+  expect(log?.split(event.type)).toHaveLength(2);
+});
+
+it.each<[Decision, object]>([
+  [
+    { kind: 'retry', delayMs: 5_000 },
+    { status: 'pending', next_attempt_at: '2023-11-14T22:14:25.000Z' },
+  ],
+  [{ kind: 'exhausted' }, { status: 'exhausted', next_attempt_at: null }],
+  [{ kind: 'aborted' }, { status: 'aborted', next_attempt_at: null }],
+  [{ kind: 'stays_delivered' }, { status: 'delivered', next_attempt_at: null }],
+])(
+  'hands on a failed attempt to the archive, with what became of its delivery: %j',
+  async (decision, expected) => {
+    const { record, run, event } = arrange();
+    await record({ responseBody: 'oh' }, decision);
+    const [[, fields] = ['', []]] = await redis.client.xrange(keys.attemptsToArchive, '-', '+');
+    expect(readAttemptRow(fields)).toMatchObject({
+      account_id: run.accountId,
+      event_id: run.eventId,
+      webhook_id: run.endpointId,
+      type: event.type,
+      number: 1,
+      outcome: 'http_5xx',
+      response_body: 'oh',
+      ...expected,
+    });
+  },
+);
+
+it('has an attempt on its way to the archive before it is on record', async () => {
+  const { record, client } = arrange();
+  // From here on the server knows the script.
+  await record({}, RETRY);
+  const commands: string[] = [];
+  const { sendCommand } = client;
+  client.sendCommand = function noted(this: typeof client, ...given: Parameters<typeof sendCommand>) {
+    commands.push(given[0].name);
+    return Reflect.apply(sendCommand, this, given) as ReturnType<typeof sendCommand>;
+  };
+  await record({}, RETRY);
+  await record(ACCEPTED, { kind: 'delivered' });
+  const writes = commands.filter((command) => ['xadd', 'evalsha', 'eval'].includes(command));
+  expect(writes).toEqual(['xadd', 'evalsha', 'xadd', 'evalsha']);
+});
+
+it('hands on nothing when there is no archive', async () => {
+  const { record } = arrange({ isArchived: false });
+  await record(ACCEPTED, { kind: 'delivered' });
+  expect(await redis.client.exists(keys.attemptsToArchive)).toBe(0);
+});
+
+it('has an attempt on record that could not be handed on, and says what the archive still has to get', async () => {
+  const { record, run, client } = arrange();
+  await client.set(keys.attemptsToArchive, 'no stream');
+  const attempt = buildAttempt();
+  const recorded = await record({}, RETRY);
+  expect(recorded).toMatchObject({
+    nextAttemptAt: NOW + 5_000,
+    unarchived: { eventId: run.eventId, endpointId: run.endpointId, status: 'pending', fact: { attempt } },
+  });
+  expect(await client.get(keys.delivery(run.endpointId, run.eventId))).not.toBeNull();
+});
+
+it('rejects when the record can not be written, also when the attempt could not be handed on either', async () => {
+  const { prepare, recordOf, run, client, health } = arrange();
+  const ready = await prepare();
+  await client.set(keys.attemptsToArchive, 'no stream');
+  await client.rpush(keys.delivery(run.endpointId, run.eventId), 'no log');
+  await expect(recordOf(ready, ACCEPTED, { kind: 'delivered' })).rejects.toThrow('WRONGTYPE');
+  expect(health).toEqual([]);
+});
+
+describe("an attempt that somebody else's came before, which was begun at the same time", () => {
+  it('is on record as a late one, and takes nothing back', async () => {
+    const { prepare, recordOf, read, readBreaker } = arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, {}, { kind: 'retry', delayMs: 60_000 });
+    const breaker = await readBreaker();
+    const recorded = await recordOf(mine, { responseStatus: 503 }, { kind: 'exhausted' });
+    expect(recorded).toMatchObject({ effect: undefined, nextAttemptAt: NOW + 60_000 });
+    expect(await read()).toMatchObject({
+      status: 'pending',
+      nextAttemptAt: NOW + 60_000,
+      decidingAttempts: 1,
+      attempts: [{ number: 1 }, { number: 2, responseStatus: 503 }],
+    });
+    expect(await readBreaker()).toEqual(breaker);
+  });
+
+  it('does not take back that the other one was delivered', async () => {
+    const { prepare, recordOf, read } = arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, ACCEPTED, { kind: 'delivered' });
+    const recorded = await recordOf(mine, {}, RETRY);
+    expect(recorded).toMatchObject({ effect: undefined, nextAttemptAt: undefined });
+    expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, attempts: [{}, {}] });
+  });
+
+  it('has the delivery delivered when it was accepted', async () => {
+    const { prepare, recordOf, read } = arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, {}, RETRY);
+    const recorded = await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+    expect(recorded).toMatchObject({ effect: undefined });
+    expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, attempts: [{}, {}] });
+  });
+
+  it('is late also when somebody has opened the delivery anew since the other one has ended it', async () => {
+    const { prepare, recordOf, request, read } = arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, {}, { kind: 'exhausted' });
+    await request('rdl_1');
+    await recordOf(mine, {}, { kind: 'aborted' });
+    expect(await read()).toMatchObject({ status: 'pending', isOpen: true, decidingAttempts: 1 });
+  });
+
+  it('counts for the health of its endpoint, and is archived', async () => {
+    const { prepare, recordOf, health } = arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, {}, RETRY);
+    await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+    expect(health).toMatchObject([{ delivered: false }, { delivered: true }]);
+    expect(await redis.client.xlen(keys.attemptsToArchive)).toBe(2);
+  });
+
+  it('does not make another one late that knew of the one before', async () => {
+    const { prepare, recordOf, read } = arrange();
+    const [late, first] = [await prepare(), await prepare()];
+    await recordOf(first, {}, RETRY);
+    const next = await prepare();
+    await recordOf(late, {}, RETRY);
+    const recorded = await recordOf(next, ACCEPTED, { kind: 'delivered' });
+    expect(recorded.effect).toBeDefined();
+    expect(await read()).toMatchObject({
+      status: 'delivered',
+      decidingAttempts: 2,
+      attempts: [{ number: 1 }, { number: 2 }, { number: 3 }],
+    });
+  });
+});
+
+describe('an attempt that something else came before', () => {
+  it.each<[string, (arranged: ReturnType<typeof arrange>) => Promise<unknown>]>([
+    ['the answers of its receiver were erased', ({ eraseAnswers }) => eraseAnswers()],
+    ['somebody has asked for the delivery', ({ request }) => request('rdl_1')],
+  ])('is no late one: %s', async (_what, meanwhile) => {
+    const arranged = arrange();
+    const { prepare, recordOf, read } = arranged;
+    const ready = await prepare();
+    await meanwhile(arranged);
+    const recorded = await recordOf(ready, { responseStatus: 503 }, RETRY);
+    expect(recorded).toMatchObject({ effect: { failures: 1 }, nextAttemptAt: NOW + 5_000 });
+    expect(await read()).toMatchObject({
+      status: 'pending',
+      nextAttemptAt: NOW + 5_000,
+      decidingAttempts: 1,
+      attempts: [{ number: 1, responseStatus: 503 }],
+    });
+  });
+
+  it('leaves no answer on record once these were erased', async () => {
+    const { prepare, recordOf, eraseAnswers, client, run } = arrange();
+    const ready = await prepare();
+    await eraseAnswers();
+    await recordOf(ready, { responseBody: 'personal' }, RETRY);
+    expect(await client.get(keys.delivery(run.endpointId, run.eventId))).not.toContain('personal');
+  });
+});

@@ -1,0 +1,128 @@
+import type { Attempt } from '../domain/attempt';
+import type { AttemptedFact } from '../domain/delivery';
+import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
+import type { HealthRecorder } from '../endpoints/health/health-recorder';
+import { tellsOfFailing } from '../endpoints/operational-events';
+import type { ArchiveRecord, ArchiveStream } from '../events/archive/redis-archive-stream';
+import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
+import type { Clock } from '../platform/clock';
+import { type Decision, statusAfter } from './decide-next';
+import type { AttemptEffect, AttemptStore } from './flow/redis-attempt-store';
+import type { ReadyDelivery } from './load-delivery';
+
+const SHORT_ANSWER = 100;
+
+export interface RecordAttemptDeps {
+  readonly attemptStore: Pick<AttemptStore, 'record'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
+  /** Absent: attempts are not archived. */
+  readonly archiveStream?: Pick<ArchiveStream, 'add'> | undefined;
+  readonly healthRecorder: Pick<HealthRecorder, 'record'>;
+  /** Absent: nobody counts what is stored. */
+  readonly noteUsage?: NoteUsage;
+  readonly clock: Clock;
+}
+
+export interface RecordInput {
+  readonly ready: ReadyDelivery;
+  readonly attempt: Attempt;
+  readonly decision: Decision;
+  /** What it counts by for the rate limit, if it does. */
+  readonly attemptKey: string | undefined;
+}
+
+/** An attempt that is on record. */
+export interface RecordedAttempt {
+  /**
+   * What has followed from it for its endpoint. None: another worker had gone on with the delivery by then, and nothing
+   * follows from this attempt.
+   */
+  readonly effect: AttemptEffect | undefined;
+  /** When the next one is due, in milliseconds since the Unix epoch, if there is one. */
+  readonly nextAttemptAt: number | undefined;
+  /** What the archive still has to get: it could not be handed on. */
+  readonly unarchived: ArchiveRecord | undefined;
+}
+
+/** Puts an attempt on record, with all that follows from it for its endpoint. */
+export function createRecordAttempt(deps: RecordAttemptDeps) {
+  const { attemptStore, deliveryStore, archiveStream, healthRecorder, clock } = deps;
+
+  return async function recordAttempt(input: RecordInput): Promise<RecordedAttempt> {
+    const { ready, attempt, decision } = input;
+    const nextAttemptAt = decision.kind === 'retry' ? clock() + decision.delayMs : undefined;
+    const fact = {
+      kind: 'attempted',
+      attempt,
+      nextAttemptAt,
+      isAborted: decision.kind === 'aborted',
+    } as const;
+    const archived = archiveRecordOf(ready, decision, fact);
+    // Sent off before the log's line, over the same connection: what is on record is sure to be archived, also when the
+    // process dies in between.
+    const [handedOn, recorded] = await Promise.allSettled([
+      archiveStream?.add(archived),
+      recordOrAddLate(input, fact, ready.logLength),
+    ]);
+    if (recorded.status === 'rejected') throw recorded.reason;
+    const { startedAt, durationMs } = attempt;
+    const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
+    healthRecorder.record(ready.run.endpointId, ended);
+    // What is accepted at once was counted with its event.
+    if (isLong(attempt)) deps.noteUsage?.(ready.run.accountId, 'deliveries', bytesOf(attempt));
+    return { ...recorded.value, unarchived: handedOn.status === 'rejected' ? archived : undefined };
+  };
+
+  async function recordOrAddLate(
+    input: RecordInput,
+    fact: AttemptedFact,
+    logLength: LogLength,
+  ): Promise<Omit<RecordedAttempt, 'unarchived'>> {
+    const { ready, attempt, decision, attemptKey } = input;
+    const { run, event, breaker } = ready;
+    const effect = await attemptStore.record({
+      delivery: run,
+      fact: attempt.number === 1 ? { ...fact, eventType: event.type } : fact,
+      logLength,
+      acceptedAt: event.acceptedAt,
+      openUntil: breaker.openUntil,
+      attemptKey,
+      hasEnded: decision.kind !== 'retry',
+      tellsOfFailing: tellsOfFailing(event.type, attempt),
+      now: clock(),
+    });
+    if (effect) return { effect, nextAttemptAt: fact.nextAttemptAt };
+    const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
+    const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
+    // Nobody else has decided what becomes of it: its answers were erased, say, or somebody was late.
+    if (state.isOpen && state.decidingAttempts === ready.decidingAttempts) {
+      return await recordOrAddLate(input, numbered, length);
+    }
+    const { nextAttemptAt } = state;
+    const late = { ...numbered, nextAttemptAt, isLate: true };
+    if (await deliveryStore.appendIfUnchanged(run, late, length)) return { effect: undefined, nextAttemptAt };
+    return await recordOrAddLate(input, fact, length);
+  }
+}
+
+function archiveRecordOf(
+  { run: { accountId, eventId, endpointId }, event: { type, acceptedAt } }: ReadyDelivery,
+  decision: Decision,
+  fact: AttemptedFact,
+): ArchiveRecord {
+  return { accountId, eventId, endpointId, type, acceptedAt, status: statusAfter(decision), fact };
+}
+
+// A word or two, such as many receivers answer, are within what a delivery counts by.
+function isLong({ outcome, responseBody = '' }: Attempt): boolean {
+  return outcome !== 'delivered' || responseBody.length > SHORT_ANSWER;
+}
+
+/** About as long as its line in the log is. */
+function bytesOf({ error = '', responseBody = '', responseHeaders = {} }: Attempt): number {
+  const headers = Object.entries(responseHeaders).reduce(
+    (sum, [name, value]) => sum + name.length + value.length,
+    0,
+  );
+  return ATTEMPT_BYTES + Buffer.byteLength(error) + Buffer.byteLength(responseBody) + headers;
+}

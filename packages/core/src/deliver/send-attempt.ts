@@ -1,0 +1,247 @@
+import { createHmac } from 'node:crypto';
+import type { Attempt, AttemptOutcome } from '../domain/attempt';
+import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
+import type { AcceptedEvent } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import { type AttemptSpan, type BeginSpan, formatTraceparent, type TraceContext } from '../domain/trace';
+import type { Clock } from '../platform/clock';
+import { judgeResult, type ReceiverWish, readReceiverWish } from './decide-next';
+import type { Concurrency, Place } from './flow/concurrency';
+import type { ReadyDelivery } from './load-delivery';
+import type { DeliveryRequest, SendResult, SentResult, Transport } from './transport';
+
+export interface SendAttemptDeps {
+  readonly concurrency: Pick<Concurrency, 'leave'>;
+  readonly transport: Transport;
+  readonly requestStyle: RequestStyle;
+  /** Stands for this process on record. */
+  readonly workerId: string;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+export type SendOutcome =
+  | SentAttempt
+  /** The request could not leave us, by none of the receiver's faults. */
+  | Extract<SendResult, { kind: 'unsent' }>
+  /** This process had to let go of it before there was an answer, or may have lost it before it began. */
+  | { readonly kind: 'interrupted' };
+
+/** A request that was sent, and what came of it. */
+export interface SentAttempt {
+  readonly kind: 'sent';
+  readonly attempt: Attempt;
+  readonly wish: ReceiverWish;
+  /** The response's `Retry-After`, as it came. */
+  readonly retryAfter: string | undefined;
+  /** Absent where traces are not wanted. */
+  readonly span: AttemptSpan | undefined;
+}
+
+/** Prepares and sends the request of an attempt that was admitted, and judges what comes of it. */
+export function createSendAttempt(deps: SendAttemptDeps) {
+  const { concurrency, transport, requestStyle, workerId, beginSpan, clock, emit } = deps;
+
+  // The place at the endpoint is free again as soon as its receiver has answered, whatever happens then.
+  return async function sendAttempt(
+    ready: ReadyDelivery,
+    place: Place,
+    signal: AbortSignal,
+  ): Promise<SendOutcome> {
+    let attempt: Attempt | undefined;
+    try {
+      const outcome = await send(ready, signal);
+      attempt = outcome.kind === 'sent' ? outcome.attempt : undefined;
+      return outcome;
+    } finally {
+      concurrency.leave(place, attempt);
+      if (place.slot.isSlow) announceSlow(ready, place);
+    }
+  };
+
+  function announceSlow({ run: { endpointId, eventId } }: ReadyDelivery, { isStranger }: Place): void {
+    emit({ name: 'delivery.moved', endpointId, eventId, reason: isStranger ? 'stranger' : 'slow' });
+  }
+
+  async function send(ready: ReadyDelivery, signal: AbortSignal): Promise<SendOutcome> {
+    const startedAt = clock();
+    // A process that was stopped for long begins nothing that another one may be at by now.
+    if (startedAt >= ready.run.ownedUntil) return { kind: 'interrupted' };
+    const { event, endpoint, attemptNumber: attempt, isTest } = ready;
+    const span = beginSpan && traceAttempt(ready, beginSpan, startedAt);
+    const input = { event, endpoint, attempt, isTest, trace: span?.context, now: startedAt };
+    const request = prepareRequest(input, requestStyle);
+    const result = await transport(request, signal);
+    if (signal.aborted && result.kind !== 'answered') return { kind: 'interrupted' };
+    if (result.kind === 'unsent') return result;
+    const outcome = judgeResult(result);
+    return {
+      kind: 'sent',
+      attempt: toAttempt(ready, startedAt, outcome, result, span),
+      wish: readReceiverWish(result, outcome === 'delivered'),
+      retryAfter: result.kind === 'answered' ? result.retryAfter : undefined,
+      span,
+    };
+  }
+
+  function toAttempt(
+    { attemptNumber: number, trigger, endpoint }: ReadyDelivery,
+    startedAt: number,
+    outcome: AttemptOutcome,
+    result: SentResult,
+    span: AttemptSpan | undefined,
+  ): Attempt {
+    const answer = result.kind === 'answered' ? result : undefined;
+    return {
+      number,
+      trigger: trigger === 'schedule' ? undefined : trigger,
+      startedAt,
+      durationMs: clock() - startedAt,
+      timings: result.timings,
+      outcome,
+      responseStatus: answer?.status,
+      error: result.kind === 'failed' ? result.error : undefined,
+      responseBody: answer?.body === '' ? undefined : answer?.body,
+      // Of a success nobody asks for them, and there are many more of those.
+      responseHeaders: outcome === 'delivered' ? undefined : answer?.headers,
+      addedHeaders: endpoint.headers && Object.keys(endpoint.headers),
+      worker: workerId,
+      trace: outcome === 'delivered' ? undefined : span?.context,
+    };
+  }
+}
+
+/**
+ * For so long after its acceptance what is done for an event belongs to its trace. Retries go on for days, a delivery may be
+ * held as long, and be requested once more weeks later. Whoever samples whole traces has decided on this one within
+ * a minute or so, and a trace of days is found and drawn badly. So what comes later has a trace of its own, with links back.
+ */
+export const TRACE_OPEN_MS = 5 * 60_000;
+
+/** Begins the span of an attempt. It is linked to the attempt before, and, where it has a trace of its own, to its event. */
+export function traceAttempt(
+  { event, endpoint, previousTrace }: Pick<ReadyDelivery, 'event' | 'endpoint' | 'previousTrace'>,
+  beginSpan: BeginSpan,
+  startedAt: number,
+): AttemptSpan {
+  const { trace, acceptedAt } = event;
+  const before = previousTrace === undefined ? [] : [previousTrace];
+  const url = withoutSecrets(endpoint.url);
+  if (trace === undefined) return { ...beginSpan({ links: before, startedAt }), url };
+  if (startedAt - acceptedAt < TRACE_OPEN_MS) {
+    return { ...beginSpan({ parent: trace, links: before, startedAt }), url };
+  }
+  return { ...beginSpan({ links: [...before, trace], startedAt }), url };
+}
+
+function withoutSecrets(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}
+
+export interface SignatureHeader {
+  /** The name of the header that carries the plain signature of the body. */
+  readonly name: string;
+  /** What stands before the signature's hex digits. */
+  readonly prefix: string;
+}
+
+export interface RequestStyle {
+  readonly userAgent: string;
+  readonly signatureHeader: SignatureHeader;
+  /** Whether receivers are told the attempt's place in a trace. By default not. */
+  readonly tellsTrace?: boolean;
+}
+
+export interface RequestInput {
+  readonly event: AcceptedEvent;
+  readonly endpoint: Endpoint;
+  /** 1, 2, … */
+  readonly attempt: number;
+  /** Whether somebody is trying the endpoint out: the event says nothing of what has happened. */
+  readonly isTest: boolean;
+  /** The attempt's place in a trace, if it has one. */
+  readonly trace?: TraceContext | undefined;
+  /** The present, in milliseconds since the Unix epoch. */
+  readonly now: number;
+}
+
+/** The signed request of one attempt. Signed anew each time, since the time is part of what is signed. */
+export function prepareRequest(
+  { event, endpoint, attempt, isTest, trace, now }: RequestInput,
+  style: RequestStyle,
+): DeliveryRequest {
+  const timestamp = Math.floor(now / 1_000);
+  const secrets = liveSecrets(endpoint, now).map(({ secret }) => secret);
+  // For the header that has room for a single signature.
+  const { secret: newest } = newestSecret(endpoint);
+  return {
+    url: endpoint.url,
+    body: event.body,
+    // Ours come last: what an endpoint brings along can add to them, never replace them.
+    headers: {
+      ...endpoint.headers,
+      'content-type': 'application/json',
+      'user-agent': style.userAgent,
+      [style.signatureHeader.name.toLowerCase()]: signBody(newest, event.body, style.signatureHeader.prefix),
+      'webhook-id': event.id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signMessage(secrets, { id: event.id, timestamp, body: event.body }),
+      'x-service-attempt': String(attempt),
+      ...(isTest ? { 'x-service-test': 'true' } : {}),
+      ...(style.tellsTrace && trace ? { traceparent: formatTraceparent(trace) } : {}),
+    },
+    ...(endpoint.timeoutMs === undefined ? {} : { timeoutMs: endpoint.timeoutMs }),
+    ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),
+    ...(endpoint.listener === undefined ? {} : { listener: endpoint.id }),
+  };
+}
+
+const SECRET_PREFIX = 'whsec_';
+
+export interface StandardMessage {
+  /** The event's id, sent as `webhook-id`; the same on every attempt. */
+  readonly id: string;
+  /** When this attempt was signed, in whole seconds since the Unix epoch, sent as `webhook-timestamp`. */
+  readonly timestamp: number;
+  /** The text that is sent, in UTF-8. */
+  readonly body: string;
+}
+
+/**
+ * The value of `X-Service-Signature`: the prefix and the lower-case hex of HMAC-SHA256 over the raw body.
+ * The key is the secret string as it was issued, with its `whsec_`, in UTF-8.
+ *
+ * @throws TypeError when the secret is empty.
+ */
+export function signBody(secret: string, body: string, prefix = 'sha256='): string {
+  encodedPartOf(secret);
+  return prefix + createHmac('sha256', secret).update(body).digest('hex');
+}
+
+/**
+ * The value of `webhook-signature` (Standard Webhooks 1.0): one `v1,<base64>` for each secret, in the order
+ * given, separated by a space. The key is the base64-decoded rest of the secret after `whsec_`.
+ *
+ * @throws TypeError when there is no secret, or one is empty.
+ */
+export function signMessage(secrets: readonly string[], message: StandardMessage): string {
+  if (secrets.length === 0) throw new TypeError('There are no secrets to sign with: pass at least one.');
+  return secrets.map((secret) => signMessageOnce(secret, message)).join(' ');
+}
+
+function signMessageOnce(secret: string, { id, timestamp, body }: StandardMessage): string {
+  const key = Buffer.from(encodedPartOf(secret), 'base64');
+  if (key.length === 0) throw new TypeError('The secret has no key in base64: pass it as it was issued.');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
+  return `v1,${signature}`;
+}
+
+// An HMAC can be made with an empty key, and then anybody can make it.
+function encodedPartOf(secret: string): string {
+  const encoded = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
+  if (encoded.trim() === '') throw new TypeError('The secret to sign with is empty.');
+  return encoded;
+}

@@ -1,0 +1,189 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { AppError } from '../platform/app-error';
+import { textSchema } from '../platform/zod-words';
+import { type AccountId, accountIdSchema } from './event';
+
+/** The operator's own account. It always exists, and its admin keys may act for every other account. */
+export const DEFAULT_ACCOUNT = 'default' as AccountId;
+
+export const ACCOUNT_ID_PREFIX = 'acct';
+
+export const accountWeightSchema = z.int().min(1).max(100);
+
+/** In bytes; 0: as much as there is room for. */
+export const accountQuotaSchema = z.int().min(0);
+
+/** An account as it is stored. What belongs to one is invisible to all others. */
+export const accountSchema = z.object({
+  id: accountIdSchema,
+  name: z.string().optional(),
+  /** How much of what there is it gets where accounts take turns; absent: 1. */
+  weight: accountWeightSchema.optional(),
+  /** How many bytes it may store; absent: as many as any. */
+  quotaBytes: accountQuotaSchema.optional(),
+  /** Tells the request that created it from any other; old ones lack it. */
+  creation: z.string().optional(),
+  /** Milliseconds since the Unix epoch. */
+  createdAt: z.number(),
+  /** When its erasure was asked for. From then on it is nobody's any more: there is nothing left to do but to erase it. */
+  erasingSince: z.number().optional(),
+});
+export type Account = Readonly<z.infer<typeof accountSchema>>;
+
+/** One that is being erased is there no more, for all but its erasure. */
+export function isThere(account: Account | undefined): account is Account {
+  return account !== undefined && account.erasingSince === undefined;
+}
+
+// Anything but control characters, which a terminal would obey: in this form as most generators of code know no \p{Cc}.
+// oxlint-disable-next-line no-control-regex -- it is to find them
+const NO_CONTROL_CHARACTERS = /^[^\x00-\x1f\x7f-\x9f]*$/;
+
+/** What people call an account or a key, without the white space around it. */
+export const displayNameSchema = textSchema(100)
+  .regex(NO_CONTROL_CHARACTERS, 'must not hold control characters')
+  .regex(/\S/, 'must not be empty')
+  .trim();
+
+export function accountNotFound(): AppError {
+  return new AppError('not_found', 'There is no account with this id.');
+}
+
+export const scopes = [
+  'webhooks:read',
+  'webhooks:write',
+  'events:write',
+  'deliveries:read',
+  'deliveries:write',
+  'admin',
+  'portal:write',
+] as const;
+export const scopeSchema = z.enum(scopes, `must be one of ${scopes.join(', ')}`).meta({ id: 'Scope' });
+export type Scope = z.infer<typeof scopeSchema>;
+
+/** The middle part of a key, which names it without giving it away. */
+export const apiKeyIdSchema = z.string().regex(/^[0-9a-z]{16}$/);
+
+/** An API key as it is stored. The key itself is not: only the SHA-256 of the whole of it. */
+export const apiKeySchema = z.object({
+  id: z.string(),
+  accountId: accountIdSchema,
+  /** Hex. */
+  sha256: z.string(),
+  scopes: z.array(scopeSchema).readonly(),
+  name: z.string(),
+  /** Milliseconds since the Unix epoch. */
+  createdAt: z.number(),
+  /** The first moment at which it no longer counts. */
+  expiresAt: z.number().optional(),
+});
+export type ApiKey = Readonly<z.infer<typeof apiKeySchema>>;
+
+// `whk_`, the id, `_`, the secret part: a form that secret scanners can find.
+const KEY_FORM = /^whk_([0-9a-z]{16})_[0-9A-Za-z]{32,128}$/;
+
+/** The id within a key; `undefined` when the text does not have the form of a key. */
+export function idOfKey(key: string): string | undefined {
+  return KEY_FORM.exec(key)?.[1];
+}
+
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** Compares in constant time. */
+export function isSameKey(stored: Pick<ApiKey, 'sha256'>, key: string): boolean {
+  return timingSafeEqual(Buffer.from(stored.sha256, 'hex'), createHash('sha256').update(key).digest());
+}
+
+/** What a session may be used for. `read` always belongs to it. */
+export const capabilities = ['read', 'endpoints', 'resend', 'secrets', 'operate'] as const;
+export const capabilitySchema = z
+  .enum(capabilities, `must be one of ${capabilities.join(', ')}`)
+  .meta({ id: 'Capability' });
+export type Capability = z.infer<typeof capabilitySchema>;
+
+const SCOPES: Readonly<Record<Capability, readonly Scope[]>> = {
+  read: ['webhooks:read', 'deliveries:read'],
+  endpoints: ['webhooks:write'],
+  resend: ['deliveries:write'],
+  // Beside a scope: see `maySeeSecrets`.
+  secrets: [],
+  operate: ['admin'],
+};
+
+export function scopesOf(ofSession: readonly Capability[]): readonly Scope[] {
+  return ofSession.flatMap((capability) => SCOPES[capability]);
+}
+
+/** The middle part of its code and of its token, which names it without giving it away. */
+export const portalSessionIdSchema = apiKeyIdSchema;
+
+/** A session as it is stored. Neither its code nor its token is: only the SHA-256 of the whole of each. */
+export const portalSessionSchema = z.object({
+  id: z.string(),
+  accountId: accountIdSchema,
+  /** The API key that it was made with. It counts for as long as that does. */
+  apiKeyId: z.string(),
+  capabilities: z.array(capabilitySchema).readonly(),
+  /** Hex. */
+  codeSha256: z.string(),
+  /** Milliseconds since the Unix epoch. */
+  createdAt: z.number(),
+  /** The first moment at which its code no longer counts. */
+  codeExpiresAt: z.number(),
+  /** The first moment at which it no longer counts. */
+  expiresAt: z.number(),
+  /** What it counts as of what its account stores. Older ones lack it, and count as nothing. */
+  bytes: z.number().optional(),
+});
+export type PortalSession = Readonly<z.infer<typeof portalSessionSchema>>;
+
+/** That its code was exchanged for its token. */
+export const exchangeSchema = z.object({
+  /** Hex. */
+  tokenSha256: z.string(),
+  /** Milliseconds since the Unix epoch. */
+  exchangedAt: z.number(),
+});
+export type Exchange = Readonly<z.infer<typeof exchangeSchema>>;
+
+/** How the page is to look for whoever has the session, and where it leads back to. */
+export const portalPageSchema = z.object({
+  returnUrl: z.string().optional(),
+  theme: z
+    .object({
+      name: z.string().optional(),
+      logo: z.string().optional(),
+      color: z.string().optional(),
+      mode: z.enum(['light', 'dark', 'system']).optional(),
+    })
+    .optional(),
+});
+export type PortalPage = Readonly<z.infer<typeof portalPageSchema>>;
+
+// In the form of API keys: one that secret scanners can find.
+const CODE_FORM = /^whc_([0-9a-z]{16})_[0-9A-Za-z]{32,128}$/;
+const TOKEN_FORM = /^whp_([0-9a-z]{16})_[0-9A-Za-z]{32,128}$/;
+
+/** The session's id within a code; `undefined` when the text does not have the form of one. */
+export function idOfCode(code: string): string | undefined {
+  return CODE_FORM.exec(code)?.[1];
+}
+
+/** The session's id within a token; `undefined` when the text does not have the form of one. */
+export function idOfToken(token: string): string | undefined {
+  return TOKEN_FORM.exec(token)?.[1];
+}
+
+/** Whom a request comes from: whoever holds an API key, or the token of a portal session. */
+export interface Principal extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'sha256'> {
+  /** What a portal session may be used for; absent: it is an API key. */
+  readonly capabilities?: readonly Capability[];
+}
+
+/** API keys with the right scope may see secrets, as whoever gives a webhook a secret has one. */
+export function maySeeSecrets(principal: Principal): boolean {
+  return principal.capabilities?.includes('secrets') ?? true;
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { Trigger } from './delivery';
+import type { TraceContext } from './trace';
+
+/** How an attempt ended: a closed set, used in the log, the metrics and the record. */
+export const attemptOutcomes = [
+  'delivered',
+  'http_1xx',
+  'http_3xx',
+  'http_4xx',
+  'http_5xx',
+  'blocked_address',
+  'dns_error',
+  'connect_refused',
+  'connect_timeout',
+  'connection_reset',
+  'tls_error',
+  'response_timeout',
+  'protocol_error',
+  'network_error',
+] as const;
+
+export const attemptOutcomeSchema = z.enum(attemptOutcomes).meta({ id: 'AttemptOutcome' });
+export type AttemptOutcome = z.infer<typeof attemptOutcomeSchema>;
+
+/**
+ * How long the phases of an attempt took, in milliseconds, as far as they were gone through: over a connection that
+ * was kept alive there is only the wait for the answer.
+ */
+export interface AttemptTimings {
+  /** Looking up the name; absent for a literal address, and when a proxy looks it up. */
+  readonly dnsMs?: number;
+  /** TCP; by a proxy, until the tunnel stands. */
+  readonly connectMs?: number;
+  readonly tlsMs?: number;
+  /** From the last byte of the request to the first one of the response. */
+  readonly firstByteMs?: number;
+}
+
+/** One request to the receiver and what became of it. */
+export interface Attempt {
+  /** 1, 2, … */
+  readonly number: number;
+  /** Absent: `schedule`. */
+  readonly trigger?: Trigger | undefined;
+  /** Milliseconds since the Unix epoch. */
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly timings?: AttemptTimings | undefined;
+  readonly outcome: AttemptOutcome;
+  readonly responseStatus?: number | undefined;
+  /** What went wrong, for people; decide by `outcome`. */
+  readonly error?: string | undefined;
+  /** The beginning of the response's body. */
+  readonly responseBody?: string | undefined;
+  /** Those worth keeping, of an attempt that failed. */
+  readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Names of the headers that the endpoint added to the request. */
+  readonly addedHeaders?: readonly string[] | undefined;
+  /** Which process made it. */
+  readonly worker?: string | undefined;
+  /** Its place in a trace, of one that failed: the next one is linked to it. */
+  readonly trace?: TraceContext | undefined;
+}
+
+/** The headers of a response that tell people why it is as it is. Never one that may carry a secret. */
+const KEPT = [
+  'content-type',
+  'content-length',
+  'date',
+  'location',
+  'retry-after',
+  'server',
+  'via',
+  'webhook-delivery',
+  'www-authenticate',
+  'x-request-id',
+] as const;
+
+const MAX_VALUE_LENGTH = 200;
+const MAX_LENGTH = 1_024;
+
+/** What is kept of a response's headers: at most 200 characters of each, and 1,024 with their names. */
+export function keptHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Readonly<Record<string, string>> | undefined {
+  const kept: Record<string, string> = {};
+  let length = 0;
+  for (const name of KEPT) {
+    const value = valueOf(headers[name]);
+    length += value === undefined ? 0 : name.length + value.length;
+    if (length > MAX_LENGTH) break;
+    if (value !== undefined) kept[name] = value;
+  }
+  return Object.keys(kept).length === 0 ? undefined : kept;
+}
+
+function valueOf(value: string | string[] | undefined): string | undefined {
+  return (Array.isArray(value) ? value.join(', ') : value)?.slice(0, MAX_VALUE_LENGTH);
+}

@@ -1,0 +1,307 @@
+import { parsedOrUndefined } from '../platform/json';
+import { type Attempt, type AttemptOutcome, type AttemptTimings, attemptOutcomes } from './attempt';
+import { type DeliveryFact, type RequestTrigger, type Trigger, triggers } from './delivery';
+import { formatTraceparent, parseTraceparent } from './trace';
+
+/**
+ * What is on record of a delivery is its log: a line is appended for each fact, and none is ever rewritten, so
+ * that two workers that both believe to own a delivery can't undo each other's record. No line at all: nothing
+ * has happened yet.
+ *
+ * ```
+ *              ┌──────── retry ────────┐
+ *   (fan-out) ─▶ pending ──▶ attempt ──┴─▶ delivered | exhausted | aborted
+ *                  └── endpoint deleted, dead letter dropped ─▶ cancelled
+ * ```
+ *
+ * The one exception: when an event's payload is erased, its deliveries' logs lose the answers of their receivers.
+ *
+ * Whatever its end was, somebody may request it once more: it is pending again, and its schedule begins anew. One that
+ * was delivered stays delivered, since its receiver did accept it: it gets one more attempt, whatever comes of that.
+ */
+export type DeliveryStatus = 'pending' | EndStatus;
+
+/**
+ * In bytes. What is kept of one delivery has a bound: one whose log has come to this is sent no more when somebody
+ * requests it. The attempts of its last round may still be added.
+ */
+export const FULL_LOG_BYTES = 1024 * 1024;
+
+/** How a delivery ended. */
+export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled'] as const;
+export type EndStatus = (typeof endStatuses)[number];
+
+/** Where a delivery stands: what a list has of it. */
+export interface DeliverySummary {
+  readonly status: DeliveryStatus;
+  readonly attemptCount: number;
+  /** What the last attempt was answered with, if it was. */
+  readonly lastResponseStatus: number | undefined;
+  /** What came of the last attempt; `undefined` before there was one. */
+  readonly lastOutcome: AttemptOutcome | undefined;
+  readonly nextAttemptAt: number | undefined;
+  /** From the first attempt on. */
+  readonly eventType: string | undefined;
+  /** Whether there is an attempt to come: so it is with one that is pending, or was requested once more. */
+  readonly isOpen: boolean;
+}
+
+/** All that is on record of a delivery. */
+export interface DeliveryState extends DeliverySummary {
+  readonly attempts: readonly Attempt[];
+  /** How many of them have decided what becomes of it: all but the late ones. */
+  readonly decidingAttempts: number;
+  readonly requestIds: readonly string[];
+  readonly round: Round;
+}
+
+/** What began with the fan-out, or with a request after its end. */
+export interface Round {
+  /** What its next attempt is due to. */
+  readonly trigger: Trigger;
+  /** Absent: with the fan-out. Milliseconds since the Unix epoch. */
+  readonly requestedAt?: number;
+  /** How many attempts it has had. */
+  readonly attempts: number;
+}
+
+const NEW: DeliverySummary = {
+  status: 'pending',
+  attemptCount: 0,
+  lastResponseStatus: undefined,
+  lastOutcome: undefined,
+  nextAttemptAt: undefined,
+  eventType: undefined,
+  isOpen: true,
+};
+const FIRST_ROUND: Round = { trigger: 'schedule', attempts: 0 };
+
+export const NOTHING_HAPPENED: DeliveryState = {
+  ...NEW,
+  attempts: [],
+  decidingAttempts: 0,
+  requestIds: [],
+  round: FIRST_ROUND,
+};
+
+/** What a log comes to. A line that can't be read is passed over: the delivery goes on without it. */
+export function readLog(log: string): DeliveryState {
+  const lines = linesOf(log);
+  let summary = NEW;
+  let round = FIRST_ROUND;
+  for (const line of lines) {
+    round = roundAfter(round, line, summary);
+    summary = summaryAfter(summary, line);
+  }
+  const requestIds = lines.filter(isRequest).map(({ q }) => q);
+  const attemptLines = lines.filter(isAttempt);
+  const decidingAttempts = attemptLines.filter(({ l }) => l === undefined).length;
+  return { ...summary, attempts: attemptLines.map(toAttempt), decidingAttempts, requestIds, round };
+}
+
+/** As `readLog`, for hundreds of them at once: without what is only looked at one by one. */
+export function readSummary(log: string): DeliverySummary {
+  return linesOf(log).reduce(summaryAfter, NEW);
+}
+
+function linesOf(log: string): Line[] {
+  const lines: Line[] = [];
+  for (const text of log.split('\n')) {
+    const line = text === '' ? undefined : readLine(text);
+    if (line !== undefined) lines.push(line);
+  }
+  return lines;
+}
+
+function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
+  const status = statusAfter(summary.status, line);
+  const isOpen = status === 'pending' || isRequest(line);
+  if (!isAttempt(line)) {
+    const { attemptCount, lastResponseStatus, lastOutcome, eventType } = summary;
+    return {
+      status,
+      attemptCount,
+      lastResponseStatus,
+      lastOutcome,
+      nextAttemptAt: undefined,
+      eventType,
+      isOpen,
+    };
+  }
+  const attemptCount = summary.attemptCount + 1;
+  if (line.l && line.o !== undefined) return { ...summary, attemptCount };
+  const nextAttemptAt = isOpen ? line.r : undefined;
+  const eventType = line.y ?? summary.eventType;
+  const lastOutcome = line.o ?? 'delivered';
+  return { status, attemptCount, lastResponseStatus: line.s, lastOutcome, nextAttemptAt, eventType, isOpen };
+}
+
+// Once delivered, always delivered: what a second worker writes afterwards does not take it back, nor does an attempt
+// that somebody asked for.
+function statusAfter(status: DeliveryStatus, line: Line): DeliveryStatus {
+  if (status === 'delivered') return 'delivered';
+  if (isRequest(line)) return 'pending';
+  if (!isAttempt(line)) return 'cancelled';
+  if (line.o === undefined) return 'delivered';
+  if (line.a) return 'aborted';
+  return line.r === undefined ? 'exhausted' : 'pending';
+}
+
+// A request for one that is tried again anyway brings its next attempt forward, and takes none away from the schedule.
+function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Round {
+  if (isRequest(line)) {
+    const isBroughtForward = isOpen && round.attempts > 0;
+    return isBroughtForward
+      ? { ...round, trigger: line.g }
+      : { trigger: line.g, requestedAt: line.t, attempts: 0 };
+  }
+  if (!isAttempt(line) || line.l) return round;
+  return { ...round, trigger: 'schedule', attempts: round.attempts + 1 };
+}
+
+/** A line of a delivery's log: one fact, as JSON. Names are short because there are millions of lines. */
+export type Line = AttemptLine | CancelledLine | RequestedLine;
+
+export interface AttemptLine {
+  readonly n: number; // number
+  readonly t: number; // started at
+  readonly d: number; // duration
+  readonly o?: AttemptOutcome | undefined; // outcome; absent: delivered
+  readonly s?: number | undefined; // response status
+  readonly e?: string | undefined; // error
+  readonly b?: string | undefined; // response body
+  readonly a?: 1 | undefined; // aborted: the receiver asked for that
+  readonly w?: readonly (number | null)[] | undefined; // timings: first byte, connect, TLS, DNS; what is last and absent is left out
+  readonly g?: Trigger | undefined; // trigger; absent: schedule
+  readonly k?: string | undefined; // worker
+  readonly x?: string | undefined; // names of the headers that the endpoint added to the request
+  readonly h?: Readonly<Record<string, string>> | undefined; // response headers
+  readonly y?: string | undefined; // the event's type; in the first one's line only
+  readonly p?: string | undefined; // place in a trace, as a traceparent
+  readonly l?: 1 | undefined; // late: another worker had gone on with the delivery by then
+  // Next attempt at; absent: this was the last one. Redis finds it at the end of a log: it stays the last member.
+  readonly r?: number | undefined;
+}
+export interface CancelledLine {
+  readonly c: string; // why
+}
+export interface RequestedLine {
+  readonly q: string; // id
+  readonly g: RequestTrigger; // what for
+  readonly t: number; // when: it stays the last member, as above
+}
+
+/**
+ * What a log begins with once its event's payload is erased: the one line that is put before others, so that Redis finds
+ * it. What receivers have answered may repeat the payload, so from then on no line has an answer. It is no fact.
+ */
+export const ERASED_LOG_START = '{"z":';
+
+// No header's name has one.
+const NAME_SEPARATOR = ',';
+
+export function encodeFact(fact: DeliveryFact): string {
+  return `${JSON.stringify(toLine(fact))}\n`;
+}
+
+/** The same fact without what the receiver has answered. */
+export function withoutAnswer(fact: DeliveryFact): DeliveryFact {
+  if (fact.kind !== 'attempted') return fact;
+  const { responseBody: _body, responseHeaders: _headers, ...attempt } = fact.attempt;
+  return { ...fact, attempt };
+}
+
+/** The log of a delivery whose event's payload is erased. What can't be read might be anything: it goes. */
+export function eraseAnswers(log: string, erasedAt: number): string {
+  if (log.startsWith(ERASED_LOG_START)) return log;
+  const lines = log.split('\n').flatMap((text) => {
+    const line = readLine(text);
+    if (line === undefined) return [];
+    const { b: _body, h: _headers, ...rest } = { b: undefined, h: undefined, ...line };
+    return [JSON.stringify(rest)];
+  });
+  return [`${ERASED_LOG_START}${erasedAt}}`, ...lines, ''].join('\n');
+}
+
+/** `undefined` for a text that is no line of ours. */
+function readLine(text: string): Line | undefined {
+  const line = parsedOrUndefined(text);
+  return isLine(line) ? line : undefined;
+}
+
+// Nobody but us writes them, and a page has hundreds to read: that it is one of the three kinds is checked, and no more.
+function isLine(value: unknown): value is Line {
+  if (typeof value !== 'object' || value === null) return false;
+  if ('c' in value) return typeof value.c === 'string';
+  if (!('t' in value) || typeof value.t !== 'number') return false;
+  if ('q' in value) return typeof value.q === 'string' && 'g' in value && knownTriggers.has(value.g);
+  const hasNumbers =
+    'n' in value && typeof value.n === 'number' && 'd' in value && typeof value.d === 'number';
+  return hasNumbers && (!('o' in value) || failures.has(value.o));
+}
+
+const knownTriggers: ReadonlySet<unknown> = new Set(triggers);
+const failures: ReadonlySet<unknown> = new Set(attemptOutcomes.filter((outcome) => outcome !== 'delivered'));
+
+function isAttempt(line: Line): line is AttemptLine {
+  return 'n' in line;
+}
+
+function isRequest(line: Line): line is RequestedLine {
+  return 'q' in line;
+}
+
+function toAttempt(line: AttemptLine): Attempt {
+  return {
+    number: line.n,
+    startedAt: line.t,
+    durationMs: line.d,
+    outcome: line.o ?? 'delivered',
+    ...(line.s === undefined ? {} : { responseStatus: line.s }),
+    ...(line.e === undefined ? {} : { error: line.e }),
+    ...(line.b === undefined ? {} : { responseBody: line.b }),
+    ...(line.w === undefined ? {} : { timings: decodeTimings(line.w) }),
+    ...(line.g === undefined ? {} : { trigger: line.g }),
+    ...(line.k === undefined ? {} : { worker: line.k }),
+    ...(line.x === undefined ? {} : { addedHeaders: line.x.split(NAME_SEPARATOR) }),
+    ...(line.h === undefined ? {} : { responseHeaders: line.h }),
+    ...(line.p === undefined ? {} : { trace: parseTraceparent(line.p) }),
+  };
+}
+
+function toLine(fact: DeliveryFact): Line {
+  if (fact.kind === 'cancelled') return { c: fact.reason };
+  if (fact.kind === 'requested') return { q: fact.requestId, g: fact.trigger, t: fact.requestedAt };
+  const { attempt, nextAttemptAt, isAborted, isLate, eventType } = fact;
+  return {
+    n: attempt.number,
+    t: attempt.startedAt,
+    d: attempt.durationMs,
+    o: attempt.outcome === 'delivered' ? undefined : attempt.outcome,
+    s: attempt.responseStatus,
+    e: attempt.error,
+    b: attempt.responseBody,
+    a: isAborted ? 1 : undefined,
+    w: encodeTimings(attempt.timings),
+    g: attempt.trigger,
+    k: attempt.worker,
+    x: attempt.addedHeaders?.join(NAME_SEPARATOR),
+    h: attempt.responseHeaders,
+    y: eventType,
+    p: attempt.trace && formatTraceparent(attempt.trace),
+    l: isLate ? 1 : undefined,
+    r: nextAttemptAt,
+  };
+}
+
+// The first byte leads, since over a kept-alive connection there is nothing else.
+const TIMINGS = ['firstByteMs', 'connectMs', 'tlsMs', 'dnsMs'] as const;
+
+function encodeTimings(timings: AttemptTimings = {}): (number | null)[] | undefined {
+  const last = TIMINGS.findLastIndex((name) => timings[name] !== undefined);
+  return last < 0 ? undefined : TIMINGS.slice(0, last + 1).map((name) => timings[name] ?? null);
+}
+
+function decodeTimings(numbers: readonly (number | null)[]): AttemptTimings {
+  return Object.fromEntries(TIMINGS.flatMap((name, i) => (numbers[i] == null ? [] : [[name, numbers[i]]])));
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { AppError } from '../platform/app-error';
+import { type AccountId, accountIdSchema } from './event';
+
+/** A signing secret of an endpoint. Times in milliseconds since the Unix epoch. */
+const endpointSecretSchema = z.object({
+  secret: z.string(),
+  createdAt: z.number(),
+  /** From then on it signs no more. The newest has none. */
+  expiresAt: z.number().optional(),
+  /** Tells the rotation that made it from any other. */
+  rotation: z.string().optional(),
+});
+export type EndpointSecret = Readonly<z.infer<typeof endpointSecretSchema>>;
+
+interface WithSecrets {
+  /** Newest first. */
+  readonly secrets: readonly EndpointSecret[];
+}
+
+/** What signs at this time, newest first. */
+export function liveSecrets({ secrets }: WithSecrets, now: number): readonly EndpointSecret[] {
+  return secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+}
+
+export function newestSecret({ secrets: [newest] }: WithSecrets): EndpointSecret {
+  if (!newest) throw new TypeError('An endpoint without a secret.');
+  return newest;
+}
+
+export const ENDPOINT_ID_PREFIX = 'wh';
+
+export const endpointIdSchema = z
+  .string()
+  .regex(/^wh_[0-9a-z]{22}$/)
+  .brand<'EndpointId'>();
+export type EndpointId = z.infer<typeof endpointIdSchema>;
+
+const UID_FORM = 'must be 1 to 128 of A-Z a-z 0-9 _ . - and begin with a letter or digit, but not with "wh_"';
+
+/** A name that the client gave its endpoint, unique in the account: usable wherever its id is. */
+export const endpointUidSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/, UID_FORM)
+  .refine((uid) => !uid.startsWith('wh_'), UID_FORM)
+  // Not as a look-ahead in the pattern: many generators of code know none.
+  .meta({ not: { pattern: '^wh_' } })
+  .brand<'EndpointUid'>();
+export type EndpointUid = z.infer<typeof endpointUidSchema>;
+
+/** What a client names an endpoint by. */
+export const endpointRefSchema = z
+  .union([endpointIdSchema, endpointUidSchema])
+  .meta({ id: 'WebhookRef', description: 'A webhook: its id or its `uid`.' });
+export type EndpointRef = z.infer<typeof endpointRefSchema>;
+
+export function isEndpointId(ref: EndpointRef): ref is EndpointId {
+  return endpointIdSchema.safeParse(ref).success;
+}
+
+const MAX_AIMED_AT = 100;
+
+/** Which endpoints an event is aimed at, as clients and producers name them. */
+export const endpointRefsSchema = z.array(endpointRefSchema).min(1).max(MAX_AIMED_AT).readonly();
+
+/**
+ * Why an endpoint is disabled: by its owner, by its receiver's 410 or wish, because it failed for too long, or, of a
+ * listener, because nobody is connected.
+ */
+export const disabledReasons = ['client', 'gone', 'receiver', 'failing', 'disconnected'] as const;
+export type DisabledReason = (typeof disabledReasons)[number];
+
+export const orderings = ['none', 'strict'] as const;
+
+export const endpointStatusSchema = z.enum(['enabled', 'disabled']);
+
+/** What an endpoint has in place of a URL that can be reached: somebody who connects and takes its deliveries. */
+const listenerSchema = z.object({
+  /** The connection that takes them; absent while there is none. */
+  stream: z.string().optional(),
+  /** Since when there is none. Milliseconds since the Unix epoch. */
+  lostAt: z.number().optional(),
+  /** From when on it may lack deliveries, which a replay is still to bring. Milliseconds since the Unix epoch. */
+  missedSince: z.number().optional(),
+  /** The last replay that brought such deliveries. */
+  replay: z.string().optional(),
+});
+export type Listener = Readonly<z.infer<typeof listenerSchema>>;
+
+/** Where an account wants its events delivered to. The API calls it a webhook. */
+export const endpointSchema = z.object({
+  id: endpointIdSchema,
+  accountId: accountIdSchema,
+  url: z.string(),
+  /** Event type names, prefixes such as `keyword.*`, or `*`. */
+  events: z.array(z.string()).readonly(),
+  /** Which of those it gets, by their data: JSON as a text, so that whatever its members are called, they stay what they are. */
+  filter: z.string().optional(),
+  /** A disabled endpoint gets nothing; its deliveries are held until it is enabled. */
+  status: endpointStatusSchema.default('enabled'),
+  disabledReason: z.enum(disabledReasons).optional(),
+  /** When it was created, or enabled for the last time; old records lack it. Milliseconds since the Unix epoch. */
+  enabledAt: z.number().optional(),
+  description: z.string().optional(),
+  uid: endpointUidSchema.optional(),
+  /** The client's own notes. */
+  metadata: z.record(z.string(), z.string()).optional(),
+  /** Sent with each delivery beside our own. Names are in lower case. */
+  headers: z.record(z.string(), z.string()).optional(),
+  /** The most attempts that may reach it within any second. */
+  rateLimit: z.number().optional(),
+  /** The most attempts that each worker process may have under way at it at once. */
+  maxConcurrency: z.number().optional(),
+  /** `strict`: its deliveries leave one at a time, in the order in which their events were accepted. */
+  ordering: z.enum(orderings).default('none'),
+  /** For a whole attempt, instead of the deployment's. Milliseconds. */
+  timeoutMs: z.number().optional(),
+  /** The delays between attempts, instead of the deployment's. Milliseconds. */
+  retrySchedule: z.array(z.number()).readonly().optional(),
+  /** What signs its requests, newest first. */
+  secrets: z.array(endpointSecretSchema).readonly(),
+  /** PEM texts: authorities to trust instead of the usual ones, and what we show when a receiver asks who calls. */
+  tls: z
+    .object({
+      ca: z.string().optional(),
+      certificate: z.string().optional(),
+      key: z.string().optional(),
+    })
+    .optional(),
+  /** Its deliveries are taken by whoever connects: nothing is sent to its URL. */
+  listener: listenerSchema.optional(),
+  /** Milliseconds since the Unix epoch. */
+  createdAt: z.number(),
+  updatedAt: z.number(),
+});
+export type Endpoint = Readonly<z.infer<typeof endpointSchema>>;
+
+/** Whether it was without a connection for so long that it gets no events any more, until somebody connects again. */
+export function isAsleep({ listener, events }: Pick<Endpoint, 'listener' | 'events'>): boolean {
+  return listener !== undefined && events.length === 0;
+}
+
+export function endpointNotFound(): AppError {
+  return new AppError('not_found', 'There is no webhook with this id.');
+}
+
+interface Address {
+  readonly accountId: AccountId;
+  readonly endpointId: EndpointId;
+}
+
+const SEPARATOR = '/';
+
+const addressSchema = z
+  .string()
+  .transform((text) => text.split(SEPARATOR))
+  .pipe(z.tuple([accountIdSchema, endpointIdSchema]))
+  .transform(([accountId, endpointId]): Address => ({ accountId, endpointId }));
+
+/** An endpoint with whose it is, as it stands in indexes of all accounts together. */
+export function encodeAddress({ accountId, endpointId }: Address): string {
+  return accountId + SEPARATOR + endpointId;
+}
+
+/** What we have written ourselves. @throws ZodError for anything else. */
+export function decodeAddress(text: string): Address {
+  return addressSchema.parse(text);
+}
+
+/** The same, `undefined` for what a former version has written in another form. */
+export function readAddress(text: string): Address | undefined {
+  return addressSchema.safeParse(text).data;
+}

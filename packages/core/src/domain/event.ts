@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { AppError } from '../platform/app-error';
+import type { EndpointId } from './endpoint';
+import type { TraceContext } from './trace';
+
+export const accountIdSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, _ and -')
+  .brand<'AccountId'>();
+export type AccountId = z.infer<typeof accountIdSchema>;
+
+/** Unique within an account, not beyond: wherever an event is stored, its account is part of the key. */
+export const eventIdSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 of A-Z, a-z, 0-9, _ and -')
+  .brand<'EventId'>();
+export type EventId = z.infer<typeof eventIdSchema>;
+
+export const EVENT_ID_PREFIX = 'evt';
+
+/** A customer's event, once it was checked. From here on `body` is what is stored, signed and sent. */
+export interface AcceptedEvent {
+  readonly id: EventId;
+  readonly accountId: AccountId;
+  readonly type: string;
+  /** The exact request body of every delivery: `{"type":…,"data":…}`. */
+  readonly body: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  /** Those of the account that get it, whatever they asked for; left out, those that asked for its type. */
+  readonly endpointIds?: readonly EndpointId[];
+  /** What is done for it belongs below this; absent where traces were not wanted. */
+  readonly trace?: TraceContext;
+}
+
+/** An event whose payload was erased. That there was one stays on record; there is nothing to send any more. */
+export interface ErasedEvent extends Omit<AcceptedEvent, 'body'> {
+  readonly body?: undefined;
+  /** Milliseconds since the Unix epoch. */
+  readonly erasedAt: number;
+}
+
+/** An event as it is found on record. */
+export type StoredEvent = AcceptedEvent | ErasedEvent;
+
+/** What JSON.parse makes of an event's data: numbers are rounded, so nothing that is sent is made of it. */
+export function dataOf(body: string): unknown {
+  return (JSON.parse(body) as { readonly data?: unknown }).data;
+}
+
+export function eventNotFound(): AppError {
+  return new AppError('not_found', 'There is no event with this id.');
+}

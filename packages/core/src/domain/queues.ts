@@ -1,0 +1,120 @@
+import { EVENTS_QUEUE } from '@hookferry/producer/contract';
+import { crc16, HASH_SLOTS, slotOfTag } from '../platform/hash-slot';
+
+/** One part of the queues. All its keys have one hash tag, so in a Redis Cluster they are on one node. */
+export interface QueueShard {
+  /** What BullMQ puts before its keys there; no two shards have the same. */
+  readonly prefix: string;
+}
+
+/** How the queues are split. */
+export interface QueueLayout {
+  /** The same in every layout. */
+  readonly first: QueueShard;
+  /** In a fixed order, which begins with it. */
+  readonly shards: readonly QueueShard[];
+  /** Where the deliveries of an endpoint, or the events of an account, belong. */
+  shardOf(id: string): QueueShard;
+}
+
+/**
+ * Where the queues' shards are at this moment. While the queues are being split anew there are several layouts at once, and
+ * what belongs to an id may still be where it belonged before.
+ */
+export interface QueueShards {
+  /** The one that there is in every layout, where producers push. */
+  readonly first: QueueShard;
+  /** All in which there may be something, the first at the beginning. */
+  all(): readonly QueueShard[];
+  /** Where what belongs to an endpoint or an account is put. */
+  homeOf(id: string): QueueShard;
+  /** Where it may be: at home, which comes first, and where it was or will be at home in another layout. */
+  homesOf(id: string): readonly QueueShard[];
+}
+
+/** The shards of a layout that all processes have had for ever. */
+export function shardsOf(layout: QueueLayout): QueueShards {
+  return shardsAmong(layout, []);
+}
+
+/** @param others layouts that other processes may have, or had. */
+export function shardsAmong(layout: QueueLayout, others: readonly QueueLayout[]): QueueShards {
+  const all = distinct([layout, ...others].flatMap(({ shards }) => shards));
+  return {
+    first: layout.first,
+    all: () => all,
+    homeOf: layout.shardOf,
+    homesOf:
+      others.length === 0
+        ? (id) => [layout.shardOf(id)]
+        : (id) => distinct([layout, ...others].map(({ shardOf }) => shardOf(id))),
+  };
+}
+
+function distinct(shards: readonly QueueShard[]): readonly QueueShard[] {
+  return [...new Map(shards.map((shard) => [shard.prefix, shard])).values()];
+}
+
+const FIRST_TAG = 'bull';
+
+/**
+ * The queues split over so many hash tags. The first keeps the prefix that producers know, so a layout of one shard is what
+ * it was before there were shards.
+ *
+ * Ids are spread over a ring, of which each shard has an equal part, and the tag of a part has its slot as far along the
+ * slots as the part is along the ring. So masters with equal ranges have equal shares whenever their number divides that of
+ * the shards, and with a multiple of shards those that there were keep their tags and half, a third, … of what they had.
+ */
+export function createQueueLayout(count: number, firstPrefix: string): QueueLayout {
+  const first = { prefix: firstPrefix };
+  const shards = [first, ...furtherTags(count).map((tag) => ({ prefix: `{${tag}}` }))];
+  return { first, shards, shardOf: (id) => shards[placeOf(id, count)] ?? first };
+}
+
+/** For each shard but the first, the first numbered tag that has exactly its slot. For 64 shards it takes some 50 ms. */
+function furtherTags(count: number): readonly string[] {
+  const start = slotOfTag(FIRST_TAG);
+  const slots = Array.from({ length: count - 1 }, (_, i) => {
+    return (start + Math.floor(((i + 1) * HASH_SLOTS) / count)) % HASH_SLOTS;
+  });
+  const missing = new Set(slots);
+  const tags = new Map<number, string>();
+  const stem = `${FIRST_TAG}-`;
+  const crcOfStem = crc16(stem);
+  for (let number = 1; missing.size > 0; number += 1) {
+    const slot = crc16(String(number), crcOfStem) % HASH_SLOTS;
+    if (missing.delete(slot)) tags.set(slot, stem + String(number));
+  }
+  return slots.flatMap((slot) => tags.get(slot) ?? []);
+}
+
+function placeOf(id: string, count: number): number {
+  return count === 1 ? 0 : Math.floor((hashOf(id) / 2 ** 32) * count);
+}
+
+// FNV-1a, and the last step of MurmurHash3, without which ids that differ in their end only would lie side by side.
+function hashOf(id: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < id.length; i += 1) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+export { EVENTS_QUEUE };
+
+/** One job a delivery; its id is the delivery's id. */
+export const DELIVERIES_QUEUE = 'deliveries';
+
+/** One job a replay; its id is the replay's id. */
+export const REPLAYS_QUEUE = 'replays';
+
+/** One job for each account that is being erased. */
+export const ERASURES_QUEUE = 'erasures';
+
+/** What was pushed onto the events queue and is not a valid event, each with its reason. No worker takes from it. */
+export const DEAD_LETTERS_QUEUE = 'events-dead-letters';
+
+/** Those that workers take jobs from. */
+export const workedQueues = [EVENTS_QUEUE, DELIVERIES_QUEUE, REPLAYS_QUEUE, ERASURES_QUEUE] as const;
+export type WorkedQueue = (typeof workedQueues)[number];

@@ -1,0 +1,74 @@
+import { eventTypeNames } from '../../event-types/built-in';
+import { createRequireKnownFilters, isKnownFilter, matchesType } from './event-filters';
+
+describe('event filter', () => {
+  describe('matchesType', () => {
+    it.each([
+      ['*', 'keyword.quick_win', true],
+      ['keyword.quick_win', 'keyword.quick_win', true],
+      ['keyword.*', 'keyword.quick_win', true],
+      ['keyword.*', 'keyword.rank.lost', true],
+      ['keyword.*', 'keywords.lost', false],
+      ['keyword.*', 'keyword', false],
+      ['keyword', 'keyword.quick_win', false],
+      ['keyword.quick', 'keyword.quick_win', false],
+      ['keyword.quick_win.*', 'keyword.quick_win', false],
+      ['*.quick_win', 'keyword.quick_win', false],
+      ['Keyword.*', 'keyword.quick_win', false],
+      ['brief.*', 'keyword.quick_win', false],
+      ['', 'keyword.quick_win', false],
+      // What this service itself tells is for those who ask for it.
+      ['*', 'webhook.disabled', false],
+      ['webhook.disabled', 'webhook.disabled', true],
+      ['webhook.*', 'webhook.disabled', true],
+      ['*', 'delivery.exhausted', false],
+      ['delivery.*', 'delivery.exhausted', true],
+    ])('"%s" asks for %s: %s', (filter, type, matches) => {
+      expect(matchesType(filter, type)).toBe(matches);
+    });
+  });
+
+  describe('isKnownFilter', () => {
+    const types = ['keyword.quick_win', 'brief.created'];
+
+    it.each(['*', 'keyword.*', 'brief.*', 'brief.created'])('knows "%s"', (filter) => {
+      expect(isKnownFilter(filter, types)).toBe(true);
+    });
+
+    it.each(['', '.*', '**', 'import.*', 'keyword', 'keyword.', 'keyword*', 'brief.deleted'])(
+      'does not know "%s"',
+      (filter) => {
+        expect(isKnownFilter(filter, types)).toBe(false);
+      },
+    );
+  });
+});
+
+describe('require known filters', () => {
+  const requireKnownFilters = createRequireKnownFilters({
+    names: async () => ['order.paid', 'invoice.paid'],
+  });
+
+  it.each(['*', 'keyword.*', 'webhook.disabled', 'invoice.paid', 'order.*'])('knows %s', async (filter) => {
+    await expect(requireKnownFilters([filter])).resolves.toBeUndefined();
+  });
+
+  it('asks nobody about what is built in', async () => {
+    const alone = createRequireKnownFilters({ names: () => Promise.reject(new Error('Asked.')) });
+    await expect(alone(['brief.*', '*'])).resolves.toBeUndefined();
+  });
+
+  it('points to each filter that matches no type, and lists those that there are', async () => {
+    const detailOf = (filter: string) =>
+      `"${filter}" is not a known event type; known are ` +
+      `${[...eventTypeNames, 'invoice.paid', 'order.paid'].join(', ')}, ` +
+      'a prefix of them such as keyword.*, or * for all';
+    await expect(requireKnownFilters(['keyword.lost', '*', 'brief'])).rejects.toMatchObject({
+      code: 'invalid_request',
+      faults: [
+        { pointer: '/events/0', detail: detailOf('keyword.lost') },
+        { pointer: '/events/2', detail: detailOf('brief') },
+      ],
+    });
+  });
+});

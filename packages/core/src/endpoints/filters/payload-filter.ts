@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { shorten } from '../../platform/app-error';
+import {
+  type Condition,
+  FILTER_BOUNDS,
+  type FilterNode,
+  lookUp,
+  parsePayloadFilter,
+} from './parse-payload-filter';
+import type { Scalar } from './payload-filter-operators';
+
+/** What one condition has come to. */
+export interface Explained extends Pick<Condition, 'path' | 'operator' | 'expected'> {
+  /** What is there, long values shortened; left out: nothing is. */
+  readonly found?: Found;
+  readonly holds: boolean;
+}
+
+/** A filter that was read, as long as it is needed. */
+export interface PayloadFilter {
+  /** Whether an event with these data passes. They are what JSON.parse gives. */
+  readonly matches: (data: unknown) => boolean;
+  /** Every condition by itself, in the order of the filter. */
+  readonly explain: (data: unknown) => readonly Explained[];
+}
+
+/** Makes a filter out of what `payloadFilterSchema` has taken. @throws TypeError for anything else. */
+export function compilePayloadFilter(value: unknown): PayloadFilter {
+  const parsed = parsePayloadFilter(value);
+  if (parsed.faults) throw new TypeError('This is no filter.');
+  return filterOf(parsed.node);
+}
+
+function filterOf(node: FilterNode): PayloadFilter {
+  return {
+    matches: (data) => matches(node, data),
+    explain: (data) => conditionsOf(node).map((condition) => explain(condition, data)),
+  };
+}
+
+const everything: PayloadFilter = { matches: () => true, explain: () => [] };
+
+/**
+ * Makes a filter out of a stored text. One that this version can't read was written by a later one: until that is back, its
+ * webhook gets everything, as from a version that knows no filters.
+ */
+export function readStoredFilter(text: string): PayloadFilter {
+  const parsed = parsePayloadFilter(JSON.parse(text));
+  return parsed.faults ? everything : filterOf(parsed.node);
+}
+
+// As deep as a filter may be.
+function matches(node: FilterNode, data: unknown): boolean {
+  switch (node.kind) {
+    case 'condition':
+      return node.holds(lookUp(data, node.names));
+    case 'all':
+      return node.of.every((each) => matches(each, data));
+    case 'any':
+      return node.of.some((each) => matches(each, data));
+    case 'not':
+      return !matches(node.of, data);
+  }
+}
+
+function conditionsOf(node: FilterNode): readonly Condition[] {
+  switch (node.kind) {
+    case 'condition':
+      return [node];
+    case 'not':
+      return conditionsOf(node.of);
+    case 'all':
+    case 'any':
+      return node.of.flatMap(conditionsOf);
+  }
+}
+
+function explain({ path, operator, expected, names, holds }: Condition, data: unknown): Explained {
+  const found = lookUp(data, names);
+  return {
+    path,
+    operator,
+    expected,
+    ...(found === undefined ? {} : { found: showFound(found) }),
+    holds: holds(found),
+  };
+}
+
+const scalar = { type: ['string', 'number', 'boolean', 'null'] };
+const ordered = { type: ['number', 'string'] };
+const listed = { type: 'array', items: scalar, minItems: 1, maxItems: 100 };
+const text = { type: 'string' };
+
+const operatorsForm = {
+  type: 'object',
+  description: 'Operators, all of which must hold.',
+  properties: {
+    eq: { ...scalar, description: 'Is this.' },
+    ne: { ...scalar, description: 'Is not this; also if there is nothing.' },
+    lt: { ...ordered, description: 'Is less.' },
+    lte: { ...ordered, description: 'Is less, or this.' },
+    gt: { ...ordered, description: 'Is more.' },
+    gte: { ...ordered, description: 'Is more, or this.' },
+    in: { ...listed, description: 'Is one of these.' },
+    not_in: { ...listed, description: 'Is none of these; also if there is nothing.' },
+    exists: { type: 'boolean', description: 'Whether there is something, be it null.' },
+    starts_with: { ...text, description: 'Is a text that begins with this.' },
+    ends_with: { ...text, description: 'Is a text that ends with this.' },
+    contains: { ...scalar, description: 'Is a list with this item, or a text with this in it.' },
+  },
+  additionalProperties: false,
+  minProperties: 1,
+};
+
+const itself = { $ref: '#/$defs/PayloadFilter' };
+
+const DESCRIPTION = [
+  'Which events it gets, by their `data`. Each member is a path such as `customer.tier`, with a value that must be there or',
+  'with operators; or `$any` or `$all` with a list of filters, or `$not` with a filter. All must hold. At most',
+  `${FILTER_BOUNDS.conditions} conditions, ${FILTER_BOUNDS.levels} levels and ${FILTER_BOUNDS.bytes} bytes.`,
+].join(' ');
+
+/** A filter on the data of events, as it was sent. */
+export const payloadFilterSchema = z
+  .unknown()
+  .superRefine((value, context) => {
+    if (value === undefined) return context.addIssue({ code: 'custom', message: 'is required' });
+    for (const { path, detail } of parsePayloadFilter(value).faults ?? []) {
+      context.addIssue({ code: 'custom', path: [...path], message: detail });
+    }
+  })
+  .meta({
+    id: 'PayloadFilter',
+    type: 'object',
+    description: DESCRIPTION,
+    additionalProperties: { anyOf: [scalar, operatorsForm, itself, { type: 'array', items: itself }] },
+    minProperties: 1,
+    example: { 'customer.tier': 'gold', position: { lte: 10 } },
+  });
+
+/** A value as an explanation shows it. */
+export type Found = Scalar | readonly Scalar[] | Readonly<Record<string, Scalar>>;
+
+// An answer explains up to fifty conditions for each of a hundred events.
+const MOST_SHOWN = 5;
+const MORE = '…';
+
+/** A value out of data that may be long: texts are cut, of lists and objects the first few entries stay. */
+function showFound(value: unknown): Found {
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, MOST_SHOWN).map(showScalar);
+    return value.length > MOST_SHOWN ? [...shown, MORE] : shown;
+  }
+  return typeof value === 'object' && value !== null ? showObject(value) : showScalar(value);
+}
+
+function showObject(value: object): Readonly<Record<string, Scalar>> {
+  const shown: [string, Scalar][] = [];
+  for (const [name, member] of Object.entries(value).slice(0, MOST_SHOWN + 1)) {
+    shown.push(shown.length < MOST_SHOWN ? [shorten(name), showScalar(member)] : [MORE, MORE]);
+  }
+  return Object.fromEntries(shown);
+}
+
+function showScalar(value: unknown): Scalar {
+  if (typeof value === 'string') return shorten(value);
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? '[…]' : '{…}';
+  return value as Scalar;
+}

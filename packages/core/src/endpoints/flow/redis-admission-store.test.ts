@@ -1,0 +1,367 @@
+import { CLOSED, FAILURES_TO_OPEN, PROBE_MS } from '../../domain/breaker';
+import type { EndpointId } from '../../domain/endpoint';
+import { keys } from '../../domain/keys';
+import { openTestRedis, type TestRedis } from '../../testing/test-redis';
+import { uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
+import {
+  type AdmissionRequest,
+  type AdmissionStore,
+  createRedisAdmissionStore,
+  RATE_WINDOW_MS,
+} from './redis-admission-store';
+
+const NOW = 1_700_000_000_000;
+const LIMIT = 3;
+const LEASE_MS = 20_000;
+const ADMITTED = { kind: 'admitted', isProbe: false };
+
+let redis: TestRedis;
+let store: AdmissionStore;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  store = createRedisAdmissionStore(redis.client);
+});
+afterAll(() => redis.close());
+
+function requestOf(change: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    eventId: uniqueEventId(),
+    acceptedAt: NOW,
+    rateLimit: undefined,
+    attemptKey: uniqueEventId(),
+    leaseMs: LEASE_MS,
+    hasWaited: true,
+    ordering: 'any',
+    ...change,
+  };
+}
+
+async function admit(id: EndpointId, change: Partial<AdmissionRequest> = {}, now = NOW) {
+  return await store.admit(id, requestOf(change), now);
+}
+
+async function redisNow(): Promise<number> {
+  const [seconds, microseconds] = await redis.client.time();
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}
+
+describe('the rate limit', () => {
+  const limited = { rateLimit: LIMIT };
+  const rateOf = async (id: EndpointId) => (await store.stand(id, LIMIT)).rate;
+
+  /** Makes an attempt as old as it will be after some time. */
+  async function age(id: EndpointId, attemptKey: string, ms: number): Promise<void> {
+    await redis.client.zincrby(keys.recentAttempts(id), -ms, attemptKey);
+  }
+  async function expiryOf(id: EndpointId, attemptKey: string): Promise<number> {
+    return Number(await redis.client.zscore(keys.recentAttempts(id), attemptKey));
+  }
+
+  it('admits as many attempts as it says, whoever asks at the same time', async () => {
+    const id = uniqueEndpointId();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => admit(id, limited)));
+    expect(answers.filter(({ kind }) => kind === 'admitted')).toHaveLength(LIMIT);
+    expect(answers.filter(({ kind }) => kind === 'rate_limited')).toHaveLength(20 - LIMIT);
+  });
+
+  it('is one for each endpoint, and none where there is none', async () => {
+    const id = uniqueEndpointId();
+    for (let count = 0; count < LIMIT; count += 1) await admit(id, limited);
+    expect(await admit(uniqueEndpointId(), limited)).toEqual(ADMITTED);
+    expect(await admit(id)).toEqual(ADMITTED);
+    expect((await store.stand(id, undefined)).rate.free).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('counts an attempt for as long as it may be under way', async () => {
+    const id = uniqueEndpointId();
+    const before = await redisNow();
+    await admit(id, { ...limited, attemptKey: 'a' });
+    expect(await expiryOf(id, 'a')).toBeGreaterThanOrEqual(before + LEASE_MS);
+    expect(await expiryOf(id, 'a')).toBeLessThanOrEqual((await redisNow()) + LEASE_MS);
+  });
+
+  it('counts one that was broken off for another second, from then on', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { rateLimit: 1, attemptKey: 'a' });
+    const before = await redisNow();
+    await store.withdraw(id, { attemptKey: 'a', isProbe: false }, CLOSED, NOW);
+    expect(await expiryOf(id, 'a')).toBeGreaterThanOrEqual(before + RATE_WINDOW_MS);
+    expect(await admit(id, { rateLimit: 1 })).toMatchObject({ kind: 'rate_limited' });
+    await age(id, 'a', RATE_WINDOW_MS + 1);
+    expect(await admit(id, { rateLimit: 1 })).toEqual(ADMITTED);
+  });
+
+  it('counts one whose worker died no longer when its lease is over, and does not bring it back', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { rateLimit: 1, attemptKey: 'a' });
+    await age(id, 'a', LEASE_MS + 1);
+    expect((await store.stand(id, 1)).rate).toEqual({ free: 1, nextInMs: 0 });
+    await store.withdraw(id, { attemptKey: 'a', isProbe: false }, CLOSED, NOW);
+    expect((await store.stand(id, 1)).rate.free).toBe(1);
+  });
+
+  it('counts a run that repeats another one’s attempt beside it', async () => {
+    const id = uniqueEndpointId();
+    const eventId = uniqueEventId();
+    for (const attemptKey of [`${eventId} 1`, `${eventId} 2`])
+      await admit(id, { ...limited, eventId, attemptKey });
+    expect((await rateOf(id)).free).toBe(LIMIT - 2);
+  });
+
+  it('tells how many may go, and when the next one may', async () => {
+    const id = uniqueEndpointId();
+    expect(await rateOf(id)).toEqual({ free: LIMIT, nextInMs: 0 });
+    await admit(id, limited);
+    await admit(id, { ...limited, leaseMs: 2 * LEASE_MS });
+    const { free, nextInMs } = await rateOf(id);
+    expect(free).toBe(1);
+    expect(nextInMs).toBeGreaterThan(LEASE_MS - 10_000);
+    expect(nextInMs).toBeLessThanOrEqual(LEASE_MS + 1);
+  });
+
+  it('lets none go when it was lowered below what is under way', async () => {
+    const id = uniqueEndpointId();
+    for (let count = 0; count < LIMIT; count += 1) await admit(id, limited);
+    expect((await store.stand(id, 1)).rate.free).toBe(0);
+  });
+
+  it('lets no newcomer go before those that wait for it, until nobody does any more', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { rateLimit: 1, attemptKey: 'a' });
+    await admit(id, { rateLimit: 1 });
+    await age(id, 'a', LEASE_MS + 1);
+    expect(await admit(id, { rateLimit: 1, hasWaited: false })).toMatchObject({ kind: 'rate_limited' });
+    await store.endRateWait(id);
+    expect(await admit(id, { rateLimit: 1, hasWaited: false })).toEqual(ADMITTED);
+  });
+
+  it('admits one that has waited before the others', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { rateLimit: 1, attemptKey: 'a' });
+    await admit(id, { rateLimit: 1 });
+    await age(id, 'a', LEASE_MS + 1);
+    expect(await admit(id, { rateLimit: 1, hasWaited: true })).toEqual(ADMITTED);
+  });
+
+  it('leaves nothing behind for ever', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { rateLimit: 1 });
+    await admit(id, { rateLimit: 1 });
+    expect(await redis.client.pttl(keys.recentAttempts(id))).toBeGreaterThan(LEASE_MS);
+    expect(await redis.client.pttl(keys.rateWaiting(id))).toBeGreaterThan(0);
+  });
+
+  it('never sees more attempts arrive within a second than it says, whatever the leases', async () => {
+    const id = uniqueEndpointId();
+    const arrivals: number[] = [];
+    const until = Date.now() + 3_500;
+    async function work(leaseMs: number): Promise<void> {
+      while (Date.now() < until) {
+        const request = requestOf({ ...limited, leaseMs });
+        const answer = await store.admit(id, request, Date.now());
+        if (answer.kind !== 'admitted') continue;
+        arrivals.push(await redisNow());
+        await store.withdraw(id, { attemptKey: request.attemptKey, isProbe: false }, CLOSED, Date.now());
+      }
+    }
+    await Promise.all([2_000, 5_000, 60_000].map(work));
+    const within = arrivals.map(
+      (start) => arrivals.filter((at) => at >= start && at < start + RATE_WINDOW_MS).length,
+    );
+    expect(Math.max(...within)).toBeLessThanOrEqual(LIMIT);
+    expect(arrivals.length).toBeGreaterThanOrEqual(2 * LIMIT);
+  });
+});
+
+describe('the breaker', () => {
+  const openUntil = NOW + 1_000;
+  const breaker = { failures: FAILURES_TO_OPEN, openUntil };
+
+  async function opened(rest = ` ${NOW} 1`): Promise<EndpointId> {
+    const id = uniqueEndpointId();
+    await redis.client.set(keys.breaker(id), `${breaker.failures} ${openUntil}${rest}`);
+    return id;
+  }
+
+  it('admits anything where nothing is known', async () => {
+    const id = uniqueEndpointId();
+    expect(await store.readBreaker(id)).toEqual(CLOSED);
+    expect(await admit(id)).toEqual(ADMITTED);
+  });
+
+  it('admits nothing before its time', async () => {
+    const id = await opened();
+    expect(await admit(id, {}, openUntil - 1)).toEqual({ kind: 'breaker_open', openUntil });
+  });
+
+  it('admits one of all who ask at the same time when its time has come: the probe', async () => {
+    const id = await opened();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => admit(id, {}, openUntil)));
+    expect(answers.filter(({ kind }) => kind === 'admitted')).toEqual([{ kind: 'admitted', isProbe: true }]);
+    expect(await store.readBreaker(id)).toEqual({ ...breaker, openUntil: openUntil + PROBE_MS });
+  });
+
+  it('admits another one when the first is not heard of again', async () => {
+    const id = await opened();
+    await admit(id, {}, openUntil);
+    expect((await admit(id, {}, openUntil + PROBE_MS - 1)).kind).toBe('breaker_open');
+    expect(await admit(id, {}, openUntil + PROBE_MS)).toEqual({ kind: 'admitted', isProbe: true });
+  });
+
+  it('admits another one at once when nothing came of the first, and forgets nothing else', async () => {
+    const id = await opened();
+    await admit(id, {}, openUntil);
+    await store.withdraw(id, { attemptKey: undefined, isProbe: true }, breaker, openUntil + 1);
+    expect(await redis.client.get(keys.breaker(id))).toBe(`${FAILURES_TO_OPEN} ${openUntil} ${NOW} 1`);
+    expect(await admit(id, {}, openUntil + 1)).toEqual({ kind: 'admitted', isProbe: true });
+  });
+
+  it('stays as it is when one that was no probe comes to nothing, or it was closed meanwhile', async () => {
+    const id = await opened();
+    await admit(id, {}, openUntil);
+    const probed = await store.readBreaker(id);
+    await store.withdraw(id, { attemptKey: 'a', isProbe: false }, breaker, openUntil + 1);
+    expect(await store.readBreaker(id)).toEqual(probed);
+    await store.closeBreaker(id);
+    await store.withdraw(id, { attemptKey: undefined, isProbe: true }, breaker, openUntil + 1);
+    expect(await store.readBreaker(id)).toEqual(CLOSED);
+  });
+
+  it('knows records that were written before they told since when', async () => {
+    const id = await opened('');
+    expect(await store.readBreaker(id)).toEqual(breaker);
+    expect(await admit(id, {}, openUntil)).toEqual({ kind: 'admitted', isProbe: true });
+  });
+
+  it('takes nothing of the rate limit and no turn while it is open', async () => {
+    const id = await opened();
+    expect((await admit(id, { rateLimit: 1, ordering: 'begin' }, NOW)).kind).toBe('breaker_open');
+    const { rate, next } = await store.stand(id, 1);
+    expect(rate.free).toBe(1);
+    expect(next).toMatchObject({ hasBegun: false });
+  });
+
+  it('keeps its probe when the rate limit allows none', async () => {
+    const id = await opened();
+    await admit(uniqueEndpointId(), { rateLimit: 1 });
+    await redis.client.zadd(keys.recentAttempts(id), (await redisNow()) + LEASE_MS, 'another one');
+    expect((await admit(id, { rateLimit: 1 }, openUntil)).kind).toBe('rate_limited');
+    expect(await store.readBreaker(id)).toEqual(breaker);
+  });
+
+  it('goes a month after it was last written: its endpoint may be deleted while an attempt is under way', async () => {
+    const id = await opened();
+    const daysLeft = async () => Math.ceil((await redis.client.pttl(keys.breaker(id))) / 86_400_000);
+    await admit(id, {}, openUntil);
+    expect(await daysLeft()).toBe(30);
+    await redis.client.persist(keys.breaker(id));
+    await store.withdraw(id, { attemptKey: undefined, isProbe: true }, breaker, openUntil + 1);
+    expect(await daysLeft()).toBe(30);
+  });
+});
+
+describe('the order', () => {
+  const first = { eventId: uniqueEventId(), acceptedAt: NOW };
+  const second = { eventId: uniqueEventId(), acceptedAt: NOW + 1 };
+
+  it('has nobody next where there is nobody', async () => {
+    expect((await store.stand(uniqueEndpointId(), undefined)).next).toBeUndefined();
+  });
+
+  it('has the one that was accepted first next, and of one millisecond the one whose id was made first', async () => {
+    const id = uniqueEndpointId();
+    const twin = { eventId: uniqueEventId(), acceptedAt: NOW };
+    await store.joinOrder(id, [second, twin, first]);
+    expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: false });
+    expect((await admit(id, { ...twin, ordering: 'look' })).kind).toBe('out_of_turn');
+    const older = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
+    await store.joinOrder(id, [older]);
+    expect((await store.stand(id, undefined)).next).toEqual({ ...older, hasBegun: false });
+  });
+
+  it('tells the first one that it is, and lets it begin when it is asked to', async () => {
+    const id = uniqueEndpointId();
+    await store.joinOrder(id, [first, second]);
+    expect(await admit(id, { ...first, ordering: 'look' })).toEqual({ kind: 'first' });
+    expect((await store.stand(id, undefined)).next).toMatchObject({ hasBegun: false });
+    expect(await admit(id, { ...first, ordering: 'begin' })).toEqual(ADMITTED);
+    expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: true });
+  });
+
+  it('lets one begin, however many ask', async () => {
+    const id = uniqueEndpointId();
+    await store.joinOrder(id, [first, second]);
+    const answers = await Promise.all(
+      [second, first, second].map((each) => admit(id, { ...each, ordering: 'begin' })),
+    );
+    expect(answers.map(({ kind }) => kind)).toEqual(['out_of_turn', 'admitted', 'out_of_turn']);
+  });
+
+  it('lets none begin that somebody who was accepted earlier has come before meanwhile', async () => {
+    const id = uniqueEndpointId();
+    expect((await admit(id, { ...second, ordering: 'look' })).kind).toBe('first');
+    await store.joinOrder(id, [first]);
+    expect((await admit(id, { ...second, ordering: 'begin' })).kind).toBe('out_of_turn');
+  });
+
+  it('stays the turn of one that has begun until it has left, also when an earlier one comes', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { ...second, ordering: 'begin' });
+    expect((await admit(id, { ...first, ordering: 'begin' })).kind).toBe('out_of_turn');
+    expect(await admit(id, { ...second, ordering: 'look' })).toEqual(ADMITTED);
+    await store.leaveOrder(id, second.eventId);
+    expect(await admit(id, { ...first, ordering: 'look' })).toEqual({ kind: 'first' });
+  });
+
+  it('passes the turn once: whoever left before takes it from nobody', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { ...first, ordering: 'begin' });
+    await store.leaveOrder(id, first.eventId);
+    await admit(id, { ...second, ordering: 'begin' });
+    await store.leaveOrder(id, first.eventId);
+    expect((await store.stand(id, undefined)).next).toEqual({ ...second, hasBegun: true });
+  });
+
+  it('holds no turn of one that is not in it any more', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { ...first, ordering: 'begin' });
+    await redis.client.zrem(keys.order(id), first.eventId);
+    expect(await admit(id, { ...second, ordering: 'begin' })).toEqual(ADMITTED);
+  });
+
+  it('keeps the place of one that joins again', async () => {
+    const id = uniqueEndpointId();
+    await store.joinOrder(id, [first, second]);
+    await store.joinOrder(id, [{ ...first, acceptedAt: NOW + 9 }]);
+    expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: false });
+  });
+
+  it('takes nothing of the rate limit for one whose turn it is not, and no turn without one', async () => {
+    const id = uniqueEndpointId();
+    await store.joinOrder(id, [first, second]);
+    await admit(id, { ...second, ordering: 'begin', rateLimit: 1 });
+    expect((await store.stand(id, 1)).rate.free).toBe(1);
+    await redis.client.zadd(keys.recentAttempts(id), (await redisNow()) + LEASE_MS, 'another one');
+    expect((await admit(id, { ...first, ordering: 'begin', rateLimit: 1 })).kind).toBe('rate_limited');
+    expect((await store.stand(id, 1)).next).toMatchObject({ hasBegun: false });
+  });
+
+  it('is nobody’s when it is cleared', async () => {
+    const id = uniqueEndpointId();
+    await admit(id, { ...first, ordering: 'begin' });
+    await store.clearOrder(id);
+    expect((await store.stand(id, undefined)).next).toBeUndefined();
+  });
+});
+
+it('forgets all of an endpoint that is deleted, and nothing of others', async () => {
+  const [id, other] = [uniqueEndpointId(), uniqueEndpointId()];
+  for (const each of [id, other]) {
+    await redis.client.set(keys.breaker(each), '1 0');
+    await admit(each, { rateLimit: 1, ordering: 'begin' });
+    await admit(each, { rateLimit: 1 });
+  }
+  await store.remove(id);
+  expect(await redis.client.keys(`*${id}*`)).toEqual([]);
+  expect(await redis.client.keys(`*${other}*`)).toHaveLength(5);
+});

@@ -1,0 +1,265 @@
+import { z } from 'zod';
+import {
+  BREAKER_KEPT_MS,
+  type BreakerState,
+  decodeBreaker,
+  decodeFailingSince,
+  PROBE_MS,
+} from '../../domain/breaker';
+import type { EndpointId } from '../../domain/endpoint';
+import type { EventId } from '../../domain/event';
+import { keys } from '../../domain/keys';
+import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
+import { defineScript, type ScriptTarget } from '../../platform/redis-script';
+
+export interface AdmissionRequest {
+  readonly eventId: EventId;
+  /** When its event was accepted: its place in the order. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  /** How many attempts there may be within any second. */
+  readonly rateLimit: number | undefined;
+  /** What the attempt is counted by, unique to it, also among those that repeat it after a crash. */
+  readonly attemptKey: string;
+  /** Longer than any attempt: after this it no longer counts, for its worker died. Milliseconds. */
+  readonly leaseMs: number;
+  /** Whether it was held before, or tried: others do not go before those that are held for the rate limit. */
+  readonly hasWaited: boolean;
+  /**
+   * - `any`: the endpoint's deliveries go in any order.
+   * - `look`: one at a time; is this the first one in the order?
+   * - `begin`: the same, and if so, it is this one's turn until it has ended.
+   */
+  readonly ordering: 'any' | 'look' | 'begin';
+}
+
+export type AdmissionAnswer =
+  | { readonly kind: 'admitted'; readonly isProbe: boolean }
+  | { readonly kind: 'breaker_open'; readonly openUntil: number }
+  | { readonly kind: 'rate_limited'; readonly nextInMs: number }
+  | { readonly kind: 'out_of_turn' }
+  /** To `look`: nobody has begun, and it is the first one. */
+  | { readonly kind: 'first' };
+
+/** How an endpoint stands with all that may hold its deliveries back. */
+export interface Standing {
+  readonly breaker: BreakerState;
+  /** How many attempts the rate limit allows now, and in how many milliseconds the next one. */
+  readonly rate: { readonly free: number; readonly nextInMs: number };
+  /** Of those that go one at a time: whose turn it is, or who comes first. */
+  readonly next: OrderedDelivery | undefined;
+}
+
+export interface OrderedDelivery {
+  readonly eventId: EventId;
+  /** Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  /** Whether it has begun. */
+  readonly hasBegun: boolean;
+}
+
+/** The rate limit is so many attempts in this time. */
+export const RATE_WINDOW_MS = 1_000;
+// Of an endpoint without attempts nothing stays.
+const KEPT_MS = 3_600_000;
+
+// All workers go by the clock of Redis. An attempt stops counting when its millisecond is over, so that the window is a
+// whole second also where a clock's milliseconds begin.
+const NOW = `
+  local time = redis.call('TIME')
+  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  local function at(ms) return string.format('%d', now + ms) end`;
+const DROP_EXPIRED = `redis.call('ZREMRANGEBYSCORE', recent, '-inf', '(' .. at(0))`;
+const NEXT_IN = `
+  local function next_in()
+    local first = redis.call('ZRANGE', recent, 0, 0, 'WITHSCORES')
+    return first[2] and math.max(tonumber(first[2]) + 1 - now, 0) or 0
+  end`;
+
+// One that has begun keeps its turn for as long as it is in the order: what is left of a turn after that is void.
+// KEYS: breaker, recent attempts, order, turn, waiting for the rate limit. ARGV: the worker's time, event, time of
+// acceptance, ordering, rate limit (0: none), attempt, lease, whether it has waited.
+const ADMIT = defineScript(`${NOW}
+  local breaker, recent, order, turn, waiting = unpack(KEYS)
+  ${NEXT_IN}
+  local event, ordering, limit = ARGV[2], ARGV[4], tonumber(ARGV[5])
+  if ordering ~= 'any' then
+    redis.call('ZADD', order, 'NX', ARGV[3], event)
+    redis.call('PEXPIRE', order, ${BREAKER_KEPT_MS})
+    local holder = redis.call('GET', turn)
+    if holder ~= event then
+      if holder and redis.call('ZSCORE', order, holder) then return {'out_of_turn', 0} end
+      if redis.call('ZRANGE', order, 0, 0)[1] ~= event then return {'out_of_turn', 0} end
+      if ordering == 'look' then return {'first', 0} end
+    end
+  end
+  local failures, open_until, rest = string.match(redis.call('GET', breaker) or '0 0', '(%d+) (%d+)(.*)')
+  if tonumber(open_until) > tonumber(ARGV[1]) then return {'breaker_open', tonumber(open_until)} end
+  if limit > 0 then
+    ${DROP_EXPIRED}
+    local is_behind = ARGV[8] == '0' and redis.call('EXISTS', waiting) == 1
+    if is_behind or redis.call('ZCARD', recent) >= limit then
+      redis.call('SET', waiting, '1', 'PX', ${KEPT_MS})
+      return {'rate_limited', next_in()}
+    end
+    redis.call('ZADD', recent, at(tonumber(ARGV[7])), ARGV[6])
+    redis.call('PEXPIRE', recent, tonumber(ARGV[7]) + ${KEPT_MS})
+  end
+  if ordering ~= 'any' then redis.call('SET', turn, event) end
+  if open_until == '0' then return {'admitted', 0} end
+  local probe_until = string.format('%d', tonumber(ARGV[1]) + ${PROBE_MS})
+  redis.call('SET', breaker, failures .. ' ' .. probe_until .. rest, 'PX', ${BREAKER_KEPT_MS})
+  return {'admitted', 1}`);
+
+// KEYS: breaker, recent attempts. ARGV: attempt ('' if it is not counted), whether it was the probe, the breaker's failures
+// and open-until as they were, the worker's time.
+const WITHDRAW = defineScript(`${NOW}
+  if ARGV[1] ~= '' then redis.call('ZADD', KEYS[2], 'XX', at(${RATE_WINDOW_MS}), ARGV[1]) end
+  if ARGV[2] == '0' then return end
+  local failures, open_until, rest = string.match(redis.call('GET', KEYS[1]) or '0 0', '(%d+) (%d+)(.*)')
+  if failures ~= ARGV[3] or tonumber(open_until) <= tonumber(ARGV[5]) then return end
+  redis.call('SET', KEYS[1], failures .. ' ' .. ARGV[4] .. rest, 'PX', ${BREAKER_KEPT_MS})`);
+
+// KEYS: breaker, recent attempts, order, turn. ARGV: rate limit (0: none).
+const STAND = defineScript(`${NOW}
+  local breaker, recent, order, turn = unpack(KEYS)
+  ${NEXT_IN}
+  local limit, free = tonumber(ARGV[1]), -1
+  if limit > 0 then
+    ${DROP_EXPIRED}
+    free = math.max(limit - redis.call('ZCARD', recent), 0)
+  end
+  local next, has_begun = redis.call('GET', turn), 1
+  local accepted_at = next and redis.call('ZSCORE', order, next)
+  if not accepted_at then
+    local first = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
+    next, accepted_at, has_begun = first[1], first[2], 0
+  end
+  return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun}`);
+
+// KEYS: order. ARGV: when it was accepted and id of each event.
+const JOIN_ORDER = defineScript(`
+  for i = 1, #ARGV, 2 do redis.call('ZADD', KEYS[1], 'NX', ARGV[i], ARGV[i + 1]) end`);
+
+// KEYS: order, turn. ARGV: event.
+const LEAVE_ORDER = defineScript(`
+  redis.call('ZREM', KEYS[1], ARGV[1])
+  if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end`);
+
+const answerSchema = z.tuple([
+  z.enum(['admitted', 'breaker_open', 'rate_limited', 'out_of_turn', 'first']),
+  z.number(),
+]);
+const standingSchema = z.tuple([
+  z.string(),
+  z.number(),
+  z.number(),
+  z.string(),
+  z.coerce.number(),
+  z.number(),
+]);
+
+/** All that limits an endpoint's attempts, whichever worker makes them. It has the endpoint's hash tag. */
+export function keysOfLimits(endpointId: EndpointId): readonly string[] {
+  const parts = [keys.breaker, keys.recentAttempts, keys.order, keys.turn, keys.rateWaiting];
+  return parts.map((keyOf) => keyOf(endpointId));
+}
+
+/**
+ * What lets an attempt begin, in one step that takes all of it or nothing: the circuit breaker's probe, a place within the
+ * rate limit, the turn of an endpoint whose deliveries go one at a time.
+ *
+ * An attempt counts for the rate limit until one second after it has ended. Since its request arrives before that end,
+ * no second sees more arrivals than the limit, however long each was on its way.
+ */
+export function createRedisAdmissionStore(redis: RedisClient) {
+  return withStorageErrors({
+    async admit(endpointId: EndpointId, request: AdmissionRequest, now: number): Promise<AdmissionAnswer> {
+      const { eventId, acceptedAt, ordering, rateLimit = 0, attemptKey, leaseMs, hasWaited } = request;
+      const waited = hasWaited ? 1 : 0;
+      const args = [now, eventId, acceptedAt, ordering, rateLimit, attemptKey, leaseMs, waited];
+      const [kind, value] = answerSchema.parse(await ADMIT(redis, keysOfLimits(endpointId), args));
+      switch (kind) {
+        case 'admitted':
+          return { kind, isProbe: value === 1 };
+        case 'breaker_open':
+          return { kind, openUntil: value };
+        case 'rate_limited':
+          return { kind, nextInMs: value };
+        case 'out_of_turn':
+        case 'first':
+          return { kind };
+      }
+    },
+
+    /** Gives back what an attempt was admitted with that was broken off and says nothing of the receiver. */
+    async withdraw(
+      endpointId: EndpointId,
+      { attemptKey, isProbe }: { readonly attemptKey: string | undefined; readonly isProbe: boolean },
+      { failures, openUntil }: BreakerState,
+      now: number,
+    ): Promise<void> {
+      const args = [attemptKey ?? '', isProbe ? 1 : 0, failures, openUntil, now];
+      await WITHDRAW(redis, keysOfLimits(endpointId).slice(0, 2), args);
+    },
+
+    async stand(endpointId: EndpointId, rateLimit: number | undefined): Promise<Standing> {
+      const reply = await STAND(redis, keysOfLimits(endpointId).slice(0, 4), [rateLimit ?? 0]);
+      const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun] = standingSchema.parse(reply);
+      return {
+        breaker: decodeBreaker(breaker === '' ? undefined : breaker),
+        rate: { free: free < 0 ? Number.POSITIVE_INFINITY : free, nextInMs },
+        next:
+          eventId === '' ? undefined : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
+      };
+    },
+
+    async readBreaker(endpointId: EndpointId): Promise<BreakerState> {
+      return decodeBreaker(await redis.get(keys.breaker(endpointId)));
+    },
+
+    /** The same with since when it fails, for those who are told about it. */
+    async readFailing(
+      endpointId: EndpointId,
+    ): Promise<BreakerState & { readonly failingSince: number | undefined }> {
+      const stored = await redis.get(keys.breaker(endpointId));
+      return { ...decodeBreaker(stored), failingSince: decodeFailingSince(stored) };
+    },
+
+    /** Whatever it was like before, the next attempt is let through. */
+    async closeBreaker(endpointId: EndpointId): Promise<void> {
+      await redis.del(keys.breaker(endpointId));
+    },
+
+    /** Puts deliveries that go one at a time into their order; those that are in it stay where they are. */
+    async joinOrder(
+      endpointId: EndpointId,
+      deliveries: readonly Pick<OrderedDelivery, 'eventId' | 'acceptedAt'>[],
+      target: ScriptTarget = redis,
+    ): Promise<void> {
+      const members = deliveries.flatMap(({ eventId, acceptedAt }) => [acceptedAt, eventId]);
+      await JOIN_ORDER(target, [keys.order(endpointId)], members);
+    },
+
+    /** A delivery that has ended makes room for the one behind it. */
+    async leaveOrder(endpointId: EndpointId, eventId: EventId): Promise<void> {
+      await LEAVE_ORDER(redis, [keys.order(endpointId), keys.turn(endpointId)], [eventId]);
+    },
+
+    /** Nobody waits for the rate limit any more: new deliveries need not go behind anyone. */
+    async endRateWait(endpointId: EndpointId): Promise<void> {
+      await redis.del(keys.rateWaiting(endpointId));
+    },
+
+    /** Forgets who goes after whom: the endpoint's deliveries are to go by other rules now. */
+    async clearOrder(endpointId: EndpointId): Promise<void> {
+      await redis.del(keys.order(endpointId), keys.turn(endpointId));
+    },
+
+    /** Of a deleted endpoint nothing stays. */
+    async remove(endpointId: EndpointId): Promise<void> {
+      await redis.unlink(...keysOfLimits(endpointId));
+    },
+  });
+}
+
+export type AdmissionStore = ReturnType<typeof createRedisAdmissionStore>;

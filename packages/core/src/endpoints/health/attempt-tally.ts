@@ -1,0 +1,180 @@
+/** The attempts at an endpoint within one hour of the clock. */
+export interface HourOfAttempts {
+  /** Hours since the Unix epoch. */
+  readonly hour: number;
+  readonly successes: number;
+  readonly failures: number;
+  /** How long they took; of those that a former version has recorded nothing is known. */
+  readonly durations: DurationCounts;
+}
+
+/** What attempts at an endpoint add up to. Times are milliseconds since the Unix epoch. */
+export interface AttemptTally {
+  readonly hours: readonly HourOfAttempts[];
+  readonly lastSuccessAt: number | undefined;
+  readonly lastFailureAt: number | undefined;
+}
+
+/** An attempt that has come to its end. */
+export interface EndedAttempt {
+  readonly delivered: boolean;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly durationMs: number;
+}
+
+/** What is shown of an hour. */
+export interface RecentHour {
+  /** When it began. Milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly successes: number;
+  readonly failures: number;
+  /** How long 95 % of the attempts took at most; `undefined` where that is not known. */
+  readonly p95Ms: number | undefined;
+}
+
+export interface RecentAttempts {
+  readonly attempts: number;
+  /** From 0 to 1; `undefined` when there were no attempts. */
+  readonly successRate: number | undefined;
+  readonly p95Ms: number | undefined;
+  /** All of them, the oldest first. */
+  readonly hours: readonly RecentHour[];
+}
+
+const HOUR_MS = 3_600_000;
+/** Whole hours, the present one included: between 23 and 24 hours. */
+export const HOURS_KEPT = 24;
+const SHOWN_SHARE = 0.95;
+
+export function hourOf(epochMs: number): number {
+  return Math.floor(epochMs / HOUR_MS);
+}
+
+/** The oldest hour that still counts. */
+export function firstHourKept(now: number): number {
+  return hourOf(now) - HOURS_KEPT + 1;
+}
+
+export function tallyOf({ delivered, at, durationMs }: EndedAttempt): AttemptTally {
+  const hour = { hour: hourOf(at), durations: countDuration(durationMs) };
+  return delivered
+    ? { hours: [{ ...hour, successes: 1, failures: 0 }], lastSuccessAt: at, lastFailureAt: undefined }
+    : { hours: [{ ...hour, successes: 0, failures: 1 }], lastSuccessAt: undefined, lastFailureAt: at };
+}
+
+export function addTallies(a: AttemptTally, b: AttemptTally): AttemptTally {
+  return {
+    hours: addHours(a.hours, b.hours),
+    lastSuccessAt: later(a.lastSuccessAt, b.lastSuccessAt),
+    lastFailureAt: later(a.lastFailureAt, b.lastFailureAt),
+  };
+}
+
+export function recentAttempts({ hours }: AttemptTally, now: number): RecentAttempts {
+  const byHour = new Map(hours.map((each) => [each.hour, each]));
+  const first = firstHourKept(now);
+  const recent = Array.from({ length: HOURS_KEPT }, (_, i) => byHour.get(first + i) ?? emptyHour(first + i));
+  const successes = recent.reduce((sum, each) => sum + each.successes, 0);
+  const attempts = recent.reduce((sum, each) => sum + each.failures, successes);
+  const durations = recent.map((each) => each.durations).filter(isKnown);
+  return {
+    attempts,
+    successRate: attempts === 0 ? undefined : successes / attempts,
+    p95Ms: percentileOf(durations.reduce(addDurations, NO_DURATIONS), SHOWN_SHARE),
+    hours: recent.map((each) => ({
+      at: each.hour * HOUR_MS,
+      successes: each.successes,
+      failures: each.failures,
+      p95Ms: isKnown(each.durations) ? percentileOf(each.durations, SHOWN_SHARE) : undefined,
+    })),
+  };
+}
+
+function addHours(a: readonly HourOfAttempts[], b: readonly HourOfAttempts[]): HourOfAttempts[] {
+  const byHour = new Map(a.map((each) => [each.hour, each]));
+  for (const { hour, successes, failures, durations } of b) {
+    const known = byHour.get(hour);
+    byHour.set(hour, {
+      hour,
+      successes: successes + (known?.successes ?? 0),
+      failures: failures + (known?.failures ?? 0),
+      durations: known ? addDurations(known.durations, durations) : durations,
+    });
+  }
+  return [...byHour.values()];
+}
+
+// Most hours of most endpoints have none, and a page has thousands of them.
+function isKnown(durations: DurationCounts): boolean {
+  return durations !== NO_DURATIONS;
+}
+
+function emptyHour(hour: number): HourOfAttempts {
+  return { hour, successes: 0, failures: 0, durations: NO_DURATIONS };
+}
+
+function later(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Math.max(a, b);
+}
+
+/**
+ * How many attempts took how long, in buckets that grow by a quarter (three to a doubling): as many as tell a percentile to
+ * within an eighth, and few enough to be kept for each hour. The first is below a millisecond, the last has no end.
+ */
+export type DurationCounts = readonly number[];
+
+/** As many as there are letters, by which they are stored: up to two minutes. */
+const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+const BUCKETS_TO_A_DOUBLING = 3;
+
+export const NO_DURATIONS: DurationCounts = LETTERS.split('').map(() => 0);
+
+export function countDuration(durationMs: number): DurationCounts {
+  return NO_DURATIONS.with(bucketOf(durationMs), 1);
+}
+
+export function addDurations(a: DurationCounts, b: DurationCounts): DurationCounts {
+  return a.map((count, bucket) => count + (b[bucket] ?? 0));
+}
+
+/**
+ * How long so large a share of them took at most, in milliseconds, to within an eighth.
+ *
+ * @param share between 0 and 1.
+ * @returns `undefined` when none was counted.
+ */
+export function percentileOf(counts: DurationCounts, share: number): number | undefined {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  let left = share * total;
+  for (const [bucket, count] of counts.entries()) {
+    if (count > 0 && left <= count) return middleOf(bucket);
+    left -= count;
+  }
+  return undefined;
+}
+
+/** Those that were counted: the letter of each bucket, and how many. */
+export function encodeDurations(counts: DurationCounts): string {
+  return counts.map((count, bucket) => (count === 0 ? '' : LETTERS.charAt(bucket) + count)).join('');
+}
+
+export function decodeDurations(text: string): DurationCounts {
+  if (text === '') return NO_DURATIONS;
+  const counts = [...NO_DURATIONS];
+  for (const [, letter = '', count] of text.matchAll(/([a-zA-Z])(\d+)/g)) {
+    counts[LETTERS.indexOf(letter)] = Number(count);
+  }
+  return counts;
+}
+
+function bucketOf(durationMs: number): number {
+  if (durationMs < 1) return 0;
+  const bucket = 1 + Math.floor(BUCKETS_TO_A_DOUBLING * Math.log2(durationMs));
+  return Math.min(bucket, NO_DURATIONS.length - 1);
+}
+
+function middleOf(bucket: number): number {
+  return 2 ** ((bucket - 0.5) / BUCKETS_TO_A_DOUBLING);
+}

@@ -1,0 +1,99 @@
+import type { EndpointId } from '../../domain/endpoint';
+import type { Emit } from '../../domain/signal';
+import { createLru } from '../../platform/caches';
+import type { Clock } from '../../platform/clock';
+import { settledWithin } from '../../platform/timers';
+import { type AttemptTally, addTallies, type EndedAttempt, tallyOf } from './attempt-tally';
+import type { HealthStore } from './redis-health-store';
+
+export interface HealthRecorderOptions {
+  readonly healthStore: Pick<HealthStore, 'add'>;
+  readonly workerId: string;
+  /** How many attempts this worker lets an endpoint have under way at the moment; `undefined`: not known. */
+  readonly limitOf: (endpointId: EndpointId) => number | undefined;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const FLUSH_AFTER_MS = 1_000;
+/** When more endpoints than this are attempted within a second, those unheard of for the longest are not counted. */
+const MAX_ENDPOINTS = 50_000;
+// Enough for Redis to answer; statistics are not worth holding up the end of a process for longer.
+const STOP_PATIENCE_MS = 1_000;
+
+/**
+ * Adds up in memory how attempts go, and writes it down a second after the first of them: however many attempts there
+ * are, it is one command for each endpoint and second, none when nothing happens, and no delivery waits for it. What
+ * can't be written stays here for the next time. With it goes how many attempts this worker lets the endpoint have under way.
+ * When the connection breaks before the answer, some may count twice.
+ */
+export class HealthRecorder {
+  readonly #tallies = createLru<EndpointId, AttemptTally>(MAX_ENDPOINTS);
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(private readonly options: HealthRecorderOptions) {}
+
+  record(endpointId: EndpointId, attempt: EndedAttempt): void {
+    this.#add(endpointId, tallyOf(attempt));
+    this.#flushSoon();
+  }
+
+  /** Writes down what there is. Resolves when that was tried; one at a time. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#flushing ??= this.#writeAll().finally(() => {
+      this.#flushing = undefined;
+      this.#flushSoon();
+    });
+    return this.#flushing;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await settledWithin(STOP_PATIENCE_MS, this.#flushRest());
+  }
+
+  // Onto a flush that is under way another one has to follow, for what came in after it began.
+  async #flushRest(): Promise<void> {
+    await this.#flushing;
+    await this.flush();
+  }
+
+  #flushSoon(): void {
+    if (this.#isStopped || this.#timer || this.#flushing || this.#tallies.size === 0) return;
+    this.#timer = setTimeout(() => void this.flush(), FLUSH_AFTER_MS);
+  }
+
+  async #writeAll(): Promise<void> {
+    const taken = [...this.#tallies.entries()];
+    this.#tallies.clear();
+    const faults = await Promise.all(taken.map(([id, tally]) => this.#write(id, tally)));
+    const error = faults.find((fault) => fault !== undefined);
+    if (error !== undefined) this.options.emit({ name: 'task.failed', task: 'record health', error });
+  }
+
+  async #write(endpointId: EndpointId, tally: AttemptTally): Promise<unknown> {
+    try {
+      const { healthStore, workerId, clock } = this.options;
+      const limit = this.options.limitOf(endpointId);
+      await healthStore.add(
+        endpointId,
+        tally,
+        clock(),
+        limit === undefined ? undefined : { workerId, limit },
+      );
+      return undefined;
+    } catch (error) {
+      this.#add(endpointId, tally);
+      return error;
+    }
+  }
+
+  #add(endpointId: EndpointId, tally: AttemptTally): void {
+    const known = this.#tallies.get(endpointId);
+    this.#tallies.set(endpointId, known ? addTallies(known, tally) : tally);
+  }
+}

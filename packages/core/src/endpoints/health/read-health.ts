@@ -1,0 +1,75 @@
+import { type BreakerPhase, phaseOf } from '../../domain/breaker';
+import type { Endpoint, EndpointId } from '../../domain/endpoint';
+import type { Clock } from '../../platform/clock';
+import type { AdmissionStore } from '../flow/redis-admission-store';
+import { type AttemptTally, type RecentAttempts, recentAttempts } from './attempt-tally';
+import type { HealthStore } from './redis-health-store';
+
+/**
+ * Why an endpoint may have no more attempts under way: it is as many as it asked for (`max_concurrency`), or as many as it
+ * has shown to bear (`adaptive`).
+ */
+export const concurrencyReasons = ['max_concurrency', 'adaptive'] as const;
+
+/** How many attempts an endpoint may have under way at the moment. */
+export interface ConcurrencyStanding {
+  /** All workers together that have tried it lately. */
+  readonly limit: number;
+  /** How many workers these are. */
+  readonly workers: number;
+  readonly reason: (typeof concurrencyReasons)[number];
+}
+
+/** How an endpoint is doing. */
+export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessAt' | 'lastFailureAt'> {
+  readonly breaker: BreakerPhase;
+  /** Deliveries that are held. */
+  readonly held: number;
+  /** `undefined`: no worker has tried it lately. */
+  readonly concurrency: ConcurrencyStanding | undefined;
+}
+
+export interface ReadHealthDeps {
+  readonly healthStore: Pick<HealthStore, 'read'>;
+  readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
+  readonly heldDeliveries: { count(endpointId: EndpointId): Promise<number> };
+  readonly clock: Clock;
+}
+
+export function createReadHealth({ healthStore, admissionStore, heldDeliveries, clock }: ReadHealthDeps) {
+  /** All that it asks for goes out at once: of many endpoints together it is one round trip. */
+  return async function readHealth({
+    id,
+    maxConcurrency,
+  }: Pick<Endpoint, 'id' | 'maxConcurrency'>): Promise<Health> {
+    const now = clock();
+    const [record, breaker, held] = await Promise.all([
+      healthStore.read(id, now),
+      admissionStore.readBreaker(id),
+      heldDeliveries.count(id),
+    ]);
+    return {
+      ...recentAttempts(record, now),
+      lastSuccessAt: record.lastSuccessAt,
+      lastFailureAt: record.lastFailureAt,
+      breaker: phaseOf(breaker, now),
+      held,
+      concurrency: standingOf(record.limits, maxConcurrency),
+    };
+  };
+}
+
+export type ReadHealth = ReturnType<typeof createReadHealth>;
+
+// A worker says its limit after an attempt: it may have been told of the endpoint's own bound since.
+function standingOf(
+  limits: readonly number[],
+  most = Number.POSITIVE_INFINITY,
+): ConcurrencyStanding | undefined {
+  if (limits.length === 0) return undefined;
+  return {
+    limit: limits.reduce((sum, limit) => sum + Math.min(limit, most), 0),
+    workers: limits.length,
+    reason: limits.every((limit) => limit >= most) ? 'max_concurrency' : 'adaptive',
+  };
+}

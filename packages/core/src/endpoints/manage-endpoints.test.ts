@@ -1,0 +1,458 @@
+import { createRedisAccountStore } from '../accounts/redis-account-store';
+import { CLOSED } from '../domain/breaker';
+import { type EndpointId, endpointUidSchema } from '../domain/endpoint';
+import { keys, queueKeysOf } from '../domain/keys';
+import { createRedisEventTypeStore } from '../event-types/redis-event-type-store';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import type { Clock } from '../platform/clock';
+import { createNewId } from '../platform/ids';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { buildEndpoint } from '../testing/build-endpoint';
+import {
+  clientCertificate,
+  clientKey,
+  expiredCertificate,
+  otherCertificate,
+  outdatedCertificate,
+  weakCertificate,
+  weakKey,
+} from '../testing/certificates';
+import { costlyDsaKey } from '../testing/costly-keys';
+import { recordRaised } from '../testing/record-raised';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { testSealer } from '../testing/test-sealer';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { createDisable } from './disable';
+import type { EndpointPatch } from './endpoint-input';
+import { createRequireKnownFilters } from './filters/event-filters';
+import { createRedisAdmissionStore } from './flow/redis-admission-store';
+import { tallyOf } from './health/attempt-tally';
+import { createRedisHealthStore } from './health/redis-health-store';
+import { createManageEndpoints } from './manage-endpoints';
+import { createRedisEndpointStore } from './redis-endpoint-store';
+import { newSecret } from './rotate-secret';
+import { summarizeCertificate } from './tls/certificate';
+
+const queueKeys = queueKeysOf('bull');
+
+const MAX_ENDPOINTS = 5;
+const NOW = 1_700_000_000_000;
+const NOT_FOUND = { code: 'not_found', message: 'There is no webhook with this id.' };
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+async function build(clock: Clock = () => NOW) {
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+  const healthStore = createRedisHealthStore(redis.client, 60_000);
+  const admissionStore = createRedisAdmissionStore(redis.client);
+  const heldDeliveries = createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' });
+  const raised = recordRaised();
+  const signals = recordSignals();
+  const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+  const accountStore = createRedisAccountStore(redis.client);
+  const accountId = uniqueAccountId();
+  await accountStore.create({ id: accountId, createdAt: NOW });
+  const manage = createManageEndpoints({
+    endpointStore,
+    accountStore,
+    deliveryStore,
+    healthStore,
+    admissionStore,
+    heldDeliveries,
+    requireKnownFilters: createRequireKnownFilters(createRedisEventTypeStore(redis.client)),
+    newId: createNewId(clock),
+    newSecret,
+    emit: signals.listen,
+    maxEndpoints: MAX_ENDPOINTS,
+    clock,
+    disable: createDisable({ endpointStore, clock, emit: signals.listen }),
+    raise: raised.raise,
+  });
+  return {
+    ...manage,
+    endpointStore,
+    deliveryStore,
+    admissionStore,
+    heldDeliveries,
+    healthStore,
+    lookDueAt: (endpointId: EndpointId, account = accountId) =>
+      heldDeliveries.lookDueAt({ accountId: account, endpointId }),
+    failOnce: (endpointId: EndpointId) => redis.client.set(keys.breaker(endpointId), `1 0 ${NOW} 0`),
+    raised,
+    signals,
+    accountStore,
+    accountId,
+  };
+}
+
+const input = { url: 'https://receiver.example.com/', events: ['*'] };
+
+describe('create', () => {
+  it('makes an endpoint with an id and a secret of its own', async () => {
+    const { create, read, accountId } = await build();
+    const endpoint = await create(accountId, { ...input, description: 'mine' });
+    expect(endpoint).toEqual({
+      ...input,
+      id: expect.stringMatching(/^wh_[0-9a-z]{22}$/),
+      accountId,
+      description: 'mine',
+      status: 'enabled',
+      ordering: 'none',
+      enabledAt: NOW,
+      secrets: [{ secret: expect.stringMatching(/^whsec_/), createdAt: NOW }],
+      createdAt: NOW,
+      updatedAt: NOW,
+    });
+    expect(await read(accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('gives the endpoint that is there when it is told to make one under the same id again', async () => {
+    const { create, accountId } = await build();
+    const id = uniqueEndpointId();
+    const first = await create(accountId, input, id);
+    expect(await create(accountId, input, id)).toEqual(first);
+  });
+
+  it('keeps the secret that the client brought along', async () => {
+    const { create, accountId } = await build();
+    const secret = newSecret();
+    expect(await create(accountId, { ...input, secret })).toMatchObject({ secrets: [{ secret }] });
+  });
+});
+
+describe('create, for an account that is erased meanwhile', () => {
+  const named = { ...input, uid: endpointUidSchema.parse('mine') };
+  const keysOf = (accountId: string) => redis.client.keys(`*${accountId}*`);
+
+  it('makes none while that goes on, and leaves none behind', async () => {
+    const { create, accountId, accountStore } = await build();
+    await accountStore.markErasing(accountId, NOW);
+    await expect(create(accountId, named)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await keysOf(accountId)).toEqual([]);
+  });
+
+  it('makes none for a request that was slower than the erasure, and leaves none behind', async () => {
+    const { create, accountId, accountStore } = await build();
+    await accountStore.remove({ id: accountId, createdAt: NOW }, NOW, NOW + 1);
+    await expect(create(accountId, named)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await keysOf(accountId)).toEqual([]);
+  });
+});
+
+describe('update', () => {
+  it('changes what the patch names, removes what it sets to null, and leaves the rest', async () => {
+    const { create, update, accountId } = await build();
+    const endpoint = await create(accountId, { ...input, description: 'mine' });
+    const url = 'https://new.example.com/';
+    const moved = await update(accountId, endpoint.id, { url });
+    expect(moved).toEqual({ ...endpoint, url, updatedAt: NOW + 1 });
+    const narrowed = await update(accountId, endpoint.id, { events: ['brief.*'], description: null });
+    const { description: _description, ...rest } = moved;
+    expect(narrowed).toEqual({ ...rest, events: ['brief.*'], updatedAt: NOW + 2 });
+  });
+
+  it('tells the time of the change', async () => {
+    let now = NOW;
+    const { create, update, accountId } = await build(() => now);
+    const { id } = await create(accountId, input);
+    now += 5_000;
+    expect(await update(accountId, id, {})).toMatchObject({ createdAt: NOW, updatedAt: NOW + 5_000 });
+  });
+});
+
+describe('the size of an endpoint', () => {
+  // Each member is within its own bounds.
+  const notes = (count: number, length = 250) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`note-${i}`, '\u{1F680}'.repeat(length)]));
+  const TOO_LARGE = {
+    code: 'invalid_request',
+    faults: [{ pointer: '', detail: expect.stringContaining('at most 65536 bytes in all') }],
+  };
+
+  it('is bounded in all when it is created, and when it is changed', async () => {
+    const { create, update, read, accountId } = await build();
+    const headers = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`x-${i}`, 'v'.repeat(1_000)]));
+    await expect(create(accountId, { ...input, metadata: notes(50), headers })).rejects.toMatchObject(
+      TOO_LARGE,
+    );
+    const endpoint = await create(accountId, { ...input, metadata: notes(40), headers });
+    await expect(update(accountId, endpoint.id, { metadata: notes(50) })).rejects.toMatchObject(TOO_LARGE);
+    expect(await read(accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('does not stand in the way of changes to one that is larger already, but for those that add to it', async () => {
+    const { update, accountId } = await build();
+    const large = buildEndpoint({ accountId, metadata: notes(50, 400), description: 'old' });
+    await createRedisEndpointStore(redis.client, testSealer).create(large);
+    const url = 'https://x.example.com/';
+    expect(await update(accountId, large.id, { url, description: null })).toMatchObject({ url });
+    await expect(update(accountId, large.id, { description: 'd'.repeat(500) })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+});
+
+describe('the TLS material', () => {
+  const own = { certificate: clientCertificate, key: clientKey };
+
+  it('is merged member by member, and goes by null: one of them, or all', async () => {
+    const { create, update, accountId } = await build();
+    const { id } = await create(accountId, { ...input, tls: own });
+    const steps = [
+      [{ ca: otherCertificate }, { ...own, ca: otherCertificate }],
+      [{}, { ...own, ca: otherCertificate }],
+      [{ certificate: null, key: null }, { ca: otherCertificate }],
+      [{ ca: null }, undefined],
+      [own, own],
+      [null, undefined],
+    ] as const;
+    for (const [tls, expected] of steps)
+      expect((await update(accountId, id, { tls }, { mayMoveSecrets: true })).tls).toEqual(expected);
+  });
+
+  it.each<[string, NonNullable<EndpointPatch['tls']>, string]>([
+    ['a certificate without its key', { key: null }, '/tls/client_key'],
+    ['a key without its certificate', { certificate: null }, '/tls/client_certificate'],
+    ["a certificate with another one's key", { certificate: otherCertificate }, '/tls/client_key'],
+    ['a certificate that has expired', { certificate: expiredCertificate }, '/tls/client_certificate'],
+    ['a key that is too weak', { certificate: weakCertificate, key: weakKey }, '/tls/client_key'],
+    ['what OpenSSL does not take', { certificate: outdatedCertificate }, '/tls/client_certificate'],
+  ])('refuses %s, and changes nothing', async (_what, tls, pointer) => {
+    const { create, read, update, accountId } = await build();
+    const endpoint = await create(accountId, { ...input, tls: own });
+    await expect(update(accountId, endpoint.id, { tls })).rejects.toMatchObject({
+      code: 'invalid_request',
+      faults: [{ pointer, detail: expect.any(String) }],
+    });
+    expect(await read(accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  // Only to read that key takes OpenSSL half a minute; it may have been stored when nobody looked.
+  it('is looked at as a whole when a part is changed, the key that was there included', async () => {
+    const { create, update, accountId, endpointStore } = await build();
+    const { id } = await create(accountId, { ...input, tls: own });
+    await endpointStore.update(accountId, id, (endpoint) => ({
+      ...endpoint,
+      tls: { ...own, key: costlyDsaKey() },
+    }));
+    await expect(update(accountId, id, { tls: { certificate: clientCertificate } })).rejects.toMatchObject({
+      faults: [{ pointer: '/tls/client_key' }],
+    });
+    expect(await update(accountId, id, { tls: null })).not.toHaveProperty('tls');
+  });
+
+  it('is looked at when an endpoint is created, too', async () => {
+    const { create, accountId } = await build();
+    await expect(create(accountId, { ...input, tls: { key: clientKey } })).rejects.toMatchObject({
+      faults: [{ pointer: '/tls/client_certificate' }],
+    });
+  });
+
+  it('does not stand in the way of other changes when its certificate has expired since', async () => {
+    let now = NOW;
+    const { create, update, accountId } = await build(() => now);
+    const { id } = await create(accountId, { ...input, tls: own });
+    now = summarizeCertificate(clientCertificate).expiresAt;
+    expect(await update(accountId, id, { description: 'old' })).toMatchObject({
+      description: 'old',
+      tls: own,
+    });
+    await expect(update(accountId, id, { tls: {} })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});
+
+describe('rotateSecret', () => {
+  it('is in force at once, with a secret of our making or the client’s own', async () => {
+    const { create, read, rotateSecret, accountId } = await build();
+    const { id, secrets } = await create(accountId, input);
+    const made = await rotateSecret(accountId, id, { overlapMs: 5_000, secret: undefined });
+    expect(made).toEqual({ secret: expect.stringMatching(/^whsec_/), previousExpiresAt: NOW + 5_000 });
+    const own = newSecret();
+    expect(await rotateSecret(accountId, id, { overlapMs: 9_000, secret: own })).toEqual({
+      secret: own,
+      previousExpiresAt: NOW + 9_000,
+    });
+    expect((await read(accountId, id)).secrets.map(({ secret }) => secret)).toEqual([
+      own,
+      made.secret,
+      secrets[0]?.secret,
+    ]);
+  });
+});
+
+describe("a change of what an endpoint's attempts are limited by", () => {
+  it.each([{ rateLimit: 5 }, { ordering: 'strict' }] as const)(
+    'has what is held looked at now: %j',
+    async (patch) => {
+      const { create, update, accountId, lookDueAt } = await build();
+      const { id } = await create(accountId, input);
+      await update(accountId, id, patch);
+      expect(await lookDueAt(id)).toBe(NOW);
+    },
+  );
+
+  it('asks for no look when it is none', async () => {
+    const { create, update, accountId, lookDueAt } = await build();
+    const { id } = await create(accountId, { ...input, rateLimit: 5, ordering: 'strict' });
+    await update(accountId, id, { rateLimit: 5, ordering: 'strict', description: 'mine' });
+    expect(await lookDueAt(id)).toBeUndefined();
+  });
+
+  it.each([
+    ['ends', null, false],
+    ['keeps, when the ordering stays as it is,', 'strict', true],
+  ] as const)('%s the turn', async (_what, ordering, isKept) => {
+    const { create, update, accountId, admissionStore } = await build();
+    const { id } = await create(accountId, { ...input, ordering: 'strict' });
+    const eventId = uniqueEventId();
+    const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
+    await admissionStore.admit(id, { eventId, acceptedAt: NOW, ...attempt, ordering: 'begin' }, NOW);
+    await update(accountId, id, { ordering });
+    const { next } = await admissionStore.stand(id, undefined);
+    expect(next?.eventId === eventId && next.hasBegun).toBe(isKept);
+  });
+});
+
+describe('disable', () => {
+  it("is the client's doing, and in force at once", async () => {
+    const { create, disable, read, accountId, lookDueAt, signals } = await build();
+    const endpoint = await create(accountId, input);
+    const disabled = await disable(accountId, endpoint.id);
+    expect(signals.named('endpoint.disabled')).toMatchObject([{ endpointId: endpoint.id, reason: 'client' }]);
+    expect(disabled).toEqual({
+      ...endpoint,
+      status: 'disabled',
+      disabledReason: 'client',
+      updatedAt: NOW + 1,
+    });
+    expect(await read(accountId, endpoint.id)).toEqual(disabled);
+    expect(await lookDueAt(endpoint.id)).toBeUndefined();
+  });
+
+  it('changes nothing the second time', async () => {
+    const { create, disable, accountId, signals } = await build();
+    const { id } = await create(accountId, input);
+    expect(await disable(accountId, id)).toEqual(await disable(accountId, id));
+    expect(signals.named('endpoint.disabled')).toHaveLength(1);
+  });
+
+  it('is told to the account, once', async () => {
+    const { create, disable, accountId, raised } = await build();
+    const { id } = await create(accountId, input);
+    await disable(accountId, id);
+    await disable(accountId, id);
+    expect(raised.events).toMatchObject([
+      { accountId, type: 'webhook.disabled', endpointId: id, data: { reason: 'client' } },
+    ]);
+  });
+});
+
+describe('enable', () => {
+  it('lets what was held flow now, whatever the breaker thought of the receiver', async () => {
+    const { create, disable, enable, read, accountId, admissionStore, failOnce, lookDueAt } = await build();
+    const { id } = await create(accountId, input);
+    await disable(accountId, id);
+    await failOnce(id);
+    const enabled = await enable(accountId, id);
+    expect(enabled).toMatchObject({ status: 'enabled' });
+    expect(enabled).not.toHaveProperty('disabledReason');
+    expect(await read(accountId, id)).toEqual(enabled);
+    expect(await admissionStore.readBreaker(id)).toEqual(CLOSED);
+    expect(await lookDueAt(id)).toBe(NOW);
+  });
+
+  // A client whose first try was cut short between the record and the look can only try again.
+  it('has what is held looked at also of an endpoint that is enabled, and changes nothing of it', async () => {
+    const { create, enable, accountId, lookDueAt } = await build();
+    const endpoint = await create(accountId, input);
+    expect(await enable(accountId, endpoint.id)).toEqual(endpoint);
+    expect(await lookDueAt(endpoint.id)).toBe(NOW);
+  });
+
+  it('has what is held looked at soon also when the process ends right after the change', async () => {
+    const { create, disable, enable, accountId, admissionStore, lookDueAt } = await build();
+    const { id } = await create(accountId, { ...input, status: 'disabled' });
+    await disable(accountId, id);
+    jest.spyOn(admissionStore, 'closeBreaker').mockRejectedValueOnce(new Error('killed'));
+    await expect(enable(accountId, id)).rejects.toThrow('killed');
+    expect(await lookDueAt(id)).toBe(NOW + 3_000);
+  });
+});
+
+describe('remove', () => {
+  it('takes the list of its deliveries along', async () => {
+    const { create, remove, read, accountId, deliveryStore } = await build();
+    const { id } = await create(accountId, input);
+    await deliveryStore.enlist(uniqueEventId(), [id], NOW);
+    await remove(accountId, id);
+    await expect(read(accountId, id)).rejects.toMatchObject(NOT_FOUND);
+    expect(await deliveryStore.list(id, 10)).toMatchObject({ deliveries: [] });
+  });
+
+  it('takes along what limits its attempts, and has what is held looked at now, to be cancelled', async () => {
+    const { create, remove, accountId, admissionStore, heldDeliveries, failOnce, lookDueAt } = await build();
+    const { id } = await create(accountId, { ...input, ordering: 'strict' });
+    const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
+    await admissionStore.joinOrder(id, [delivery]);
+    await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000, 'disabled');
+    await failOnce(id);
+    await remove(accountId, id);
+    expect(await admissionStore.stand(id, undefined)).toMatchObject({ breaker: CLOSED, next: undefined });
+    expect(await lookDueAt(id)).toBe(NOW);
+  });
+
+  it('takes along how the attempts at it went', async () => {
+    const { create, remove, accountId, healthStore } = await build();
+    const { id } = await create(accountId, input);
+    await healthStore.add(id, tallyOf({ delivered: true, at: NOW, durationMs: 40 }), NOW);
+    await remove(accountId, id);
+    expect(await healthStore.readLastSuccess(id)).toBeUndefined();
+  });
+
+  it("leaves another account's deliveries alone", async () => {
+    const { create, remove, accountId, deliveryStore } = await build();
+    const { id } = await create(accountId, input);
+    await deliveryStore.enlist(uniqueEventId(), [id], NOW);
+    await expect(remove(uniqueAccountId(), id)).rejects.toMatchObject(NOT_FOUND);
+    expect((await deliveryStore.list(id, 10)).deliveries).toHaveLength(1);
+  });
+});
+
+it("answers for another account's endpoint as for one that is not there", async () => {
+  const { create, read, update, rotateSecret, enable, disable, remove, accountId, admissionStore, failOnce } =
+    await build();
+  const { id } = await create(accountId, input);
+  await failOnce(id);
+  for (const [account, endpointId] of [
+    [uniqueAccountId(), id],
+    [accountId, uniqueEndpointId()],
+  ] as const) {
+    await expect(read(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
+    await expect(update(account, endpointId, {})).rejects.toMatchObject(NOT_FOUND);
+    await expect(
+      rotateSecret(account, endpointId, { overlapMs: 0, secret: undefined }),
+    ).rejects.toMatchObject(NOT_FOUND);
+    await expect(enable(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
+    await expect(disable(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
+    await expect(remove(account, endpointId)).rejects.toMatchObject(NOT_FOUND);
+  }
+  // A look by the wrong account would take the endpoint for deleted, and release what it holds.
+  expect((await redis.client.zrange(queueKeys.looks, '0', '-1')).filter((look) => look.includes(id))).toEqual(
+    [],
+  );
+  expect(await admissionStore.readBreaker(id)).toMatchObject({ failures: 1 });
+});
+
+it('makes no more endpoints than an account may have, however many are asked for at the same time', async () => {
+  const { create, list, accountId } = await build();
+  const results = await Promise.allSettled(Array.from({ length: 12 }, () => create(accountId, input)));
+  const refused = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code);
+  expect(refused).toEqual(Array(12 - MAX_ENDPOINTS).fill('limit_reached'));
+  expect((await list(accountId, {}, 50)).endpoints).toHaveLength(MAX_ENDPOINTS);
+});

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import type { Attempt } from '../domain/attempt';
+import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
+import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
+import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import { isOperational, type operationalTypes } from '../event-types/built-in';
+import { createLru } from '../platform/caches';
+import { type Clock, formatTime } from '../platform/clock';
+import { encodeBytes, encodeTime } from '../platform/ids';
+import { settledWithin } from '../platform/timers';
+import type { EventQueue } from '../publish/accept-events';
+import type { Subscriptions } from './subscriptions';
+
+export interface OperationalEventsOptions {
+  readonly subscriptions: Pick<Subscriptions, 'current'>;
+  readonly eventQueue: Pick<EventQueue, 'add'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** How an account is told. */
+export type RaiseEvents = (accountId: AccountId, events: readonly OperationalEvent[]) => void;
+
+// Those raised last: an endpoint in trouble raises the same one again and again, and each would cost a fan-out.
+const REMEMBERED = 10_000;
+const STOP_PATIENCE_MS = 1_000;
+
+/**
+ * Tells accounts what happens to their webhooks, by events like any other: on the events queue, to whoever has asked
+ * for them. On the side and as well as it can: nobody waits for it, and what goes wrong is a signal.
+ */
+export class OperationalEvents {
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #raised = createLru<EventId, true>(REMEMBERED);
+
+  constructor(private readonly options: OperationalEventsOptions) {}
+
+  readonly raise: RaiseEvents = (accountId, events) => {
+    for (const event of events) this.#track(this.#raiseOne(accountId, event));
+  };
+
+  /** Gives those under way a moment to reach the queue. */
+  async stop(): Promise<void> {
+    await settledWithin(STOP_PATIENCE_MS, Promise.all(this.#underWay));
+  }
+
+  async #raiseOne(accountId: AccountId, event: OperationalEvent): Promise<void> {
+    const { subscriptions, eventQueue, clock, emit } = this.options;
+    const { type, data } = event;
+    const acceptedAt = clock();
+    const id = operationalEventId(accountId, event, acceptedAt);
+    if (this.#raised.has(id)) return;
+    const { subscribers } = (await subscriptions.current(accountId)).askersOf(type);
+    if (subscribers.length === 0) return;
+    await eventQueue.add({ id, accountId, type, body: JSON.stringify({ type, data }), acceptedAt });
+    this.#raised.set(id, true);
+    emit({ name: 'operational_event.raised', accountId, eventId: id, type });
+  }
+
+  #track(raising: Promise<void>): void {
+    const tracked = raising
+      .catch((error: unknown) =>
+        this.options.emit({ name: 'task.failed', task: 'raise operational event', error }),
+      )
+      .finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+  }
+}
+
+type OperationalType = (typeof operationalTypes)[number];
+
+type Named<Type extends OperationalType> = Type extends OperationalType
+  ? { readonly type: Type['name']; readonly data: z.input<Type['data']> }
+  : never;
+
+/** Something that an account is told about one of its endpoints. */
+export type OperationalEvent = { readonly endpointId: EndpointId } & Named<OperationalType>;
+
+const HOUR_MS = 3_600_000;
+const DIGEST_CHARACTERS = 12;
+
+/**
+ * The same for all events of one type about one endpoint within an hour of the clock, so that whatever knows an event
+ * by its id takes no second one of them.
+ */
+export function operationalEventId(
+  accountId: AccountId,
+  { endpointId, type }: Pick<OperationalEvent, 'endpointId' | 'type'>,
+  now: number,
+): EventId {
+  const hourStart = Math.floor(now / HOUR_MS) * HOUR_MS;
+  const digest = createHash('sha256').update(`${accountId}:${endpointId}:${type}:${hourStart}`).digest();
+  return `${EVENT_ID_PREFIX}_${encodeTime(hourStart)}${encodeBytes(digest, DIGEST_CHARACTERS)}` as EventId;
+}
+
+/** An attempt that has come to its end, and what followed from it. */
+export interface AttemptAftermath {
+  readonly event: AcceptedEvent;
+  readonly endpoint: Endpoint;
+  readonly attempt: Attempt;
+  readonly isExhausted: boolean;
+  /** Why this attempt has disabled the endpoint, if it did. */
+  readonly disabledAs: DisabledReason | undefined;
+  /** When the trouble began that `webhook.failing` told of and this success has ended, if it did. */
+  readonly recoveredFrom: number | undefined;
+}
+
+/** After so many the default schedule has waited for half an hour: it is no hiccup, and still time to do something. */
+const FAILING_AFTER_ATTEMPTS = 4;
+
+/** Whether `webhook.failing` tells of an attempt. Never of one that was to deliver such an event itself. */
+export function tellsOfFailing(eventType: string, { number, outcome }: Attempt): boolean {
+  return number === FAILING_AFTER_ATTEMPTS && outcome !== 'delivered' && !isOperational(eventType);
+}
+
+/** What an account is told after an attempt. Nothing about deliveries of such events themselves: it would never end. */
+export function eventsOfAttempt(aftermath: AttemptAftermath): OperationalEvent[] {
+  if (isOperational(aftermath.event.type)) return [];
+  return [failing(aftermath), exhausted(aftermath), disabled(aftermath), recovered(aftermath)].filter(
+    (event) => event !== undefined,
+  );
+}
+
+/** Told wherever an endpoint is disabled. */
+export function webhookDisabledEvent(
+  { id, url }: Endpoint,
+  reason: DisabledReason,
+  now: number,
+): OperationalEvent {
+  return {
+    type: 'webhook.disabled',
+    endpointId: id,
+    data: { webhook_id: id, url, reason, disabled_at: formatTime(now) },
+  };
+}
+
+function failing({ event, endpoint, attempt }: AttemptAftermath): OperationalEvent | undefined {
+  if (!tellsOfFailing(event.type, attempt)) return undefined;
+  return {
+    type: 'webhook.failing',
+    endpointId: endpoint.id,
+    data: {
+      webhook_id: endpoint.id,
+      url: endpoint.url,
+      event_id: event.id,
+      delivery_id: deliveryIdOf(partsOf(event, endpoint)),
+      type: event.type,
+      attempt_count: attempt.number,
+      last_outcome: attempt.outcome,
+      last_response_status: attempt.responseStatus ?? null,
+    },
+  };
+}
+
+function exhausted({
+  event,
+  endpoint,
+  attempt,
+  isExhausted,
+}: AttemptAftermath): OperationalEvent | undefined {
+  if (!isExhausted) return undefined;
+  return {
+    type: 'delivery.exhausted',
+    endpointId: endpoint.id,
+    data: {
+      delivery_id: deliveryIdOf(partsOf(event, endpoint)),
+      event_id: event.id,
+      webhook_id: endpoint.id,
+      type: event.type,
+      attempt_count: attempt.number,
+    },
+  };
+}
+
+function disabled({ endpoint, attempt, disabledAs }: AttemptAftermath): OperationalEvent | undefined {
+  return disabledAs && webhookDisabledEvent(endpoint, disabledAs, endOf(attempt));
+}
+
+function recovered({ endpoint, attempt, recoveredFrom }: AttemptAftermath): OperationalEvent | undefined {
+  if (recoveredFrom === undefined) return undefined;
+  const { id, url } = endpoint;
+  const data = {
+    webhook_id: id,
+    url,
+    failing_since: formatTime(recoveredFrom),
+    recovered_at: formatTime(endOf(attempt)),
+  };
+  return { type: 'webhook.recovered', endpointId: id, data };
+}
+
+function partsOf(event: AcceptedEvent, endpoint: Endpoint): DeliveryParts {
+  return { eventId: event.id, endpointId: endpoint.id };
+}
+
+function endOf({ startedAt, durationMs }: Attempt): number {
+  return startedAt + durationMs;
+}

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { attemptOutcomes } from '../domain/attempt';
+import { disabledReasons } from '../domain/endpoint';
+
+/** What is published under a name, and what receivers can rely on. */
+export interface EventType<Name extends string = string, Data extends z.ZodType = z.ZodType> {
+  /** Dotted, lower case: `<noun>.<what happened>`. */
+  readonly name: Name;
+  /** Raised by this service itself, and delivered only to endpoints that ask for it by more than `*`. */
+  readonly isOperational?: true;
+  readonly description: string;
+  readonly data: Data;
+  readonly example: z.input<Data>;
+}
+
+function defineEventType<const Name extends string, Data extends z.ZodType>(
+  definition: EventType<Name, Data>,
+): EventType<Name, Data> {
+  return definition;
+}
+
+/**
+ * A number without a fraction, as large as it likes: what is delivered is the text that came in, so an id or a count
+ * beyond 2^53 is neither rounded nor refused.
+ */
+function wholeNumber({ min }: { readonly min: number }) {
+  return z
+    .number()
+    .min(min, `must be at least ${min}`)
+    .refine(Number.isInteger, 'must be a whole number')
+    .meta({ type: 'integer' });
+}
+
+const briefCreated = defineEventType({
+  name: 'brief.created',
+  description: 'A content brief was written and is ready to be read.',
+  data: z.strictObject({
+    brief_id: z.string().min(1).max(200).describe("The brief's id."),
+    title: z.string().min(1).max(1_000).describe("The brief's title."),
+    keyword: z.string().min(1).max(1_000).optional().describe('The search phrase that it is written for.'),
+    url: z.url().max(2_048).optional().describe('Where it can be read.'),
+  }),
+  example: {
+    brief_id: 'brf_82h1',
+    title: 'How to choose running shoes',
+    keyword: 'running shoes',
+    url: 'https://app.example.com/briefs/brf_82h1',
+  },
+});
+
+const deliveryExhausted = defineEventType({
+  name: 'delivery.exhausted',
+  isOperational: true,
+  description: 'The last attempt of a delivery failed; it is kept and listed, and not tried again.',
+  data: z.strictObject({
+    delivery_id: z.string().describe("The delivery's id."),
+    event_id: z.string().describe('The event that was to be delivered.'),
+    webhook_id: z.string().describe('The webhook that it was to be delivered to.'),
+    type: z.string().describe("The event's type."),
+    attempt_count: z.int().min(1).describe('Attempts that were made.'),
+  }),
+  example: {
+    delivery_id: 'evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093',
+    event_id: 'evt_01m7z10j5c4fq3r52bewgh',
+    webhook_id: 'wh_01m7z10j4pcztef8hye093',
+    type: 'keyword.quick_win',
+    attempt_count: 10,
+  },
+});
+
+const importCompleted = defineEventType({
+  name: 'import.completed',
+  description: 'An import came to its end; rows that could not be taken in are counted in `failed_rows`.',
+  data: z.strictObject({
+    import_id: z.string().min(1).max(200).describe("The import's id."),
+    source: z.string().min(1).max(200).describe('What was imported, such as `search_console` or `csv`.'),
+    total_rows: wholeNumber({ min: 0 }).describe('Rows that were read.'),
+    failed_rows: wholeNumber({ min: 0 }).describe('Rows among them that could not be taken in.'),
+  }),
+  example: { import_id: 'imp_4k9x', source: 'csv', total_rows: 1200, failed_rows: 3 },
+});
+
+export const keywordQuickWin = defineEventType({
+  name: 'keyword.quick_win',
+  description: 'A keyword was found that a small effort would lift in the search results.',
+  data: z.strictObject({
+    keyword: z.string().min(1).max(1_000).describe('The search phrase.'),
+    position: wholeNumber({ min: 1 }).describe('Its present place in the search results; 1 is the top.'),
+    volume: wholeNumber({ min: 0 }).describe('Searches a month.'),
+  }),
+  example: { keyword: 'buy red shoes', position: 11, volume: 2400 },
+});
+
+const webhookDisabled = defineEventType({
+  name: 'webhook.disabled',
+  isOperational: true,
+  description: 'A webhook was disabled; what it is owed is held until it is enabled.',
+  data: z.strictObject({
+    webhook_id: z.string().describe("The webhook's id."),
+    url: z.string().describe('Where it is delivered to.'),
+    reason: z.enum(disabledReasons).describe('Why, as in its `disabled_reason`.'),
+    disabled_at: z.iso.datetime().describe('When.'),
+  }),
+  example: {
+    webhook_id: 'wh_01m7z10j4pcztef8hye093',
+    url: 'https://receiver.example.com/hooks',
+    reason: 'failing',
+    disabled_at: '2026-11-21T12:24:02.454Z',
+  },
+});
+
+const webhookFailing = defineEventType({
+  name: 'webhook.failing',
+  isOperational: true,
+  description: 'A delivery to a webhook failed for the fourth time; it is tried further as scheduled.',
+  data: z.strictObject({
+    webhook_id: z.string().describe("The webhook's id."),
+    url: z.string().describe('Where it is delivered to.'),
+    event_id: z.string().describe('The event that was to be delivered.'),
+    delivery_id: z.string().describe('The delivery that failed.'),
+    type: z.string().describe("The event's type."),
+    attempt_count: z.int().min(1).describe('Attempts so far.'),
+    last_outcome: z.enum(attemptOutcomes).describe("The last attempt's outcome."),
+    last_response_status: z.int().nullable().describe('What the receiver answered; null: nothing.'),
+  }),
+  example: {
+    webhook_id: 'wh_01m7z10j4pcztef8hye093',
+    url: 'https://receiver.example.com/hooks',
+    event_id: 'evt_01m7z10j5c4fq3r52bewgh',
+    delivery_id: 'evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093',
+    type: 'keyword.quick_win',
+    attempt_count: 4,
+    last_outcome: 'http_5xx',
+    last_response_status: 503,
+  },
+});
+
+const webhookRecovered = defineEventType({
+  name: 'webhook.recovered',
+  isOperational: true,
+  description: 'A webhook of which `webhook.failing` told accepts deliveries again.',
+  data: z.strictObject({
+    webhook_id: z.string().describe("The webhook's id."),
+    url: z.string().describe('Where it is delivered to.'),
+    failing_since: z.iso.datetime().describe('When the first attempt failed after its last success.'),
+    recovered_at: z.iso.datetime().describe('When it accepted a delivery again.'),
+  }),
+  example: {
+    webhook_id: 'wh_01m7z10j4pcztef8hye093',
+    url: 'https://receiver.example.com/hooks',
+    failing_since: '2026-11-21T12:24:02.454Z',
+    recovered_at: '2026-11-21T15:02:43.120Z',
+  },
+});
+
+/** What clients and producers publish. To add a type, write its file beside this one and name it here. */
+export const publishableTypes = [keywordQuickWin, briefCreated, importCompleted] as const;
+
+/** What this service itself tells an account about its webhooks, and nobody else can publish. */
+export const operationalTypes = [
+  webhookDisabled,
+  webhookFailing,
+  webhookRecovered,
+  deliveryExhausted,
+] as const;
+
+/** Every event type there is. */
+export const catalogue = [...publishableTypes, ...operationalTypes] as const;
+
+type Publishable = (typeof publishableTypes)[number];
+export type KnownEventType = Publishable['name'];
+
+/** What a producer passes as `data` for a type. */
+export type EventData<Name extends KnownEventType> = z.input<Extract<Publishable, { name: Name }>['data']>;
+
+export const eventTypeNames: readonly string[] = catalogue.map(({ name }) => name);
+export const publishableTypeNames: readonly string[] = publishableTypes.map(({ name }) => name);
+
+const operationalNames: ReadonlySet<string> = new Set(operationalTypes.map(({ name }) => name));
+
+export function isOperational(type: string): boolean {
+  return operationalNames.has(type);
+}

@@ -1,0 +1,284 @@
+import { _, Ajv2020, type AnySchema, type ErrorObject, type KeywordCxt } from 'ajv/dist/2020';
+import type { FuncKeywordDefinition, RegExpEngine } from 'ajv/dist/types';
+import addFormats from 'ajv-formats';
+import { RE2JS } from 're2js';
+import { AppError, type Fault, jsonPointer, shorten } from '../platform/app-error';
+import { schemaFaultOf, UnusableRegExp } from './schema-fault';
+
+/** What is wrong with an event's `data`; nothing, if nothing is. */
+export type CheckData = (data: unknown) => readonly Fault[];
+
+/**
+ * Makes a check out of a JSON Schema (2020-12). It refers to itself at most: nothing is fetched. Whatever the schema is like,
+ * a check ends soon: data that would take too long are refused.
+ *
+ * @throws AppError `invalid_request` when it is no schema that can be relied on; an unknown keyword is a fault too.
+ */
+export function compileDataSchema(schema: AnySchema): CheckData {
+  const workMeter = createWorkMeter();
+  // A new one each time: ajv keeps every schema by its `$id`, and would refuse the next version.
+  const ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    code: { regExp: createLinearRegExp(workMeter) },
+  });
+  addFormats.default(ajv);
+  ajv.addFormat('url', isUrl);
+  ajv.removeKeyword('uniqueItems').addKeyword(createUniqueItems(workMeter));
+  meterWork(ajv, schema, workMeter);
+  const validate = compile(ajv, schema);
+  // The first fault ends a check.
+  return (data) => {
+    workMeter.begin();
+    try {
+      return validate(data) ? [] : (validate.errors ?? []).map(toFault);
+    } catch (error) {
+      if (error instanceof TooMuchWork) return [TOO_MUCH_WORK];
+      if (!(error instanceof RangeError)) throw error;
+      return [{ pointer: '/data', detail: 'can not be checked: its schema refers to itself without end' }];
+    }
+  };
+}
+
+const TOO_MUCH_WORK: Fault = {
+  pointer: '/data',
+  detail: 'can not be checked: with the schema of its type that is too much work',
+};
+
+function compile(ajv: Ajv2020, schema: AnySchema) {
+  try {
+    return ajv.compile(schema);
+  } catch (error) {
+    throw new AppError('invalid_request', 'The schema is not a JSON Schema (2020-12): see "errors".', {
+      faults: [schemaFaultOf(ajv, schema, error)],
+    });
+  }
+}
+
+function toFault({
+  instancePath,
+  keyword,
+  message = 'is not as its schema asks',
+  params,
+}: ErrorObject): Fault {
+  return {
+    pointer: `/data${shortenParts(instancePath)}${memberOf(params)}`,
+    detail: WORDS[keyword] ?? message,
+  };
+}
+
+// Where ajv's own words are about the object around the member that we point to.
+const WORDS: Readonly<Record<string, string>> = {
+  required: 'is required',
+  additionalProperties: 'is not a known member',
+  unevaluatedProperties: 'is not a known member',
+};
+
+function shortenParts(pointer: string): string {
+  return pointer.split('/').map(shorten).join('/');
+}
+
+// ajv points to the object around a member that is missing, or that should not be there.
+function memberOf(params: Readonly<Record<string, unknown>>): string {
+  const member = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
+  return typeof member === 'string' ? jsonPointer([member]) : '';
+}
+
+/** For each character, beside what the size of the expression adds: it is slow, and 200,000 characters are a quarter second. */
+const UNITS_A_CHARACTER = 4;
+const INSTRUCTIONS_A_UNIT = 8;
+
+/**
+ * Regular expressions whose time grows with the length of a text and no faster, whatever both are like: JavaScript's own
+ * would let one payload keep a process busy for years. They know no looking around and no references to what was matched
+ * before, which JSON Schema advises against anyway.
+ *
+ * @throws Error for what is none, or would take more memory than is reasonable.
+ */
+function createLinearRegExp({ spend }: Pick<WorkMeter, 'spend'>): RegExpEngine {
+  const engine = (pattern: string) => {
+    const compiled = compileRegExp(pattern);
+    const unitsACharacter = UNITS_A_CHARACTER + compiled.programSize() / INSTRUCTIONS_A_UNIT;
+    return {
+      test: (text: string) => {
+        spend(1 + text.length * unitsACharacter);
+        return compiled.matcher(text).find();
+      },
+      // By this ajv tells one from another.
+      toString: () => pattern,
+    };
+  };
+  // For checks that are written to a file, which none of ours is.
+  return Object.assign(engine, { code: 'linearRegExp' });
+}
+
+function compileRegExp(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(RE2JS.translateRegExp(pattern));
+  } catch (error) {
+    throw error instanceof Error ? new UnusableRegExp(pattern, error) : error;
+  }
+}
+
+const ITEM_CHARACTERS_A_UNIT = 4;
+
+/**
+ * JSON Schema's `uniqueItems` by one look at each item. ajv's own compares each with each: an array that is within the
+ * limits of an event could keep a process busy for a minute.
+ */
+function createUniqueItems({ spend }: Pick<WorkMeter, 'spend'>): FuncKeywordDefinition {
+  return {
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    validate: (isWanted: boolean, items: readonly unknown[]) => {
+      if (!isWanted) return true;
+      spend(1 + JSON.stringify(items).length / ITEM_CHARACTERS_A_UNIT);
+      return areUnique(items);
+    },
+    error: { message: 'must not have items that are the same' },
+  };
+}
+
+function areUnique(items: readonly unknown[]): boolean {
+  return new Set(items.map((item) => JSON.stringify(inOrder(item)))).size === items.length;
+}
+
+// Objects with the same members are the same, in whichever order these are written.
+function inOrder(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(inOrder);
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return { members: members.map(([name, member]) => [name, inOrder(member)]) };
+}
+
+const SCHEME = /^(?:https?|ftp):\/\//i;
+
+/**
+ * The format `url`: an absolute URL of the web. ajv-formats' own takes time that grows with the square of the length of a
+ * text, seconds for one within the limits of an event; it also refuses addresses of private networks, which this takes.
+ */
+function isUrl(text: string): boolean {
+  return SCHEME.test(text) && !/\s/.test(text) && URL.canParse(text);
+}
+
+/**
+ * How much work a check of one event's data may be. A unit is about what a short schema costs for one value, or a few
+ * characters of a text: all of it takes one or two tenths of a second at worst, and what people write a few thousand units.
+ */
+const MOST_WORK = 1_000_000;
+/** A part of a schema of so many characters counts as one unit for each value that it is for. */
+const SCHEMA_CHARACTERS_A_UNIT = 64;
+/** A function is called for it. */
+const UNITS_A_REFERENCE = 4;
+/** Formats go once over a text; lengths are counted much faster. */
+const LENGTH_CHARACTERS_A_UNIT = 16;
+
+/** Counts the work of a check. */
+export interface WorkMeter {
+  /** Before each check. */
+  begin(): void;
+  /** @throws TooMuchWork when it is more than a check may be. */
+  spend(units: number): void;
+}
+
+class TooMuchWork extends Error {
+  override readonly name = 'TooMuchWork';
+}
+
+function createWorkMeter(): WorkMeter {
+  let left = MOST_WORK;
+  return {
+    begin() {
+      left = MOST_WORK;
+    },
+    spend(units) {
+      left -= units;
+      if (left < 0) throw new TooMuchWork();
+    },
+  };
+}
+
+// What goes over all members or items with a part of the schema.
+const LOOPS = [
+  'items',
+  'contains',
+  'additionalProperties',
+  'patternProperties',
+  'propertyNames',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+];
+const REFERENCES = ['$ref', '$dynamicRef'];
+
+/**
+ * Lets all that can make a check long count its work as it goes: references, which can lead to the same part again and
+ * again and, in the branches of an `anyOf`, twice as often with each level; loops; and what looks at each character of a
+ * text. All else is done once for each place in the schema, which has a bound.
+ */
+function meterWork(ajv: Ajv2020, schema: unknown, { spend }: WorkMeter): void {
+  for (const name of LOOPS) {
+    meter(ajv, name, (cxt) => {
+      const units = unitsOf(cxt.schema);
+      return (data) => spend((1 + sizeOf(data)) * units);
+    });
+  }
+  for (const name of REFERENCES) {
+    meter(ajv, name, (cxt) => {
+      const units = UNITS_A_REFERENCE * unitsOf(targetOf(schema, cxt.schema));
+      return () => spend(units);
+    });
+  }
+  for (const name of ['enum', 'const']) {
+    meter(ajv, name, (cxt) => {
+      const units = unitsOf(cxt.schema);
+      return () => spend(units);
+    });
+  }
+  for (const name of ['minLength', 'maxLength']) {
+    meter(ajv, name, () => (data) => spend(Math.ceil(lengthOf(data) / LENGTH_CHARACTERS_A_UNIT)));
+  }
+  meter(ajv, 'format', () => (data) => spend(1 + lengthOf(data)));
+}
+
+/** The rule stays in its place among the others: what is looked at last must be. */
+function meter(ajv: Ajv2020, name: string, workOf: (cxt: KeywordCxt) => (data: unknown) => void): void {
+  const rule = ajv.RULES.all[name];
+  if (typeof rule !== 'object' || !('code' in rule.definition)) {
+    throw new Error(`ajv has no keyword "${name}" that makes code.`);
+  }
+  const { definition } = rule;
+  const { code } = definition;
+  definition.code = (cxt, ruleType) => {
+    const work = cxt.gen.scopeValue('func', { ref: workOf(cxt) });
+    cxt.gen.code(_`${work}(${cxt.data})`);
+    code(cxt, ruleType);
+  };
+}
+
+function unitsOf(schema: unknown): number {
+  return Math.ceil((JSON.stringify(schema)?.length ?? 0) / SCHEMA_CHARACTERS_A_UNIT) || 1;
+}
+
+function sizeOf(data: unknown): number {
+  if (Array.isArray(data)) return data.length;
+  return typeof data === 'object' && data !== null ? Object.keys(data).length : 0;
+}
+
+function lengthOf(data: unknown): number {
+  return typeof data === 'string' ? data.length : 0;
+}
+
+/** What a reference leads to; the whole schema, if that is not plain to see. */
+function targetOf(schema: unknown, reference: unknown): unknown {
+  if (typeof reference !== 'string' || !reference.startsWith('#/')) return schema;
+  const parts = decodeURIComponent(reference.slice('#/'.length)).split('/');
+  const found = parts.reduce<unknown>(partOf, schema);
+  return found ?? schema;
+}
+
+function partOf(value: unknown, part: string): unknown {
+  const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { textSchema } from '../platform/zod-words';
+
+/** Longer schemas are refused: they are compiled in every process. */
+const MAX_SCHEMA_CHARACTERS = 32 * 1024;
+
+const MAX_NAME_CHARACTERS = 100;
+const NAME = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
+
+/** For the descriptions of texts that are looked up among the names: what is of another form is not found. */
+export const EVENT_TYPE_NAME_FORM = { pattern: NAME.source, maxLength: MAX_NAME_CHARACTERS };
+
+export const eventTypeNameSchema = z
+  .string()
+  .max(MAX_NAME_CHARACTERS, `must have at most ${MAX_NAME_CHARACTERS} characters`)
+  .regex(NAME, 'must be words of a-z 0-9 _ joined by dots, at least two of them, such as invoice.paid');
+
+/** Deeper data, schemas and examples are of no use to anybody, and exhaust the stack of what walks them. */
+export const MAX_DEPTH = 100;
+
+const shallowSchema = z
+  .unknown()
+  .refine((value) => isWithin(value, MAX_DEPTH), `is more than ${MAX_DEPTH} levels deep`);
+
+/** What an operator says of an event type. */
+export const eventTypeInputSchema = z
+  .strictObject({
+    description: textSchema(1_000).min(1),
+    /** Of `data`. JSON Schema 2020-12. */
+    schema: shallowSchema
+      .pipe(
+        z.union(
+          [z.boolean(), z.record(z.string(), z.json())],
+          'must be a JSON Schema: an object, true or false',
+        ),
+      )
+      .refine(
+        (schema) => JSON.stringify(schema).length <= MAX_SCHEMA_CHARACTERS,
+        `must have at most ${MAX_SCHEMA_CHARACTERS} characters`,
+      )
+      .meta({ type: ['object', 'boolean'], additionalProperties: true }),
+    example: shallowSchema.pipe(z.json()),
+    /** Still taken, but not to be used for anything new. */
+    deprecated: z.boolean().default(false),
+  })
+  .meta({ id: 'EventTypeInput' });
+export type EventTypeInput = z.infer<typeof eventTypeInputSchema>;
+
+/** An event type that an operator added: JSON in one field of the hash of all of them. */
+export const customEventTypeSchema = eventTypeInputSchema.extend({
+  name: eventTypeNameSchema,
+  /** 1, and one more with each replacement. */
+  version: z.number(),
+  /** Milliseconds since the Unix epoch. */
+  updatedAt: z.number(),
+});
+export type CustomEventType = Readonly<z.infer<typeof customEventTypeSchema>>;
+
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((member) => isWithin(member, levels - 1));
+}

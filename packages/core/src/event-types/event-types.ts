@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { AppError, shorten } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import { catalogue, type EventType } from './built-in';
+import { compileDataSchema } from './compile-data-schema';
+import { type CustomEventType, type EventTypeInput, eventTypeNameSchema } from './custom-event-type';
+import type { EventTypeStore } from './redis-event-type-store';
+
+/** An event type as clients see it. */
+export const eventTypeViewSchema = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    schema: z
+      .union([z.boolean(), z.record(z.string(), z.unknown())])
+      .describe('Of `data`: JSON Schema 2020-12.'),
+    example: z.unknown(),
+    deprecated: z.boolean(),
+    origin: z
+      .enum(['built_in', 'operational', 'custom'])
+      .describe('`operational`: raised by this service itself, and by nobody else.'),
+    version: z.int().optional().describe('Of a custom type: 1, and one more with each replacement.'),
+  })
+  .meta({ id: 'EventType' });
+export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;
+
+export interface EventTypesDeps {
+  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'list' | 'replace'>;
+  readonly clock: Clock;
+}
+
+/** The catalogue of event types: those that are built in, and those that operators added. */
+export function createEventTypes({ eventTypeStore, clock }: EventTypesDeps) {
+  const builtIn = catalogue.map(viewOfBuiltIn);
+
+  return {
+    /** What is built in first, then by name. */
+    async list(): Promise<readonly EventTypeView[]> {
+      return [...builtIn, ...(await eventTypeStore.list()).map(viewOfCustom)];
+    },
+
+    /** @throws AppError `not_found`. */
+    async read(name: string): Promise<EventTypeView> {
+      const found = builtIn.find((type) => type.name === name);
+      if (found) return found;
+      const custom = await eventTypeStore.find(name);
+      if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
+      return viewOfCustom(custom);
+    },
+
+    /**
+     * Adds an event type, or replaces one that was added; in force at once, everywhere.
+     *
+     * @throws AppError `conflict` for one that is built in, `invalid_request` when its name or its schema is none or its
+     *   example is not as the schema asks, `limit_reached` when there are too many.
+     */
+    async put(name: string, input: EventTypeInput): Promise<EventTypeView> {
+      if (builtIn.some((type) => type.name === name)) {
+        throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
+      }
+      requireName(name);
+      requireFittingExample(input);
+      return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }));
+    },
+  };
+}
+
+export type EventTypes = ReturnType<typeof createEventTypes>;
+
+function requireName(name: string): void {
+  const { error } = eventTypeNameSchema.safeParse(name);
+  if (!error) return;
+  const faults = error.issues.map(({ message }) => ({ pointer: '{name}', detail: message }));
+  throw new AppError('invalid_request', 'This is no name of an event type: see "errors".', { faults });
+}
+
+function requireFittingExample({ schema, example }: EventTypeInput): void {
+  const faults = compileDataSchema(schema)(example);
+  if (faults.length === 0) return;
+  throw new AppError('invalid_request', 'The example is not as the schema asks: see "errors".', {
+    faults: faults.map(({ pointer, detail }) => ({
+      pointer: pointer.replace(/^\/data/, '/example'),
+      detail,
+    })),
+  });
+}
+
+function viewOfBuiltIn(eventType: EventType): EventTypeView {
+  const { name, description, data, example, isOperational } = eventType;
+  const origin = isOperational ? 'operational' : 'built_in';
+  return { name, description, schema: z.toJSONSchema(data), example, deprecated: false, origin };
+}
+
+function viewOfCustom({
+  name,
+  description,
+  schema,
+  example,
+  deprecated,
+  version,
+}: CustomEventType): EventTypeView {
+  return { name, description, schema, example, deprecated, origin: 'custom', version };
+}
+
+const MOST_NAMED = 50;
+
+/** Names of event types for the text of an error: not more than anybody reads. */
+export function listNames(names: readonly string[]): string {
+  const named = names.slice(0, MOST_NAMED).join(', ');
+  const others = names.length - MOST_NAMED;
+  return others > 0 ? `${named} and ${others} more, which GET /v1/event-types lists` : named;
+}

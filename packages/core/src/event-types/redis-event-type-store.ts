@@ -1,0 +1,77 @@
+import { keys } from '../domain/keys';
+import { AppError } from '../platform/app-error';
+import { ParsedCache } from '../platform/caches';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import { type CheckData, compileDataSchema } from './compile-data-schema';
+import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
+
+export interface CompiledEventType extends CustomEventType {
+  readonly check: CheckData;
+}
+
+/** All are listed at once, and kept compiled in every process. */
+const MAX_TYPES = 1_000;
+
+// KEYS: event-types. ARGV: name, the new record without its version, the most types. The version goes on counting.
+const REPLACE = defineScript(`
+  local before = redis.call('HGET', KEYS[1], ARGV[1])
+  if not before and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return false end
+  local version = before and tonumber(string.match(before, '^{"version":(%d+)')) or 0
+  local record = '{"version":' .. string.format('%d', version + 1) .. ',' .. string.sub(ARGV[2], 2)
+  redis.call('HSET', KEYS[1], ARGV[1], record)
+  return record`);
+
+/** The event types that operators added, the same for all accounts. */
+export function createRedisEventTypeStore(redis: RedisClient) {
+  const cache = new ParsedCache(compile, { entries: MAX_TYPES });
+
+  return withStorageErrors({
+    /** Always read from Redis, so that a change is in force for whatever starts after it; compiled once per change. */
+    async find(name: string): Promise<CompiledEventType | undefined> {
+      const raw = await redis.hget(keys.eventTypes, name);
+      return raw === null ? undefined : cache.get(name, raw);
+    },
+
+    async names(): Promise<readonly string[]> {
+      return await redis.hkeys(keys.eventTypes);
+    },
+
+    /** By name. */
+    async list(): Promise<readonly CustomEventType[]> {
+      const raws = await redis.hvals(keys.eventTypes);
+      return raws.map(parse).sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+
+    /** @throws AppError `limit_reached`. */
+    async replace(eventType: Omit<CustomEventType, 'version'>): Promise<CustomEventType> {
+      const record = await REPLACE(
+        redis,
+        [keys.eventTypes],
+        [eventType.name, JSON.stringify(eventType), MAX_TYPES],
+      );
+      if (typeof record !== 'string') throw tooMany();
+      return parse(record);
+    },
+
+    /** In force for whatever is published after it. One that is not there is no mistake. */
+    async remove(name: string): Promise<void> {
+      await redis.hdel(keys.eventTypes, name);
+    },
+  });
+}
+
+export type EventTypeStore = ReturnType<typeof createRedisEventTypeStore>;
+
+function tooMany(): AppError {
+  return new AppError('limit_reached', `There may be ${MAX_TYPES} event types. Remove one that is not used.`);
+}
+
+function parse(raw: string): CustomEventType {
+  return customEventTypeSchema.parse(JSON.parse(raw));
+}
+
+function compile(raw: string): CompiledEventType {
+  const eventType = parse(raw);
+  return { ...eventType, check: compileDataSchema(eventType.schema) };
+}

@@ -1,0 +1,134 @@
+import type { Ajv2020, AnySchema, ErrorObject } from 'ajv/dist/2020';
+import { type Fault, jsonPointer } from '../platform/app-error';
+import { nearestTo } from '../platform/zod-words';
+
+type Subschema = Readonly<Record<string, unknown>>;
+
+/** What ajv says of a fault, which member of a subschema it may be about, and what is said of it instead. */
+interface Wording {
+  readonly said: RegExp;
+  readonly isAt: (subschema: Subschema, name: string) => string | undefined;
+  readonly detail: (name: string, ajv: Ajv2020) => string;
+}
+
+const has = (subschema: Subschema, member: string) => Object.hasOwn(subschema, member);
+
+const WORDINGS: readonly Wording[] = [
+  {
+    said: /unknown keyword: "(.+)"/,
+    isAt: (subschema, name) => (has(subschema, name) ? name : undefined),
+    detail: (name, ajv) => {
+      const meant = nearestTo(name, Object.keys(ajv.RULES.keywords));
+      return `is not a keyword of JSON Schema (2020-12)${meant === undefined ? '' : `; did you mean "${meant}"?`}`;
+    },
+  },
+  {
+    said: /"(.+)" without "if" is ignored/,
+    isAt: (subschema, name) => (has(subschema, name) && !has(subschema, 'if') ? name : undefined),
+    detail: () => 'does nothing without "if"',
+  },
+  {
+    said: /can't resolve reference (.+) from id/,
+    isAt: ({ $ref }, name) => ($ref === name ? '$ref' : undefined),
+    detail: () => 'leads to nothing in this schema, and nothing is fetched',
+  },
+  {
+    said: /no schema with key or ref "(.+)"/,
+    isAt: ({ $schema }, name) => ($schema === name ? '$schema' : undefined),
+    detail: () => 'must be https://json-schema.org/draft/2020-12/schema, or be left out',
+  },
+  {
+    said: /unknown format "(.+)" ignored/,
+    isAt: ({ format }, name) => (format === name ? 'format' : undefined),
+    detail: (name, ajv) => {
+      const meant = nearestTo(name, Object.keys(ajv.formats));
+      return `is not a known format${meant === undefined ? '' : `; did you mean "${meant}"?`}`;
+    },
+  },
+  {
+    said: /^(enum) must have non-empty array/,
+    isAt: (subschema) => (Array.isArray(subschema.enum) && subschema.enum.length === 0 ? 'enum' : undefined),
+    detail: () => 'must have at least one value',
+  },
+];
+
+/** Of a regular expression that can't be used, with the text of it. */
+export class UnusableRegExp extends Error {
+  constructor(
+    readonly pattern: string,
+    cause: Error,
+  ) {
+    super(cause.message, { cause });
+  }
+}
+
+/** The first fault for which ajv would not take a schema, with a pointer below `/schema` to where it is. */
+export function schemaFaultOf(ajv: Ajv2020, schema: AnySchema, error: unknown): Fault {
+  if (error instanceof UnusableRegExp) {
+    return faultAt(schema, (subschema) => memberWithPattern(subschema, error.pattern), error.message);
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (message.startsWith('schema is invalid')) return faultByMeta(ajv, schema);
+  for (const { said, isAt, detail } of WORDINGS) {
+    const [, name] = said.exec(message) ?? [];
+    if (name !== undefined) return faultAt(schema, (each) => isAt(each, name), detail(name, ajv));
+  }
+  return { pointer: '/schema', detail: message };
+}
+
+/** By the schema of schemas, which tells of one place in several ways: the first of them. */
+function faultByMeta(ajv: Ajv2020, schema: AnySchema): Fault {
+  void ajv.validateSchema(schema);
+  const [first] = ajv.errors ?? [];
+  if (!first) return { pointer: '/schema', detail: 'is not a JSON Schema (2020-12)' };
+  return { pointer: jsonPointer(['schema', ...partsOf(first.instancePath)]), detail: wordsFor(first) };
+}
+
+function wordsFor({ message = 'is not as a schema asks', params }: ErrorObject): string {
+  const { allowedValues } = params as { readonly allowedValues?: readonly string[] };
+  return allowedValues ? `must be one of ${allowedValues.join(', ')}` : message;
+}
+
+const partsOf = (pointer: string) =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+function memberWithPattern(subschema: Subschema, pattern: string): string | undefined {
+  if (subschema.pattern === pattern) return 'pattern';
+  const { patternProperties } = subschema;
+  const isOfMembers = typeof patternProperties === 'object' && has(patternProperties as Subschema, pattern);
+  return isOfMembers ? 'patternProperties' : undefined;
+}
+
+type MemberOf = (subschema: Subschema) => string | undefined;
+
+function faultAt(schema: AnySchema, memberOf: MemberOf, detail: string): Fault {
+  return { pointer: jsonPointer(['schema', ...(find(schema, memberOf) ?? [])]), detail };
+}
+
+// Their values are data, in which any name may be.
+const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'example']);
+// Their members have names of the schema's author, and a schema each.
+const NAMED: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  'dependentSchemas',
+  '$defs',
+  'definitions',
+]);
+
+/** The path to the first member, in the order of the text, that is meant. */
+function find(value: unknown, memberOf: MemberOf, isNames = false): readonly string[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const subschema = value as Subschema;
+  const member = isNames || Array.isArray(value) ? undefined : memberOf(subschema);
+  if (member !== undefined) return [member];
+  for (const [name, below] of Object.entries(subschema)) {
+    if (!isNames && DATA.has(name)) continue;
+    const path = find(below, memberOf, !isNames && NAMED.has(name));
+    if (path) return [name, ...path];
+  }
+  return undefined;
+}

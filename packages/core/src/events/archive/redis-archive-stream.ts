@@ -1,0 +1,132 @@
+import { ReplyError } from 'ioredis';
+import { z } from 'zod';
+import type { AttemptedFact, DeliveryParts } from '../../domain/delivery';
+import { type DeliveryStatus, encodeFact } from '../../domain/delivery-log';
+import type { AccountId } from '../../domain/event';
+import { keys } from '../../domain/keys';
+import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
+import { defineScript } from '../../platform/redis-script';
+
+/** An entry of the stream as it is there: names and values in turn. */
+export interface StreamEntry {
+  readonly id: string;
+  readonly fields: readonly string[];
+}
+
+const GROUP = 'archivers';
+const REASON = 'reason';
+
+// KEYS: the stream. ARGV: the group, the entries.
+const FORGET = defineScript(`
+  redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 2))
+  return redis.call('XDEL', KEYS[1], unpack(ARGV, 2))`);
+
+// KEYS: the stream, that of what was refused. ARGV: the group, the entry, its fields.
+const PUT_ASIDE = defineScript(`
+  redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
+  if redis.call('XDEL', KEYS[1], ARGV[2]) == 0 then return 0 end
+  redis.call('XADD', KEYS[2], '*', unpack(ARGV, 3))
+  return 1`);
+
+// One that still holds entries must stay: they would be lost to the others with it. KEYS: the stream. ARGV: the group, for
+// how long it has to have been silent, the only one that is meant ('': any).
+const REMOVE_CONSUMERS = defineScript(`
+  for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
+    local consumer = {}
+    for i = 1, #flat, 2 do consumer[flat[i]] = flat[i + 1] end
+    local is_meant = ARGV[3] == '' or ARGV[3] == consumer.name
+    if is_meant and consumer.pending == 0 and consumer.idle >= tonumber(ARGV[2]) then
+      redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], consumer.name)
+    end
+  end`);
+
+/**
+ * Attempts that wait to be archived. Each worker may take some; they stay until it has said that they are in the archive,
+ * and when it dies before that, another one takes them over. Nothing is ever trimmed.
+ */
+export function createRedisArchiveStream(redis: RedisClient) {
+  const stream = keys.attemptsToArchive;
+
+  return withStorageErrors({
+    async add(record: ArchiveRecord): Promise<void> {
+      await redis.xadd(stream, '*', ...toFields(record));
+    },
+
+    /** Doing it again changes nothing. From the beginning: what is in the stream is not archived yet. */
+    async createGroup(): Promise<void> {
+      await redis.xgroup('CREATE', stream, GROUP, '0', 'MKSTREAM').catch(unlessItExists);
+    },
+
+    /** What nobody has taken yet; waits for it if there is nothing. Needs a connection of its own, which it blocks. */
+    async takeNew(consumer: string, count: number, patienceMs: number): Promise<readonly StreamEntry[]> {
+      const options = ['COUNT', count, 'BLOCK', patienceMs, 'STREAMS', stream, '>'] as const;
+      const reply = await redis.xreadgroup('GROUP', GROUP, consumer, ...options);
+      return takenSchema.parse(reply ?? []).flatMap(([, entries]) => entries);
+    },
+
+    /** What others took so long ago that they must be dead. */
+    async takeOver(consumer: string, count: number, idleMs: number): Promise<readonly StreamEntry[]> {
+      const reply = await redis.xautoclaim(stream, GROUP, consumer, idleMs, '0', 'COUNT', count);
+      return takenOverSchema.parse(reply)[1].filter((entry) => entry !== undefined);
+    },
+
+    /** They are archived. Gives how many of them were still there: not those that another one was quicker with. */
+    async forget(ids: readonly string[]): Promise<number> {
+      return Number(await FORGET(redis, [stream], [GROUP, ...ids]));
+    },
+
+    /** What no archive will have; it is kept, so that somebody can look at it. Whether it was still there. */
+    async putAside({ id, fields }: StreamEntry, reason: string): Promise<boolean> {
+      const aside = keys.attemptsNotArchived;
+      return (await PUT_ASIDE(redis, [stream, aside], [GROUP, id, ...fields, REASON, reason])) === 1;
+    },
+
+    /** Those that hold nothing: this one, or with none named all that have been silent for so long. */
+    async removeConsumers(silentMs: number, only = ''): Promise<void> {
+      await REMOVE_CONSUMERS(redis, [stream], [GROUP, silentMs, only]);
+    },
+
+    async count(): Promise<number> {
+      return await redis.xlen(stream);
+    },
+
+    /** What was put aside. */
+    async countAside(): Promise<number> {
+      return await redis.xlen(keys.attemptsNotArchived);
+    },
+  });
+}
+
+export type ArchiveStream = ReturnType<typeof createRedisArchiveStream>;
+
+const entrySchema = z
+  .tuple([z.string(), z.array(z.string())])
+  .transform(([id, fields]): StreamEntry => ({ id, fields }));
+const takenSchema = z.array(z.tuple([z.string(), z.array(entrySchema)]));
+// Before Redis 7 an entry that is gone stands there as null.
+const goneSchema = z.null().transform(() => undefined);
+const takenOverSchema = z.tuple([z.string(), z.array(z.union([entrySchema, goneSchema]))], z.unknown());
+
+function toFields({ accountId, eventId, endpointId, type, acceptedAt, status, fact }: ArchiveRecord) {
+  return [
+    ...['account', accountId, 'event', eventId, 'endpoint', endpointId, 'type', type],
+    ...['accepted', String(acceptedAt), 'status', status, 'attempt', encodeFact(fact)],
+  ];
+}
+
+function unlessItExists(error: unknown): void {
+  if (error instanceof ReplyError && (error as Error).message.startsWith('BUSYGROUP')) return;
+  throw error;
+}
+
+/** An attempt on its way to the archive. */
+export interface ArchiveRecord extends DeliveryParts {
+  readonly accountId: AccountId;
+  readonly type: string;
+  /** When its event was accepted. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  /** The delivery's, after this attempt. */
+  readonly status: DeliveryStatus;
+  /** As it is in the delivery's log. */
+  readonly fact: AttemptedFact;
+}

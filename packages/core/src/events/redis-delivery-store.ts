@@ -1,0 +1,246 @@
+import { type BreakerState, decodeBreaker } from '../domain/breaker';
+import type { DeliveryFact, DeliveryParts } from '../domain/delivery';
+import {
+  type DeliveryState,
+  type DeliverySummary,
+  ERASED_LOG_START,
+  encodeFact,
+  eraseAnswers,
+  NOTHING_HAPPENED,
+  readLog,
+  readSummary,
+  withoutAnswer,
+} from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId, EventId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { chunksOf } from '../platform/batches';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
+import { addToIndex, type EventMark, type Pruned, type Retention, readIndex } from './redis-event-index';
+
+export type DeliveryCursor = EventMark;
+
+/** A delivery in an endpoint's list. */
+export interface ListedDelivery extends EventMark, DeliverySummary {}
+
+/** A delivery with all that is on record of it. */
+export interface RecordedDelivery extends EventMark, DeliveryState {}
+
+export interface DeliveryPage {
+  readonly deliveries: readonly ListedDelivery[];
+  readonly nextCursor: DeliveryCursor | undefined;
+}
+
+/** How long a delivery's log is, in bytes. Lines are appended: the same length is the same facts. */
+export type LogLength = number;
+
+/** A delivery as it was when its log was read. */
+export interface ReadDelivery {
+  readonly state: DeliveryState;
+  readonly length: LogLength;
+}
+
+// A log holds the beginnings of answers: with the default sizes 40 KB after ten failed attempts. So many are read and
+// parsed before anything else has its turn.
+const LOGS_AT_ONCE = 25;
+
+// KEYS: the log. ARGV: how long it is, the line, how long to keep it.
+const APPEND_IF_UNCHANGED = defineScript(`
+  if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
+  redis.call('APPEND', KEYS[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return 1`);
+
+// KEYS: the log. ARGV: the line, the line for a log whose answers were erased, how long to keep it.
+const APPEND = defineScript(`
+  local start = redis.call('GETRANGE', KEYS[1], 0, ${ERASED_LOG_START.length - 1})
+  redis.call('APPEND', KEYS[1], start == '${ERASED_LOG_START}' and ARGV[2] or ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
+
+// KEYS: the log. ARGV: as it must be now ('' for none), as it is to be, how long to keep one that is new.
+const REPLACE_IF_UNCHANGED = defineScript(`
+  local log = redis.call('GET', KEYS[1])
+  if (log or '') ~= ARGV[1] then return 0 end
+  if log then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+  return 1`);
+
+/**
+ * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery that
+ * is still pending and was never tried is no more than its place in the list.
+ */
+export function createRedisDeliveryStore(
+  redis: RedisClient,
+  retention: Retention,
+  /** Is told what an endpoint's list has let go of, if it is known whose that is. */
+  onPruned: (accountId: AccountId, pruned: readonly Pruned[], endpointId: EndpointId) => void = () => {},
+) {
+  /** Where a delivery stands, without what happened to it before. */
+  async function readSummaryOf(endpointId: EndpointId, eventId: EventId): Promise<DeliverySummary> {
+    return readSummary((await redis.get(keys.delivery(endpointId, eventId))) ?? '');
+  }
+
+  /** What an attempt has to know, in one command: the breaker of its endpoint has the same hash tag. */
+  async function readWithBreaker({
+    endpointId,
+    eventId,
+  }: DeliveryParts): Promise<ReadDelivery & { readonly breaker: BreakerState }> {
+    const [log, breaker] = await redis.mget(keys.delivery(endpointId, eventId), keys.breaker(endpointId));
+    return { ...readDelivery(log), breaker: decodeBreaker(breaker) };
+  }
+
+  async function readWithLength(endpointId: EndpointId, eventId: EventId): Promise<ReadDelivery> {
+    return readDelivery(await redis.get(keys.delivery(endpointId, eventId)));
+  }
+
+  /** Whether it was appended: not if something else was since the log was read. */
+  async function appendIfUnchanged(
+    { endpointId, eventId }: DeliveryParts,
+    fact: DeliveryFact,
+    length: LogLength,
+  ): Promise<boolean> {
+    const key = keys.delivery(endpointId, eventId);
+    return (await APPEND_IF_UNCHANGED(redis, [key], [length, encodeFact(fact), retention.ageMs])) === 1;
+  }
+
+  async function isListed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return (await redis.zscore(keys.deliveries(endpointId), eventId)) !== null;
+  }
+
+  /** Puts an event into the lists of the endpoints it goes to. Doing it again changes nothing. */
+  async function enlist(
+    eventId: EventId,
+    endpointIds: readonly EndpointId[],
+    createdAt: number,
+    accountId?: AccountId,
+    target: ScriptTarget = redis,
+  ): Promise<void> {
+    await Promise.all(endpointIds.map((id) => enlistOne(id, { eventId, createdAt }, accountId, target)));
+  }
+
+  async function enlistOne(
+    endpointId: EndpointId,
+    mark: EventMark,
+    accountId: AccountId | undefined,
+    target: ScriptTarget,
+  ): Promise<void> {
+    const logPrefix = keys.deliveryPrefix(endpointId);
+    const pruned = await addToIndex(target, keys.deliveries(endpointId), mark, retention, { logPrefix });
+    if (pruned.length > 0 && accountId !== undefined) onPruned(accountId, pruned, endpointId);
+  }
+
+  async function append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
+    const lines = [encodeFact(fact), encodeFact(withoutAnswer(fact))];
+    await APPEND(redis, [keys.delivery(endpointId, eventId)], [...lines, retention.ageMs]);
+  }
+
+  /** Takes away what the receiver has answered, and what it is about to answer. Doing it again changes nothing. */
+  async function eraseAnswersOf({ endpointId, eventId }: DeliveryParts, erasedAt: number): Promise<void> {
+    const key = keys.delivery(endpointId, eventId);
+    for (let isDone = false; !isDone; ) {
+      const log = (await redis.get(key)) ?? '';
+      const args = [log, eraseAnswers(log, erasedAt), retention.ageMs];
+      isDone = (await REPLACE_IF_UNCHANGED(redis, [key], args)) === 1;
+    }
+  }
+
+  async function find({ endpointId, eventId }: DeliveryParts): Promise<RecordedDelivery | undefined> {
+    const [createdAt, log] = await Promise.all([
+      redis.zscore(keys.deliveries(endpointId), eventId),
+      redis.get(keys.delivery(endpointId, eventId)),
+    ]);
+    return createdAt === null ? undefined : { eventId, createdAt: Number(createdAt), ...readLog(log ?? '') };
+  }
+
+  /** Newest first. `before` is the last delivery of the page before. */
+  async function list(
+    endpointId: EndpointId,
+    limit: number,
+    before?: DeliveryCursor,
+    range?: TimeRange,
+  ): Promise<DeliveryPage> {
+    const { marks, nextCursor } = await readIndex(redis, keys.deliveries(endpointId), limit, range, before);
+    return { deliveries: await readListed(endpointId, marks), nextCursor };
+  }
+
+  /** Where an endpoint's deliveries stand, in the same order: without looking whether they are in its list. */
+  async function readListed(
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+  ): Promise<readonly ListedDelivery[]> {
+    const deliveries: ListedDelivery[] = [];
+    for (const some of chunksOf(marks, LOGS_AT_ONCE)) {
+      deliveries.push(...(await readSome(endpointId, some)));
+    }
+    return deliveries;
+  }
+
+  async function readSome(
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+  ): Promise<readonly ListedDelivery[]> {
+    const logs = await redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
+    return marks.map((mark, i) => listedOf(mark, readSummary(logs[i] ?? '')));
+  }
+
+  /** Those whose events were accepted in a span of time, oldest first. */
+  async function listFrom(endpointId: EndpointId, range: TimeRange, limit: number, after?: Mark) {
+    const order = 'oldest_first';
+    return await readTimeline(redis, keys.deliveries(endpointId), { order, range, limit, after });
+  }
+
+  /** Forgets an endpoint's list; the logs go when their time is over. */
+  async function removeAll(endpointId: EndpointId): Promise<void> {
+    await redis.unlink(keys.deliveries(endpointId));
+  }
+
+  return withStorageErrors({
+    readSummary: readSummaryOf,
+    readWithBreaker,
+    readWithLength,
+    enlist,
+    isListed,
+    append,
+    appendIfUnchanged,
+    eraseAnswersOf,
+    find,
+    list,
+    readListed,
+    listFrom,
+    removeAll,
+  });
+}
+
+export type DeliveryStore = ReturnType<typeof createRedisDeliveryStore>;
+
+function readDelivery(log: string | null | undefined): ReadDelivery {
+  if (log == null) return { state: NOTHING_HAPPENED, length: 0 };
+  return { state: readLog(log), length: Buffer.byteLength(log) };
+}
+
+// Member by member: hundreds are made for a page, and a spread costs ten times as much.
+function listedOf(
+  { eventId, createdAt }: EventMark,
+  {
+    status,
+    attemptCount,
+    lastResponseStatus,
+    lastOutcome,
+    nextAttemptAt,
+    eventType,
+    isOpen,
+  }: DeliverySummary,
+): ListedDelivery {
+  return {
+    eventId,
+    createdAt,
+    status,
+    attemptCount,
+    lastResponseStatus,
+    lastOutcome,
+    nextAttemptAt,
+    eventType,
+    isOpen,
+  };
+}

@@ -1,0 +1,300 @@
+import type { EndpointId } from '../domain/endpoint';
+import type { AcceptedEvent, AccountId, EventId, StoredEvent } from '../domain/event';
+import { keys } from '../domain/keys';
+import { formatTraceparent, parseTraceparent, type TraceContext } from '../domain/trace';
+import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
+import { createLru } from '../platform/caches';
+import { steadyClock } from '../platform/clock';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
+import {
+  addToIndex,
+  type CountedPlace,
+  type EventMark,
+  type MarkPage,
+  type Pruned,
+  type Retention,
+  readIndex,
+} from './redis-event-index';
+
+export interface ReceiverPage {
+  readonly members: readonly EndpointId[];
+  readonly nextCursor: EndpointId | undefined;
+}
+
+/** An event with those that it went to, as far as they were asked for. */
+export interface OpenedEvent {
+  readonly head: EventHead;
+  readonly receivers: ReceiverPage;
+}
+
+export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
+  /** Whether it was aimed at certain endpoints: it is none of the others' business. */
+  readonly isAimed: boolean;
+  /** When its payload was erased, if it was. Milliseconds since the Unix epoch. */
+  readonly erasedAt?: number;
+  /** Where it belongs in a trace, if it was accepted into one. */
+  readonly trace?: TraceContext;
+}
+
+/** An event's head is within its first bytes, so that a list need not load whole bodies. */
+const HEAD_BYTES = 256;
+
+/**
+ * An event to thousands of endpoints is loaded once: its deliveries are neighbours on the queue, so a few events are
+ * enough. More of them would only grow old in memory, and double the time that the garbage collector takes.
+ */
+const CACHED_EVENTS = 64;
+
+/**
+ * How long a body may be used from memory, counted from before it was read. Whoever erases it waits for longer than
+ * this: then no process has it any more. The deliveries of an event follow each other closely, so more gains nothing.
+ */
+export const CACHED_FOR_MS = 250;
+
+// KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to keep that.
+// What is erased once stays as it is. The claim has a digest of the payload; the event that is there holds its id. Gives how
+// many bytes are gone, below 0 if there is no such event, and when it was accepted.
+const ERASE = defineScript(`
+  local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
+  if not head and ARGV[2] == '' then return {-1, 0} end
+  local before = redis.call('STRLEN', KEYS[1])
+  redis.call('UNLINK', KEYS[2])
+  if not head then
+    redis.call('SET', KEYS[1], ARGV[2] .. ' !' .. ARGV[1] .. '\\n', 'PX', ARGV[3])
+  elseif not string.find(head, ' !%d+$') then
+    redis.call('SET', KEYS[1], head .. ' !' .. ARGV[1] .. '\\n', 'KEEPTTL')
+  end
+  local accepted_at = string.match(head or ARGV[2], '^%d+')
+  return {math.max(before - redis.call('STRLEN', KEYS[1]), 0), accepted_at or 0}`);
+
+// Another event that came under this id before stays the one that is sent. Receivers are there by their ids alone: so they are
+// small, and a page can go on where the one before ended. KEYS: receivers, and the event if it is to be stored. ARGV: how
+// long to keep them, the event, the endpoints. Gives whether it was stored.
+const SAVE = defineScript(`
+  if #ARGV > 2 then
+    for i = 3, #ARGV do redis.call('ZADD', KEYS[1], 0, ARGV[i]) end
+    redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  end
+  return KEYS[2] and redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX') and 1 or 0`);
+
+// By one command, for lists that look at many events. KEYS: event, receivers. ARGV: the only type that matters ('' for any),
+// where to begin among the receivers, how many. Gives the head, and of an event of that type its receivers.
+const OPEN = defineScript(`
+  local start = redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1})
+  if ARGV[1] ~= '' and string.match(start, '^%d+ ([^ \\n]+)') ~= ARGV[1] then return {start} end
+  return {start, unpack(redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[2], '-', 'LIMIT', 0, ARGV[3]))}`);
+
+export interface EventStoreListeners {
+  /** Is told what an account's list has let go of. */
+  readonly onPruned?: (accountId: AccountId, pruned: readonly Pruned[]) => void;
+  /** Is told how many bytes an erased payload has taken up, and when its event was accepted. */
+  readonly onErased?: (accountId: AccountId, bytes: number, acceptedAt: number) => void;
+}
+
+/**
+ * Keeps each event's body once, whatever the number of endpoints it goes to. Layout: the time of acceptance,
+ * a space, the type, a space and an @ if it is aimed at certain endpoints, a space, a ^ and a traceparent if it is traced, a
+ * space, an ! and the time if its payload was erased, a line feed, the body as it is. Beside it, which endpoints it went to;
+ * and for each account a list of its events.
+ */
+export function createRedisEventStore(
+  redis: RedisClient,
+  retention: Retention,
+  now = steadyClock,
+  { onPruned, onErased }: EventStoreListeners = {},
+) {
+  const cache = createLru<string, { readonly event: AcceptedEvent; readonly readAt: number }>(CACHED_EVENTS);
+
+  return withStorageErrors({
+    /**
+     * Stores an event, and endpoints that it goes to. Storing it again changes nothing, nor does another one under the same
+     * id; adding an endpoint again changes nothing.
+     */
+    async save(
+      event: AcceptedEvent,
+      endpointIds: readonly EndpointId[] = [],
+      target: ScriptTarget = redis,
+    ): Promise<void> {
+      const { accountId, id } = event;
+      const key = keys.event(accountId, id);
+      const readAt = now();
+      const args = [retention.ageMs, encode(event), ...endpointIds];
+      const saved = await SAVE(target, [keys.receivers(accountId, id), key], args);
+      if (saved === 1) cache.set(key, { event, readAt });
+    },
+
+    /**
+     * Puts an event into its account's list, and counts it for the account, with its deliveries. Doing it again changes
+     * nothing.
+     */
+    async enlist(event: AcceptedEvent, deliveries = 0, target: ScriptTarget = redis): Promise<void> {
+      const { accountId, id: eventId, acceptedAt: createdAt } = event;
+      const counted = countedPlaceOf(event, deliveries, retention.ageMs);
+      const mark = { eventId, createdAt };
+      const pruned = await addToIndex(target, keys.events(accountId), mark, retention, { counted });
+      if (pruned.length > 0) onPruned?.(accountId, pruned);
+    },
+
+    /** `undefined` when the event is not there, or no longer. It may come from memory: see `CACHED_FOR_MS`. */
+    async find(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
+      const key = keys.event(accountId, id);
+      const known = cache.get(key);
+      const readAt = now();
+      if (known && readAt - known.readAt < CACHED_FOR_MS) return known.event;
+      const stored = await redis.get(key);
+      if (stored === null) return undefined;
+      const event = decode(accountId, id, stored);
+      if (event.body !== undefined) cache.set(key, { event, readAt });
+      return event;
+    },
+
+    /**
+     * Takes an event's payload away; its id stays taken for as long as it would have been. Doing it again changes nothing.
+     *
+     * @param queued what is known of one that is on its way to be saved: it will find its place taken.
+     * @returns whether there is such an event.
+     */
+    async erasePayload(
+      accountId: AccountId,
+      id: EventId,
+      erasedAt: number,
+      queued?: EventHead,
+    ): Promise<boolean> {
+      const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
+      const head = queued === undefined ? '' : encodeHead(queued);
+      const reply = await ERASE(redis, eventKeys, [erasedAt, head, retention.ageMs]);
+      const [bytes = 0, acceptedAt = 0] = (reply as readonly (number | string)[]).map(Number);
+      if (bytes > 0) onErased?.(accountId, bytes, acceptedAt);
+      return bytes >= 0;
+    },
+
+    async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
+      const start = await redis.getrange(keys.event(accountId, id), 0, HEAD_BYTES - 1);
+      return start === '' ? undefined : decodeHead(start);
+    },
+
+    /**
+     * An event and a page of the endpoints that it went to.
+     *
+     * @param type of another one the receivers are not looked up.
+     * @param before as for `listReceivers`.
+     * @returns `undefined` when it is not there any more.
+     */
+    async open(
+      accountId: AccountId,
+      id: EventId,
+      limit: number,
+      {
+        type = '',
+        before,
+      }: { readonly type?: string | undefined; readonly before?: string | undefined } = {},
+    ): Promise<OpenedEvent | undefined> {
+      const eventKeys = [keys.event(accountId, id), keys.receivers(accountId, id)];
+      const from = before === undefined ? '+' : `(${before}`;
+      const reply = await OPEN(redis, eventKeys, [type, from, limit + 1]);
+      const [start = '', ...found] = reply as readonly string[];
+      if (start === '') return undefined;
+      const members = found.slice(0, limit) as unknown as readonly EndpointId[];
+      const nextCursor = found.length > limit ? members.at(-1) : undefined;
+      return { head: decodeHead(start), receivers: { members, nextCursor } };
+    },
+
+    /** How many endpoints it went to. */
+    async countReceivers(accountId: AccountId, id: EventId): Promise<number> {
+      return await redis.zcard(keys.receivers(accountId, id));
+    },
+
+    /** The account's events of a span of time, oldest first. Some may be gone already. */
+    async listFrom(accountId: AccountId, range: TimeRange, limit: number, after?: Mark) {
+      const order = 'oldest_first';
+      return await readTimeline(redis, keys.events(accountId), { order, range, limit, after });
+    },
+
+    /** Newest first. `before` is the last event of the page before. */
+    async list(
+      accountId: AccountId,
+      limit: number,
+      before?: EventMark,
+      range?: TimeRange,
+    ): Promise<MarkPage> {
+      return await readIndex(redis, keys.events(accountId), limit, range, before);
+    },
+
+    /** Adding an endpoint again changes nothing. */
+    async addReceivers(
+      accountId: AccountId,
+      id: EventId,
+      endpointIds: readonly EndpointId[],
+      target: ScriptTarget = redis,
+    ): Promise<void> {
+      await SAVE(target, [keys.receivers(accountId, id)], [retention.ageMs, '', ...endpointIds]);
+    },
+
+    /** The endpoints that an event went to, those registered last first. `before` is the last one of the page before. */
+    async listReceivers(
+      accountId: AccountId,
+      id: EventId,
+      limit: number,
+      before?: string,
+    ): Promise<ReceiverPage> {
+      const page = await readNewestFirst(redis, keys.receivers(accountId, id), limit, before);
+      return page as ReceiverPage;
+    },
+  });
+}
+
+export type EventStore = ReturnType<typeof createRedisEventStore>;
+
+function countedPlaceOf(
+  { accountId, acceptedAt, body }: AcceptedEvent,
+  deliveries: number,
+  keptMs: number,
+): CountedPlace {
+  const lapsesAt = lapseOf(acceptedAt, keptMs);
+  const ofEvent = { field: `events:${lapsesAt}`, bytes: EVENT_BYTES + Buffer.byteLength(body) };
+  const ofDeliveries = { field: `deliveries:${lapsesAt}`, bytes: DELIVERY_BYTES * deliveries };
+  return {
+    usageKey: keys.usage(accountId),
+    usedBytesKey: keys.usedBytes(accountId),
+    fields: deliveries > 0 ? [ofEvent, ofDeliveries] : [ofEvent],
+    keptMs: Math.max(lapsesAt - acceptedAt, keptMs),
+  };
+}
+
+const AIMED = '@';
+const TRACED = '^';
+const ERASED = '!';
+
+function encode({ acceptedAt, type, body, endpointIds, trace }: AcceptedEvent): string {
+  const head = encodeHead({ acceptedAt, type, isAimed: endpointIds !== undefined });
+  const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
+  return `${head}${traced}\n${body}`;
+}
+
+function encodeHead({ acceptedAt, type, isAimed }: EventHead): string {
+  return `${acceptedAt} ${type}${isAimed ? ` ${AIMED}` : ''}`;
+}
+
+function decode(accountId: AccountId, id: EventId, stored: string): StoredEvent {
+  const { type, acceptedAt, erasedAt, trace } = decodeHead(stored);
+  const known = { id, accountId, type, acceptedAt, ...(trace === undefined ? {} : { trace }) };
+  return erasedAt === undefined
+    ? { ...known, body: stored.slice(stored.indexOf('\n') + 1) }
+    : { ...known, erasedAt };
+}
+
+function decodeHead(stored: string): EventHead {
+  const [acceptedAt, type = '', ...marks] = stored.slice(0, stored.indexOf('\n')).split(' ');
+  const erased = marks.find((mark) => mark.startsWith(ERASED));
+  const traced = marks.find((mark) => mark.startsWith(TRACED));
+  const trace = traced === undefined ? undefined : parseTraceparent(traced.slice(TRACED.length));
+  return {
+    acceptedAt: Number(acceptedAt),
+    type,
+    isAimed: marks.includes(AIMED),
+    ...(erased === undefined ? {} : { erasedAt: Number(erased.slice(ERASED.length)) }),
+    ...(trace === undefined ? {} : { trace }),
+  };
+}

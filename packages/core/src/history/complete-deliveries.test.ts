@@ -1,0 +1,62 @@
+import type { Endpoint } from '../domain/endpoint';
+import { keys } from '../domain/keys';
+import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueEventId } from '../testing/unique-ids';
+import { createExplainHold } from './complete-deliveries';
+
+const NOW = 1_700_000_000_000;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+async function explain(endpoint: Endpoint, eventId = uniqueEventId()) {
+  const admissionStore = createRedisAdmissionStore(redis.client);
+  return await createExplainHold({ admissionStore, clock: () => NOW })(endpoint).then((holdOf) =>
+    holdOf(eventId),
+  );
+}
+
+it('says that its endpoint is disabled, whatever else keeps it', async () => {
+  const endpoint = buildEndpoint({ status: 'disabled' });
+  await redis.client.set(keys.breaker(endpoint.id), `10 ${NOW + 1_000} ${NOW} 0`);
+  expect(await explain(endpoint)).toEqual({ reason: 'disabled', until: undefined });
+});
+
+it('says until when the breaker is open, and that a probe is on its way afterwards', async () => {
+  const endpoint = buildEndpoint();
+  await redis.client.set(keys.breaker(endpoint.id), `10 ${NOW + 1_000} ${NOW} 0`);
+  expect(await explain(endpoint)).toEqual({ reason: 'breaker_open', until: NOW + 1_000 });
+  await redis.client.set(keys.breaker(endpoint.id), `10 ${NOW - 1} ${NOW} 0`);
+  expect(await explain(endpoint)).toEqual({ reason: 'breaker_open', until: undefined });
+});
+
+it('says that another one goes before it, and not so of the one whose turn it is', async () => {
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  const first = uniqueEventId();
+  await createRedisAdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }]);
+  expect(await explain(endpoint)).toEqual({ reason: 'out_of_turn', until: undefined });
+  expect(await explain(endpoint, first)).toEqual({ reason: 'busy', until: undefined });
+});
+
+it('says when the rate limit lets the next one through', async () => {
+  const endpoint = buildEndpoint({ rateLimit: 1 });
+  const store = createRedisAdmissionStore(redis.client);
+  const request = {
+    eventId: uniqueEventId(),
+    acceptedAt: NOW,
+    ordering: 'any' as const,
+    rateLimit: 1,
+    attemptKey: 'one',
+    leaseMs: 5_000,
+    hasWaited: false,
+  };
+  await store.admit(endpoint.id, request, Date.now());
+  const { reason, until } = await explain(endpoint);
+  expect(reason).toBe('rate_limited');
+  expect(until).toBeGreaterThan(NOW);
+});

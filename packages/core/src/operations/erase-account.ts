@@ -1,0 +1,231 @@
+import type { AccountStore } from '../accounts/redis-account-store';
+import { type Account, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
+import type { DeliveryParts } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId, EventId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { RemoveEndpoints } from '../endpoints/redis-endpoint-store';
+import { AppError } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import type { Mark } from '../platform/redis-timeline';
+import type { Lead, RemainsStore, SearchPlace } from './redis-remains-store';
+
+/** The queue of accounts to erase. Adding the same one again is harmless. */
+export interface ErasureQueue {
+  add(id: AccountId): Promise<void>;
+}
+
+export interface EraseAccountDeps {
+  readonly accountStore: Pick<AccountStore, 'markErasing'>;
+  readonly removeEndpoints: RemoveEndpoints;
+  readonly remainsStore: Pick<RemainsStore, 'removeApiKeys' | 'removePortalSessions'>;
+  readonly erasureQueue: ErasureQueue;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+// So many at a time, so that no command is long.
+const KEYS_AT_ONCE = 100;
+
+/**
+ * Begins to erase an account with all that it owns. Once the promise has resolved, its API keys and portal sessions are good for
+ * nothing and its endpoints get nothing any more; what else there is of it, a worker removes step by step. Asking again goes on
+ * where it broke off.
+ *
+ * @throws AppError `not_found`; `conflict` for the operator's own account.
+ */
+export function createEraseAccount(deps: EraseAccountDeps) {
+  const { accountStore, removeEndpoints, remainsStore, erasureQueue, clock, emit } = deps;
+
+  return async function eraseAccount(id: AccountId): Promise<Account> {
+    if (id === DEFAULT_ACCOUNT) {
+      throw new AppError(
+        'conflict',
+        `The account "${DEFAULT_ACCOUNT}" is the operator's and can't be erased.`,
+      );
+    }
+    const account = await accountStore.markErasing(id, clock());
+    if (!account) throw accountNotFound();
+    // Before the rest, which the worker repeats: so there is no moment to be killed at that leaves it to nobody.
+    await erasureQueue.add(id);
+    await removeEndpoints(id);
+    while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
+    while ((await remainsStore.removePortalSessions(id, KEYS_AT_ONCE)) > 0);
+    emit({ name: 'account.erasing', accountId: id });
+    return account;
+  };
+}
+
+export type EraseAccount = ReturnType<typeof createEraseAccount>;
+
+/** The jobs of deliveries to endpoints that are gone. */
+export interface DeliveryJobs {
+  /** Takes those away that wait for their time or have failed for good; gives the deliveries that are being attempted. */
+  removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]>;
+}
+
+/** Where in the queues the search for an account's jobs has come to. */
+export interface QueuePlace {
+  readonly queue: number;
+  /** The last job of the part before, as those before it come and go. Its `at` means nothing in a list. */
+  readonly after?: Mark | undefined;
+  /** Which shard of the queues, and of how many: the only one unless given. */
+  readonly shard?: number | undefined;
+  readonly of?: number | undefined;
+}
+
+/** Jobs that may stay on their queue for long: events that wait or are put off, jobs that failed for good, dead letters. */
+export interface AccountJobs {
+  /** Looks at some jobs and takes the account's away; gives where to go on, `undefined` at the end. */
+  removeSome(accountId: AccountId, place: QueuePlace): Promise<QueuePlace | undefined>;
+}
+
+/** How far the searches are for what no list leads to: first through the queues, then through all keys. */
+export interface ErasurePlace extends QueuePlace {
+  readonly search?: SearchPlace | undefined;
+}
+
+export interface StepErasureDeps {
+  readonly accountStore: Pick<AccountStore, 'find' | 'remove'>;
+  readonly removeEndpoints: RemoveEndpoints;
+  readonly remainsStore: RemainsStore;
+  readonly deliveryJobs: DeliveryJobs;
+  readonly accountJobs: AccountJobs;
+  /** How long events are kept, and with them what this may have missed. Milliseconds. */
+  readonly retentionMs: number;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** What is to become of the erasure's job. */
+export type ErasureStepResult =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'again'; readonly delayMs: number; readonly place?: ErasurePlace };
+
+const DONE = { kind: 'done' } as const;
+const AT_ONCE = { kind: 'again', delayMs: 0 } as const;
+
+// What one step looks at: a page of something. Of events, few at the same time, and few deliveries of each: their commands
+// go over the connections by which others' deliveries are made.
+const PAGE = 500;
+const EVENTS_AT_ONCE = 25;
+const DELIVERIES_AT_ONCE = 20;
+// An attempt takes seconds; there is nothing to do for it but to wait.
+const BUSY_DELAY_MS = 500;
+
+/**
+ * What began before the account was marked has written by then what it had to write: requests and fan-outs, what a
+ * worker remembers of the account, and health, which is written a second late. Attempts are waited for one by one. What a
+ * slow request makes later, it takes back itself.
+ */
+const SETTLING_MS = 10_000;
+// The account was marked by another machine's clock.
+const CLOCK_SKEW_MS = 5_000;
+const SETTLED_AFTER_MS = SETTLING_MS + CLOCK_SKEW_MS;
+
+/** Removes the next part of an account that is being erased. Each step is short; one that broke off is done again. */
+export function createStepErasure(deps: StepErasureDeps) {
+  const { accountStore, removeEndpoints, remainsStore, deliveryJobs, accountJobs, clock, emit } = deps;
+
+  return async function stepErasure(
+    accountId: AccountId,
+    place: ErasurePlace = { queue: 0 },
+  ): Promise<ErasureStepResult> {
+    const account = await accountStore.find(accountId);
+    if (account?.erasingSince === undefined) return DONE;
+    // What somebody was just making when the account was marked.
+    await removeEndpoints(accountId);
+    if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
+    if ((await remainsStore.removePortalSessions(accountId, PAGE)) > 0) return AT_ONCE;
+    const events = await removeSomeEvents(accountId);
+    if (events) return events;
+    const unsettledMs = account.erasingSince + SETTLED_AFTER_MS - clock();
+    if (unsettledMs > 0) return { kind: 'again', delayMs: unsettledMs };
+    const endpoint = await removeSomeOfEndpoint(accountId);
+    if (endpoint) return endpoint;
+    const next = place.search ? undefined : await accountJobs.removeSome(accountId, place);
+    if (next) return { ...AT_ONCE, place: next };
+    const stray = await removeStrays(accountId, place);
+    return stray ?? (await finish(account, account.erasingSince));
+  };
+
+  async function removeStrays(
+    accountId: AccountId,
+    place: ErasurePlace,
+  ): Promise<ErasureStepResult | undefined> {
+    const { leads, answers, next } = await remainsStore.findStrays(accountId, place.search);
+    await remainsStore.removeAnswers(accountId, answers);
+    const { gone, isBusy } = await removeEvents(accountId, leads);
+    if (gone.length < leads.length) return { ...again(isBusy), place };
+    return next && { ...AT_ONCE, place: { ...place, search: next } };
+  }
+
+  async function removeSomeEvents(accountId: AccountId): Promise<ErasureStepResult | undefined> {
+    const leads = await remainsStore.eventsOf(accountId, PAGE);
+    if (leads.length === 0) return undefined;
+    const { gone, isBusy } = await removeEvents(accountId, leads);
+    if (gone.length > 0) await remainsStore.forgetEvents(accountId, gone);
+    return again(isBusy);
+  }
+
+  async function removeSomeOfEndpoint(accountId: AccountId): Promise<ErasureStepResult | undefined> {
+    const endpointId = await remainsStore.anyEndpoint(accountId);
+    if (endpointId === undefined) return undefined;
+    const leads = await remainsStore.eventsOfEndpoint(endpointId, PAGE);
+    if (leads.length > 0) {
+      const { gone, isBusy } = await removeEvents(accountId, leads, endpointId);
+      if (gone.length > 0) await remainsStore.forgetEventsOfEndpoint(endpointId, gone);
+      return again(isBusy);
+    }
+    if ((await remainsStore.removeReplays(endpointId, PAGE)) > 0) return AT_ONCE;
+    await remainsStore.removeEndpoint(accountId, endpointId);
+    return AT_ONCE;
+  }
+
+  /** Gives those of which nothing is left, and whether it is only for attempts under way that others are not. */
+  async function removeEvents(accountId: AccountId, leads: readonly Lead[], receiver?: EndpointId) {
+    const remove = async (lead: Lead) => ({
+      lead,
+      outcome: await removeEvent(accountId, lead.eventId, receiver),
+    });
+    const outcomes: Awaited<ReturnType<typeof remove>>[] = [];
+    for (let start = 0; start < leads.length; start += EVENTS_AT_ONCE) {
+      const some = leads.slice(start, start + EVENTS_AT_ONCE);
+      outcomes.push(...(await Promise.all(some.map(remove))));
+    }
+    const gone = outcomes.filter(({ outcome }) => outcome === 'gone').map(({ lead }) => lead);
+    return { gone, isBusy: gone.length === 0 && outcomes.every(({ outcome }) => outcome === 'busy') };
+  }
+
+  // The payload first: without it and its endpoint, a delivery that begins now ends without a trace. One that has begun
+  // will put its attempt on record.
+  async function removeEvent(
+    accountId: AccountId,
+    eventId: EventId,
+    receiver?: EndpointId,
+  ): Promise<'gone' | 'busy' | 'more'> {
+    await remainsStore.removePayload(accountId, eventId);
+    const receivers = await remainsStore.receiversOf(accountId, eventId, DELIVERIES_AT_ONCE);
+    const endpointIds = [...new Set(receiver === undefined ? receivers : [...receivers, receiver])];
+    const busy = await deliveryJobs.removeIdle(endpointIds.map((endpointId) => ({ endpointId, eventId })));
+    const isBusy = new Set(busy.map(({ endpointId }) => endpointId));
+    const idle = endpointIds.filter((id) => !isBusy.has(id));
+    await remainsStore.removeDeliveries(accountId, eventId, idle);
+    if (isBusy.size > 0) return 'busy';
+    return receivers.length < DELIVERIES_AT_ONCE ? 'gone' : 'more';
+  }
+
+  async function finish(account: Account, erasingSince: number): Promise<ErasureStepResult> {
+    const now = clock();
+    await remainsStore.removeRest(account.id);
+    await accountStore.remove(account, now, now + deps.retentionMs);
+    emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
+    return DONE;
+  }
+}
+
+export type StepErasure = ReturnType<typeof createStepErasure>;
+
+function again(isBusy: boolean) {
+  return { kind: 'again', delayMs: isBusy ? BUSY_DELAY_MS : 0 } as const;
+}

@@ -1,0 +1,206 @@
+import { eventJobId } from '@hookferry/producer/contract';
+import type { DeliveryParts } from '../domain/delivery';
+import { readLog } from '../domain/delivery-log';
+import type { AcceptedEvent } from '../domain/event';
+import { keys } from '../domain/keys';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { CACHED_FOR_MS, createRedisEventStore } from '../events/redis-event-store';
+import { createRedisEventClaimStore } from '../publish/redis-event-claim-store';
+import { BullmqEventQueue, BullmqQueuedEvents } from '../queue/bullmq-event-queue';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildEvent } from '../testing/build-event';
+import { createClosables } from '../testing/closables';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { createErasePayload } from './erase-payload';
+
+const NOW = 1_700_000_060_000;
+
+const { willClose, closeAll } = createClosables();
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterEach(closeAll);
+afterAll(() => redis.close());
+
+const readState = async ({ endpointId, eventId }: DeliveryParts) =>
+  readLog((await redis.client.get(keys.delivery(endpointId, eventId))) ?? '');
+
+/** An event that nobody knows yet, what may know of it, and a clock that goes on when somebody waits. */
+function arrange(change: Partial<AcceptedEvent> = {}) {
+  let now = 0;
+  const event = buildEvent(change);
+  const { accountId, id } = event;
+  const endpointId = uniqueEndpointId();
+  const openEventStore = () => createRedisEventStore(redis.client, testRetention, () => now);
+  const eventStore = openEventStore();
+  const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+  const queue = { redis: redis.client, prefix: 'bull' };
+  const signals = recordSignals();
+  const erase = createErasePayload({
+    eventStore,
+    deliveryStore,
+    queuedEvents: new BullmqQueuedEvents(queue),
+    wait: async (ms) => void (now += ms),
+    clock: () => NOW,
+    emit: signals.listen,
+  });
+  return {
+    event,
+    endpointId,
+    eventStore,
+    openEventStore,
+    deliveryStore,
+    eventQueue: willClose(new BullmqEventQueue(queue)),
+    queuedData: () => redis.client.hget(`bull:events:${eventJobId(accountId, id)}`, 'data'),
+    log: () => redis.client.get(keys.delivery(endpointId, id)),
+    delivery: { endpointId, eventId: id },
+    signals,
+    pass: (ms: number) => void (now += ms),
+    erase: () => erase(accountId, id),
+  };
+}
+
+it('leaves the event on record without its payload, for as long as it would have been', async () => {
+  const { event, eventStore, erase, signals } = arrange();
+  const { accountId, id, type, acceptedAt } = event;
+  await eventStore.save(event);
+  await redis.client.pexpire(keys.event(accountId, id), 5_000);
+  await erase();
+  const { body: _body, ...rest } = event;
+  expect(await eventStore.find(accountId, id)).toEqual({ ...rest, erasedAt: NOW });
+  expect(await eventStore.findHead(accountId, id)).toEqual({
+    type,
+    acceptedAt,
+    isAimed: false,
+    erasedAt: NOW,
+  });
+  expect(await redis.client.pttl(keys.event(accountId, id))).toBeLessThanOrEqual(5_000);
+  expect(signals.named('event.payload_erased')).toMatchObject([{ accountId, eventId: id }]);
+});
+
+it('changes nothing when it is done again, and still knows whom the event was aimed at', async () => {
+  const { event, endpointId, eventStore, erase } = arrange();
+  await eventStore.save({ ...event, endpointIds: [endpointId] });
+  await erase();
+  const stored = await redis.client.get(keys.event(event.accountId, event.id));
+  await erase();
+  expect(await redis.client.get(keys.event(event.accountId, event.id))).toBe(stored);
+  expect(await eventStore.findHead(event.accountId, event.id)).toMatchObject({ isAimed: true });
+});
+
+it("finds neither what is not there nor another account's event", async () => {
+  const { event, eventStore, erase } = arrange();
+  await expect(erase()).rejects.toMatchObject({ code: 'not_found' });
+  await eventStore.save({ ...event, accountId: uniqueAccountId() });
+  await expect(erase()).rejects.toMatchObject({ code: 'not_found' });
+});
+
+it('has waited until no process has the body in its memory any more', async () => {
+  const { event, eventStore, openEventStore, erase } = arrange();
+  const { accountId, id } = event;
+  const other = openEventStore();
+  await eventStore.save(event);
+  await other.find(accountId, id);
+  await erase();
+  expect((await other.find(accountId, id))?.body).toBeUndefined();
+});
+
+it('is found from memory for a moment only', async () => {
+  const { event, openEventStore, pass } = arrange();
+  const { accountId, id } = event;
+  const store = openEventStore();
+  await store.save(event);
+  await redis.client.del(keys.event(accountId, id));
+  pass(CACHED_FOR_MS - 1);
+  expect(await store.find(accountId, id)).toEqual(event);
+  pass(1);
+  expect(await store.find(accountId, id)).toBeUndefined();
+});
+
+it('takes the digest of the payload away, and nobody else gets the id', async () => {
+  const { event, eventStore, erase } = arrange();
+  const { accountId, id } = event;
+  const claims = createRedisEventClaimStore(redis.client, testRetention.ageMs);
+  await claims.claim(accountId, id, 'digest', NOW);
+  await eventStore.save(event);
+  await erase();
+  expect(await redis.client.exists(keys.eventClaim(accountId, id))).toBe(0);
+  expect(await claims.claim(accountId, id, 'digest', NOW)).toEqual({ state: 'stored' });
+});
+
+describe('an event that is still on the queue', () => {
+  it('loses its payload there, and is saved without it', async () => {
+    const { event, eventStore, eventQueue, queuedData, erase } = arrange({ body: '{"data":"marker"}' });
+    await eventQueue.add(event);
+    await erase();
+    expect(JSON.parse((await queuedData()) ?? '')).toEqual({
+      account_id: event.accountId,
+      id: event.id,
+      body: '',
+      accepted_at: event.acceptedAt,
+      webhook_ids: [],
+    });
+    // By a worker that had taken it before.
+    await eventStore.save(event);
+    expect(await eventStore.find(event.accountId, event.id)).toMatchObject({ erasedAt: NOW });
+  });
+
+  it('is none when a producer pushed what is no event of this account', async () => {
+    const { event, eventQueue, queuedData, erase } = arrange();
+    await eventQueue.add(event);
+    const key = `bull:events:${eventJobId(event.accountId, event.id)}`;
+    await redis.client.hset(key, 'data', JSON.stringify({ account_id: 'other', type: event.type, data: 1 }));
+    await expect(erase()).rejects.toMatchObject({ code: 'not_found' });
+    expect(await queuedData()).toContain('other');
+  });
+});
+
+describe("receivers' answers", () => {
+  const failed = buildAttempt({ responseBody: 'marker', responseHeaders: { 'x-echo': 'marker' } });
+
+  it('are erased; what happened stays on record', async () => {
+    const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
+    await eventStore.save(event);
+    await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
+    await deliveryStore.append(delivery, { kind: 'attempted', attempt: failed, nextAttemptAt: 5 });
+    const before = await readState({ endpointId, eventId: event.id });
+    await erase();
+    expect(await log()).not.toContain('marker');
+    const { responseBody: _body, responseHeaders: _headers, ...rest } = failed;
+    expect(await readState({ endpointId, eventId: event.id })).toEqual({ ...before, attempts: [rest] });
+  });
+
+  it('are not recorded any more by attempts that were under way, be it the first or a later one', async () => {
+    const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
+    await eventStore.save(event);
+    await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
+    await erase();
+    const attempts = [failed, { ...buildAcceptedAttempt(), number: 2, responseBody: 'marker' }];
+    for (const attempt of attempts) {
+      await deliveryStore.append(delivery, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+    }
+    expect(await log()).not.toContain('marker');
+    expect(await readState({ endpointId, eventId: event.id })).toMatchObject({
+      status: 'delivered',
+      attempts: [{ number: 1 }, { number: 2 }],
+    });
+  });
+
+  it('of other events stay', async () => {
+    const { event, endpointId, eventStore, deliveryStore, erase } = arrange();
+    const other = { endpointId, eventId: uniqueEventId() };
+    await eventStore.save(event);
+    await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
+    for (const _ of [1, 2]) {
+      await deliveryStore.append(other, { kind: 'attempted', attempt: failed, nextAttemptAt: undefined });
+    }
+    await erase();
+    expect(await readState(other)).toMatchObject({
+      attempts: [{ responseBody: 'marker' }, { responseBody: 'marker' }],
+    });
+  });
+});

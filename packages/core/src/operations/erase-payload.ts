@@ -1,0 +1,64 @@
+import type { EndpointId } from '../domain/endpoint';
+import { type AccountId, type EventId, eventNotFound } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import { CACHED_FOR_MS, type EventHead, type EventStore } from '../events/redis-event-store';
+import type { Clock } from '../platform/clock';
+
+/** Accepted events that no worker has taken off the queue yet, or that one is just fanning out. */
+export interface QueuedEvents {
+  find(accountId: AccountId, id: EventId): Promise<EventHead | undefined>;
+  /** Takes its payload away, and whom it would go to. */
+  empty(accountId: AccountId, id: EventId, head: EventHead): Promise<void>;
+}
+
+export interface ErasePayloadDeps {
+  readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
+  readonly queuedEvents: QueuedEvents;
+  readonly wait: (ms: number) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+// Twice as long as any process may use a body that it has in memory, so that it does not hang on how timers round.
+const UNTIL_FORGOTTEN_MS = 2 * CACHED_FOR_MS;
+// So many at a time, so that an event that went to thousands of endpoints does not fill the memory.
+const ERASED_AT_ONCE = 250;
+
+/**
+ * Erases an event's payload for good: where it is kept, on the queue, and in what its receivers have answered. Once the
+ * promise has resolved no attempt that begins sends it; what is pending is cancelled when its time comes. Doing it again is
+ * harmless, and does what broke off the first time.
+ *
+ * Answers come last: by then every delivery that was begun with the payload is registered, and one that is still under
+ * way finds its log marked.
+ *
+ * @throws AppError `not_found`, also for another account's event.
+ */
+export function createErasePayload(deps: ErasePayloadDeps) {
+  const { eventStore, deliveryStore, queuedEvents, wait, clock, emit } = deps;
+
+  return async function erasePayload(accountId: AccountId, id: EventId): Promise<void> {
+    const erasedAt = clock();
+    // First: an event that leaves the queue meanwhile is stored by then.
+    const queued = await queuedEvents.find(accountId, id);
+    if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued))) throw eventNotFound();
+    if (queued) await queuedEvents.empty(accountId, id, queued);
+    await wait(UNTIL_FORGOTTEN_MS);
+    await eraseAnswers(accountId, id, erasedAt);
+    emit({ name: 'event.payload_erased', accountId, eventId: id });
+  };
+
+  async function eraseAnswers(accountId: AccountId, eventId: EventId, erasedAt: number): Promise<void> {
+    let before: EndpointId | undefined;
+    do {
+      const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
+      const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
+      await Promise.all(deliveries.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt)));
+      before = page.nextCursor;
+    } while (before !== undefined);
+  }
+}
+
+export type ErasePayload = ReturnType<typeof createErasePayload>;

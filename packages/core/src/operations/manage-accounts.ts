@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import type { AccountPage, AccountStore } from '../accounts/redis-account-store';
+import {
+  ACCOUNT_ID_PREFIX,
+  type Account,
+  accountNotFound,
+  accountQuotaSchema,
+  accountWeightSchema,
+  displayNameSchema,
+  isThere,
+} from '../domain/account';
+import { type AccountId, accountIdSchema } from '../domain/event';
+import { AppError } from '../platform/app-error';
+import { type Clock, formatTime, timeSchema } from '../platform/clock';
+import type { NewId } from '../platform/ids';
+import type { Remains, RemainsStore } from './redis-remains-store';
+
+export interface ManageAccountsDeps {
+  readonly accountStore: Pick<AccountStore, 'create' | 'find' | 'list' | 'change'>;
+  readonly remainsStore: Pick<RemainsStore, 'count'>;
+  readonly newId: NewId;
+  readonly clock: Clock;
+}
+
+/** What an operator can do with accounts. */
+export function createManageAccounts({ accountStore, remainsStore, newId, clock }: ManageAccountsDeps) {
+  return {
+    /**
+     * Repeating a creation gives the account that it made.
+     *
+     * @param creation the account's id, if the client has chosen none.
+     * @throws AppError `conflict` when there is an account with this id, or was one until not long ago.
+     */
+    async create(input: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)): Promise<Account> {
+      const { id, name, weight, quota_bytes: quotaBytes } = input;
+      const account: Account = {
+        id: id ?? (creation as AccountId),
+        creation,
+        ...(name === undefined ? {} : { name }),
+        ...(weight === undefined ? {} : { weight }),
+        ...(quotaBytes === undefined ? {} : { quotaBytes }),
+        createdAt: clock(),
+      };
+      if (await accountStore.create(account)) return account;
+      const existing = await accountStore.find(account.id);
+      if (existing?.creation === creation) return existing;
+      throw new AppError(
+        'conflict',
+        existing
+          ? 'There is already an account with this id.'
+          : 'The account with this id was erased. The id is free again once nothing of that time is kept any more.',
+      );
+    },
+
+    /** In force for what is published from then on. @throws AppError `not_found`, also while it is being erased. */
+    async update(id: AccountId, { weight, quota_bytes: quotaBytes }: AccountPatch): Promise<Account> {
+      const isChanged = weight !== undefined || quotaBytes !== undefined;
+      const account = isChanged
+        ? await accountStore.change(id, { weight, quotaBytes })
+        : await accountStore.find(id);
+      if (!isThere(account)) throw accountNotFound();
+      return account;
+    },
+
+    /** @throws AppError `not_found`. */
+    async read(id: AccountId): Promise<Account> {
+      const account = await accountStore.find(id);
+      if (!account) throw accountNotFound();
+      return account;
+    },
+
+    /** How much there still is of an account that is being erased; `undefined` for any other. */
+    async readRemains({ id, erasingSince }: Account): Promise<Remains | undefined> {
+      return erasingSince === undefined ? undefined : await remainsStore.count(id);
+    },
+
+    list(limit: number, before?: string): Promise<AccountPage> {
+      return accountStore.list(limit, before);
+    },
+  };
+}
+
+export type ManageAccounts = ReturnType<typeof createManageAccounts>;
+
+/** What may be said of a new account. Without an id it is given one. */
+export const newAccountSchema = z
+  .strictObject({
+    id: accountIdSchema.optional(),
+    name: displayNameSchema.optional(),
+    weight: accountWeightSchema.optional(),
+    quota_bytes: accountQuotaSchema.optional(),
+  })
+  .meta({ id: 'NewAccount' });
+export type NewAccount = z.output<typeof newAccountSchema>;
+
+/** What may be changed of an account. */
+export const accountPatchSchema = z
+  .strictObject({
+    weight: accountWeightSchema.optional(),
+    /** `null`: as for all accounts. */
+    quota_bytes: accountQuotaSchema.nullish(),
+  })
+  .meta({ id: 'AccountPatch' });
+export type AccountPatch = z.output<typeof accountPatchSchema>;
+
+const erasureSchema = z
+  .object({
+    requested_at: timeSchema,
+    webhooks_left: z.int().optional(),
+    events_left: z.int().optional(),
+  })
+  .meta({ id: 'Erasure' });
+
+export const accountViewSchema = z
+  .object({
+    id: z.string(),
+    name: z.string().optional(),
+    weight: z.int(),
+    quota_bytes: z
+      .int()
+      .optional()
+      .describe('How much it may store, if that was set for it; 0: as much as there is room for.'),
+    status: z.enum(['active', 'erasing']),
+    created_at: timeSchema,
+    erasure: erasureSchema.optional().meta({
+      description: 'While it is being erased. How much is left is counted when the account is read alone.',
+    }),
+  })
+  .meta({ id: 'Account' });
+
+interface AccountWithRemains extends Account {
+  /** How much is left of it, if that was counted. */
+  readonly remains?: Remains | undefined;
+}
+
+/** An account as the API and the command line show it. */
+export function presentAccount({
+  id,
+  name,
+  weight = 1,
+  quotaBytes,
+  createdAt,
+  erasingSince,
+  remains,
+}: AccountWithRemains): z.infer<typeof accountViewSchema> {
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    weight,
+    ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes }),
+    status: erasingSince === undefined ? 'active' : 'erasing',
+    created_at: formatTime(createdAt),
+    ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),
+  };
+}
+
+function presentErasure(erasingSince: number, remains: Remains | undefined) {
+  return {
+    requested_at: formatTime(erasingSince),
+    ...(remains === undefined ? {} : { webhooks_left: remains.endpoints, events_left: remains.events }),
+  };
+}

@@ -1,0 +1,253 @@
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId, EventId } from '../domain/event';
+import { keys, queueKeysOf } from '../domain/keys';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
+import { keysOfLimits } from '../endpoints/flow/redis-admission-store';
+import {
+  mastersOf,
+  type RedisClient,
+  storageUnavailable,
+  withStorageErrors,
+} from '../platform/redis-connect';
+import { idOfMember } from '../platform/redis-timeline';
+import { createRedisHeldCounts } from '../queue/redis-held-counts';
+
+/** How much of an account is left, as far as it has been counted. */
+export interface Remains {
+  readonly endpoints: number;
+  readonly events: number;
+}
+
+/** A list that leads to events, and one of its entries. */
+export interface Lead {
+  readonly eventId: EventId;
+  /** As it stands in the list. */
+  readonly member: string;
+}
+
+/** What a look at some of all keys has found of an account. */
+export interface Found {
+  readonly leads: readonly Lead[];
+  /** Names of answers to requests with an `Idempotency-Key`. */
+  readonly answers: readonly string[];
+  /** Where to go on; `undefined` at the end. */
+  readonly next: SearchPlace | undefined;
+}
+
+// Redis looks at so many keys in a millisecond or less.
+const LOOKED_AT = 1_000;
+
+/**
+ * What is left of an account that is being erased. One list leads to the next: the account's to its endpoints, events, API
+ * keys and portal sessions, an endpoint's to its events and replays, an event's to its deliveries. So a list is emptied from its end,
+ * and an entry goes after what it leads to: whoever takes this over finds what is left, and nothing else.
+ */
+export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards) {
+  const heldCounts = createRedisHeldCounts(redis, shards);
+  const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
+  const homesOf = (endpointId: EndpointId) =>
+    shards.homesOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
+
+  return withStorageErrors({
+    async count(accountId: AccountId): Promise<Remains> {
+      const [endpoints, events] = await Promise.all([
+        redis.zcard(keys.endpointIds(accountId)),
+        redis.zcard(keys.events(accountId)),
+      ]);
+      return { endpoints, events };
+    },
+
+    /** How many of its API keys there were to be removed, at most `limit`. */
+    async removeApiKeys(accountId: AccountId, limit: number): Promise<number> {
+      const listKey = keys.apiKeyIds(accountId);
+      const members = await firstOf(listKey, limit);
+      const ids = members.map(idOfMember);
+      await Promise.all(
+        ids.flatMap((id) => [
+          redis.unlink(keys.apiKey(id), keys.apiKeyUsed(id)),
+          redis.unlink(keys.rateLimit(accountId, id)),
+        ]),
+      );
+      if (members.length > 0) await redis.zrem(listKey, ...members);
+      return members.length;
+    },
+
+    /** How many of its portal sessions there were to be removed, at most `limit`. */
+    async removePortalSessions(accountId: AccountId, limit: number): Promise<number> {
+      const listKey = keys.portalSessionIds(accountId);
+      const ids = await firstOf(listKey, limit);
+      await Promise.all(ids.map((id) => redis.unlink(keys.portalSession(id))));
+      if (ids.length > 0) await redis.zrem(listKey, ...ids);
+      return ids.length;
+    },
+
+    /** An endpoint that there is something left of. */
+    async anyEndpoint(accountId: AccountId): Promise<EndpointId | undefined> {
+      const [id] = await firstOf(keys.endpointIds(accountId), 1);
+      return id as EndpointId | undefined;
+    },
+
+    async eventsOf(accountId: AccountId, limit: number): Promise<Lead[]> {
+      return (await firstOf(keys.events(accountId), limit)).map(toLead);
+    },
+
+    async forgetEvents(accountId: AccountId, leads: readonly Lead[]): Promise<void> {
+      await redis.zrem(keys.events(accountId), ...membersOf(leads));
+    },
+
+    /** Those in its list of deliveries, and those that are held: either may reach back further than the other. */
+    async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
+      const lists = [keys.deliveries(endpointId), ...homesOf(endpointId).map(({ held }) => held(endpointId))];
+      const members = await Promise.all(lists.map((list) => firstOf(list, limit)));
+      return [...new Set(members.flat())].slice(0, limit).map(toLead);
+    },
+
+    async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
+      const members = membersOf(leads);
+      const lists = [keys.deliveries(endpointId), ...homesOf(endpointId).map(({ held }) => held(endpointId))];
+      await Promise.all(lists.map((list) => redis.zrem(list, ...members)));
+    },
+
+    /** The payload, and what stands for it. */
+    async removePayload(accountId: AccountId, eventId: EventId): Promise<void> {
+      await redis.unlink(keys.event(accountId, eventId), keys.eventClaim(accountId, eventId));
+    },
+
+    async receiversOf(accountId: AccountId, eventId: EventId, limit: number): Promise<EndpointId[]> {
+      const members = await firstOf(keys.receivers(accountId, eventId), limit);
+      return members as EndpointId[];
+    },
+
+    /** What happened to an event's deliveries. */
+    async removeDeliveries(
+      accountId: AccountId,
+      eventId: EventId,
+      endpointIds: readonly EndpointId[],
+    ): Promise<void> {
+      if (endpointIds.length === 0) return;
+      await Promise.all(endpointIds.map((id) => redis.unlink(keys.delivery(id, eventId))));
+      await redis.zrem(keys.receivers(accountId, eventId), ...endpointIds);
+    },
+
+    /** How many of its replays there were to be removed, at most `limit`. */
+    async removeReplays(endpointId: EndpointId, limit: number): Promise<number> {
+      const listKey = keys.replays(endpointId);
+      const members = await firstOf(listKey, limit);
+      await Promise.all(members.map((member) => redis.unlink(keys.replay(idOfMember(member)))));
+      if (members.length > 0) await redis.zrem(listKey, ...members);
+      return members.length;
+    },
+
+    /**
+     * Looks at some of all keys there are, whoever's, for what no list leads to: events that are older than the last ones
+     * that lists keep, and answers to requests. Others' keys may look much the same.
+     *
+     * @param noted where it has come to; left out at the beginning.
+     */
+    async findStrays(accountId: AccountId, noted: SearchPlace | undefined): Promise<Found> {
+      const masters = mastersOf(redis);
+      const place = placeAmong([...masters.keys()], noted);
+      const master = place && masters.get(place.master);
+      if (!master) throw storageUnavailable(new Error('No master of the Cluster is known.'));
+      const pattern = keys.ofAnyEvent(accountId);
+      const [cursor, found] = await master.scan(place.cursor, 'MATCH', pattern, 'COUNT', LOOKED_AT);
+      return { ...sortOut(found), next: placeAfter(place, cursor) };
+    },
+
+    async removeAnswers(accountId: AccountId, names: readonly string[]): Promise<void> {
+      await Promise.all(names.map((name) => redis.unlink(keys.idempotency(accountId, name))));
+    },
+
+    /** What is left of an endpoint once its lists are empty. */
+    async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
+      const lists = [keys.deliveries, keys.replays, keys.health, keys.answerBytes].map((keyOf) =>
+        keyOf(endpointId),
+      );
+      await redis.unlink(...lists, ...keysOfLimits(endpointId));
+      for (const { held, looks } of homesOf(endpointId)) {
+        await redis.unlink(held(endpointId));
+        await redis.zrem(looks, `${accountId}/${endpointId}`);
+      }
+      await heldCounts.recount({ accountId, endpointId });
+      await redis.zrem(keys.disabledEndpoints, `${accountId}/${endpointId}`);
+      await redis.zrem(keys.openBreakers, endpointId);
+      await redis.zrem(keys.endpointIds(accountId), endpointId);
+    },
+
+    /** What is left of an account once its lists are empty, but for the account itself. */
+    async removeRest(accountId: AccountId): Promise<void> {
+      await redis.unlink(
+        keys.endpointsVersion(accountId),
+        keys.subscriptions(accountId),
+        keys.rateLimit(accountId),
+        keys.runningReplays(accountId),
+      );
+      for (const { prefix } of shards.all()) {
+        const { flows } = queueKeysOf(prefix);
+        await redis.unlink(flows(DELIVERIES_QUEUE, accountId), flows(EVENTS_QUEUE, accountId));
+      }
+    },
+  });
+}
+
+export type RemainsStore = ReturnType<typeof createRedisRemainsStore>;
+
+const EVENT_KEY = /^(?:event|receivers|event-claim):\{[^/]+\/([\w-]+)\}$/;
+const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
+
+function sortOut(found: readonly string[]): Pick<Found, 'leads' | 'answers'> {
+  const eventIds = new Set(found.flatMap((key) => EVENT_KEY.exec(key)?.[1] ?? []));
+  return {
+    leads: [...eventIds].map(toLead),
+    answers: [...new Set(found.flatMap((key) => ANSWER_KEY.exec(key)?.[1] ?? []))],
+  };
+}
+
+function toLead(member: string): Lead {
+  return { eventId: member as EventId, member };
+}
+
+function membersOf(leads: readonly Lead[]): string[] {
+  return leads.map(({ member }) => member);
+}
+
+/** How far a search through all keys is. */
+export interface SearchPlace {
+  /** The servers that hold the keys when it began, in the order in which they are searched. */
+  readonly masters: readonly string[];
+  /** The one that is being searched. */
+  readonly master: string;
+  readonly cursor: string;
+}
+
+const START = '0';
+
+/**
+ * Where a search is to go on. It begins again when the servers are others than they were: what has moved may have moved from
+ * where it has not looked yet to where it has been, and a cursor says nothing to another server.
+ *
+ * @param masters in any order, which differs from process to process.
+ */
+export function placeAmong(
+  masters: readonly string[],
+  noted: SearchPlace | undefined,
+): SearchPlace | undefined {
+  const sorted = masters.toSorted();
+  if (noted && isSame(noted.masters, sorted)) return noted;
+  return startOf(sorted, 0);
+}
+
+/** The place after a look that gave this cursor; `undefined` at the end. */
+export function placeAfter({ masters, master }: SearchPlace, cursor: string): SearchPlace | undefined {
+  if (cursor !== START) return { masters, master, cursor };
+  return startOf(masters, masters.indexOf(master) + 1);
+}
+
+function startOf(masters: readonly string[], index: number): SearchPlace | undefined {
+  const master = masters[index];
+  return master === undefined ? undefined : { masters, master, cursor: START };
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((each, i) => each === others[i]);
+}

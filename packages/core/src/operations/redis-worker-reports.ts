@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { keys } from '../domain/keys';
+import { parsedOrUndefined } from '../platform/json';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+
+// By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is good.
+const SAVE = defineScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('ZADD', KEYS[1], now, ARGV[1])
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+  for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])) do
+    redis.call('ZREM', KEYS[1], gone)
+    redis.call('HDEL', KEYS[2], gone)
+  end
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[3]) end`);
+
+// KEYS: as above. ARGV: how long a report is good, how many workers. Gives id, time and report of each.
+const LIST = defineScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local since = string.format('(%d', now - ARGV[1])
+  local found = redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', since, 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+  local workers = {}
+  for i = 1, #found, 2 do
+    table.insert(workers, {tonumber(found[i + 1]), redis.call('HGET', KEYS[2], found[i]) or ''})
+  end
+  return workers`);
+
+// More than anybody runs.
+const MOST_WORKERS = 1_000;
+
+const listSchema = z.array(z.tuple([z.number(), z.string()]));
+const scriptKeys = [keys.workers, keys.workerReports];
+
+/** What workers have said of themselves not long ago. */
+export function createRedisWorkerReports(redis: RedisClient) {
+  return withStorageErrors({
+    async save(report: WorkerReport): Promise<void> {
+      await SAVE(redis, scriptKeys, [report.id, JSON.stringify(report), SEEN_FOR_MS]);
+    },
+
+    /** Of one that stops, so that it is not taken for one that is there. */
+    async remove(id: string): Promise<void> {
+      await redis.multi().zrem(keys.workers, id).hdel(keys.workerReports, id).exec();
+    },
+
+    /** Those heard of last first. What a later version has written in another form is left out. */
+    async list(): Promise<readonly SeenWorker[]> {
+      const found = listSchema.parse(await LIST(redis, scriptKeys, [SEEN_FOR_MS, MOST_WORKERS]));
+      return found.flatMap(([seenAt, text]) => {
+        const report = workerReportSchema.safeParse(parsedOrUndefined(text)).data;
+        return report ? { ...report, seenAt } : [];
+      });
+    },
+  });
+}
+
+export type WorkerReports = ReturnType<typeof createRedisWorkerReports>;
+
+const budgetSchema = z.object({ inUse: z.number(), allowed: z.number() });
+
+/** What a worker says of itself, now and then. */
+const workerReportSchema = z.object({
+  /** As in the log, and with each attempt on record. */
+  id: z.string(),
+  /** The machine's name, or the container's. */
+  host: z.string(),
+  pid: z.number(),
+  version: z.string(),
+  /** Milliseconds since the Unix epoch. */
+  startedAt: z.number(),
+  /** Attempts under way, and how many may be: those that have just begun, and those that take longer. */
+  slots: z.object({ quick: budgetSchema, slow: budgetSchema }),
+  /** Attempts that have come to their end each second, since the report before. */
+  attemptsPerSecond: z.number(),
+});
+export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
+
+/** A worker that has been heard of not long ago. */
+export interface SeenWorker extends WorkerReport {
+  /** When it said so. Milliseconds since the Unix epoch. */
+  readonly seenAt: number;
+}
+
+/** So often each worker says how it is. */
+export const REPORT_EVERY_MS = 10_000;
+/** One that was not heard of for so long is gone. */
+export const SEEN_FOR_MS = 3 * REPORT_EVERY_MS;

@@ -1,0 +1,234 @@
+import type { Duplex } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  CLUSTER_QUEUE_PREFIX,
+  parseRedisUrl,
+  QUEUE_PREFIX,
+  type RedisTarget,
+} from '@hookferry/producer/contract';
+import { Cluster, type Redis, ReplyError } from 'ioredis';
+import { AppError } from './app-error';
+import { steadyClock } from './clock';
+import {
+  type ClientOptions,
+  type ConnectionHealth,
+  type KeepingOptions,
+  KeptCluster,
+  KeptRedis,
+  type RedisRevivedSignal,
+  reconnectDelay,
+} from './redis-keeper';
+import { answerWithin } from './timers';
+
+export type RedisClient = Redis | Cluster;
+
+/** A connection that could not be made, or broke; it is made anew. */
+export interface RedisErrorSignal {
+  readonly name: 'redis.error';
+  readonly connection: string;
+  readonly error: unknown;
+}
+
+/** A connection that had failed stands again. */
+export interface RedisBackSignal {
+  readonly name: 'redis.back';
+  readonly connection: string;
+  readonly awayMs: number;
+}
+
+/**
+ * - `answering`: for whoever waits for the answer (an HTTP request): fails within two seconds.
+ * - `working`: for background work, which has nothing better to do than to wait until Redis is back.
+ */
+export type ConnectionRole = 'answering' | 'working';
+
+export interface ConnectOptions {
+  readonly url: string;
+  readonly role: ConnectionRole;
+  /** For the log and for Redis' `CLIENT LIST`. */
+  readonly name: string;
+  readonly emit: (signal: RedisErrorSignal | RedisBackSignal | RedisRevivedSignal) => void;
+  /** Where `/healthz` learns of it. */
+  readonly health?: ConnectionHealth;
+  /**
+   * When a command is answered by nothing for so long, the connection is taken for dead and made anew. For commands that
+   * wait on purpose: nobody else would ever notice.
+   */
+  readonly silenceMs?: number;
+}
+
+const COMMAND_TIMEOUT_MS = 1_500;
+const CONNECT_TIMEOUT_MS = 1_500;
+// One of them may be on the wrong side of what is cut. Each is a connection beside each of ours.
+const SENTINELS_HEARD = 3;
+// Nobody hangs up on a command that matters; a silent Redis must not hold up the end of a process.
+const DISCONNECT_TIMEOUT_MS = 200;
+
+/**
+ * Connects to a single Redis, to the master behind Sentinels or to a Cluster, as `url` says. The client, and each duplicate of
+ * it, comes back by itself until it is closed.
+ */
+export function connectRedis(options: ConnectOptions): RedisClient {
+  const client = createClient(parseRedisUrl(options.url), optionsFor(options), options);
+  // Without a listener an 'error' event would end the process; ioredis reconnects by itself.
+  tellOfConnection(client, options);
+  if (client instanceof Cluster) client.on('+node', gatherWritesOf);
+  else gatherWritesOf(client);
+  return client;
+}
+
+function tellOfConnection(client: RedisClient, { name: connection, emit }: ConnectOptions): void {
+  let awaySince: number | undefined;
+  client.on('error', (error) => {
+    awaySince ??= steadyClock();
+    emit({ name: 'redis.error', connection, error });
+  });
+  client.on('ready', () => {
+    if (awaySince === undefined) return;
+    emit({ name: 'redis.back', connection, awayMs: Math.round(steadyClock() - awaySince) });
+    awaySince = undefined;
+  });
+}
+
+/** Commands of one turn of the event loop go out by one system call, whoever asks for them. */
+function gatherWritesOf(node: Redis): void {
+  node.on('connect', () => gatherWrites(node.stream));
+}
+
+function gatherWrites(stream: Duplex): void {
+  const write = stream.write;
+  let isGathering = false;
+  const flush = () => {
+    isGathering = false;
+    stream.uncork();
+  };
+  stream.write = function gather(this: Duplex, ...args: unknown[]): boolean {
+    if (!isGathering) {
+      isGathering = true;
+      stream.cork();
+      setImmediate(flush);
+    }
+    return Reflect.apply(write, this, args);
+  };
+}
+
+export function queuePrefix(url: string): string {
+  return parseRedisUrl(url).kind === 'cluster' ? CLUSTER_QUEUE_PREFIX : QUEUE_PREFIX;
+}
+
+function createClient(target: RedisTarget, roleOptions: ClientOptions, keeping: KeepingOptions): RedisClient {
+  const options: ClientOptions = { ...roleOptions, ...target.auth, ...(target.tls ? { tls: {} } : {}) };
+  switch (target.kind) {
+    case 'single':
+      return new KeptRedis({ ...options, ...target.node, db: target.db }, keeping);
+    case 'sentinel':
+      return new KeptRedis({ ...options, ...sentinelOptionsFor(target) }, keeping);
+    case 'cluster': {
+      const enableOfflineQueue = options.enableOfflineQueue ?? true;
+      const clusterOptions = { enableOfflineQueue, clusterRetryStrategy: reconnectDelay };
+      return new KeptCluster(target.nodes, { redisOptions: options, ...clusterOptions }, keeping);
+    }
+  }
+}
+
+// Behind Sentinels ioredis takes `tls` for nothing unless it is told so.
+const TLS_EVERYWHERE = { sentinelTLS: {}, enableTLSForSentinelMode: true };
+
+/**
+ * A master that was cut off from its replicas goes on answering, and all that it is told after another one was promoted is
+ * lost when it comes back: the Sentinels' word counts, not whether the connection stands.
+ */
+function sentinelOptionsFor({ sentinels, master, db, tls }: Extract<RedisTarget, { kind: 'sentinel' }>) {
+  return {
+    sentinels: [...sentinels],
+    name: master,
+    db,
+    ...(tls ? TLS_EVERYWHERE : {}),
+    failoverDetector: true,
+    sentinelMaxConnections: SENTINELS_HEARD,
+    // One that is silent is passed over: by default ioredis waits for its answer without end.
+    sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
+    // By default a minute: what the Sentinels announce meanwhile would go unheard.
+    sentinelReconnectStrategy: reconnectDelay,
+  };
+}
+
+function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
+  const common: ClientOptions = {
+    connectionName: name,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
+    socketTimeout: silenceMs,
+    retryStrategy: reconnectDelay,
+    // After a fail-over the old master answers READONLY: connect anew, to the new one, and repeat.
+    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+  };
+  return role === 'answering'
+    ? { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS }
+    : { ...common, maxRetriesPerRequest: null };
+}
+
+// Below the second that Kubernetes gives a probe unless it is told otherwise.
+const PATIENCE_MS = 800;
+const ASK_AGAIN_MS = 100;
+
+/**
+ * Whether Redis answers within 0.8 s: in a Cluster each of its masters, since what is accepted or delivered may need any of
+ * them. Never rejects, and never waits longer.
+ */
+export function createRedisProbe(redis: RedisClient): () => Promise<boolean> {
+  return async () => {
+    const masters = redis instanceof Cluster ? redis.nodes('master') : [];
+    // Which masters there are is what it knew last: whether it finds the one of a key, this one tells.
+    const asked = [redis.exists(CLUSTER_QUEUE_PREFIX), ...masters.map((master) => master.ping())];
+    return (await answerWithin(PATIENCE_MS, Promise.all<unknown>(asked))) !== undefined;
+  };
+}
+
+/** Resolves once Redis answers, however long that takes. */
+export async function untilRedisAnswers(isAnswering: () => Promise<boolean>): Promise<void> {
+  while (!(await isAnswering())) await wait(ASK_AGAIN_MS);
+}
+
+/** The servers that hold keys, by their addresses: one, unless it is a Cluster. */
+export function mastersOf(redis: RedisClient): ReadonlyMap<string, Redis> {
+  const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  return new Map(masters.map((master) => [`${master.options.host}:${master.options.port}`, master]));
+}
+
+// What Redis answers when it is there but can't serve: loading, out of memory, a replica that was told to
+// write, a cluster without a majority, too few replicas. All other replies (WRONGTYPE, ERR …) are our bugs.
+const UNAVAILABLE_REPLIES =
+  /^(LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY)\b/;
+
+type AsyncMethods<Store> = { [Name in keyof Store]: (...args: never[]) => Promise<unknown> };
+
+/** Gives the same store, whose methods throw `storage_unavailable` when Redis can't be reached or can't serve. */
+export function withStorageErrors<Store extends AsyncMethods<Store>>(store: Store): Store {
+  const wrapped = Object.entries<(...args: never[]) => Promise<unknown>>(store).map(([name, method]) => [
+    name,
+    (...args: never[]) => method(...args).catch(rethrow),
+  ]);
+  return Object.fromEntries(wrapped) as Store;
+}
+
+export function storageUnavailable(cause: unknown): AppError {
+  return new AppError('storage_unavailable', 'The store is not reachable at the moment; try again shortly.', {
+    cause,
+  });
+}
+
+function rethrow(error: unknown): never {
+  if (error instanceof AppError) throw error;
+  throw isUnavailable(error) ? storageUnavailable(error) : error;
+}
+
+// Within a store only ioredis throws plain errors: closed or silent connections have no class of their own.
+function isUnavailable(error: unknown): boolean {
+  if (error instanceof ReplyError) return UNAVAILABLE_REPLIES.test((error as Error).message);
+  return (
+    error instanceof Error &&
+    !(error instanceof TypeError || error instanceof SyntaxError) &&
+    error.name !== 'ZodError'
+  );
+}

@@ -1,0 +1,262 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Cluster, Redis } from 'ioredis';
+import { createClosables } from '../testing/closables';
+import { type RedisServer, startRedisServer } from '../testing/redis-server';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueEndpointId } from '../testing/unique-ids';
+import { asOne, createInOrder, defineScript, oneByOne, ScriptBatch, type Step } from './redis-script';
+
+describe('redis script', () => {
+  // Of its own: what others have on it would be forgotten, too.
+  let server: RedisServer;
+  let redis: TestRedis;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = await openTestRedis(server.url);
+  });
+  afterAll(async () => {
+    await redis.close();
+    await server.close();
+  });
+
+  /** A script that no server knows yet, and the commands that it is run by. */
+  function arrange(text: string) {
+    const run = defineScript(`-- ${uniqueEndpointId()}\n${text}`);
+    const { client } = redis;
+    const commands: string[] = [];
+    const noted = new Proxy(client, {
+      get(target, name) {
+        const member = Reflect.get(target, name);
+        if (name !== 'eval' && name !== 'evalsha') return member;
+        return (...args: unknown[]) => {
+          commands.push(name);
+          return Reflect.apply(member, target, args);
+        };
+      },
+    });
+    return {
+      commands,
+      run: (keys: readonly string[], args: readonly (string | number)[]) => run(noted, keys, args),
+    };
+  }
+
+  it('gives what the script gives, with its keys and arguments, numbers as texts', async () => {
+    const { run } = arrange('return {KEYS[1], KEYS[2], ARGV[1], ARGV[2], type(ARGV[2])}');
+    expect(await run(['one', 'two'], ['text', 1.5])).toEqual(['one', 'two', 'text', '1.5', 'string']);
+  });
+
+  it('sends its text once, and is called by its digest from then on', async () => {
+    const { run, commands } = arrange('return ARGV[1]');
+    expect(await run([], ['a'])).toBe('a');
+    expect(await run([], ['b'])).toBe('b');
+    expect(await run([], ['c'])).toBe('c');
+    expect(commands).toEqual(['evalsha', 'eval', 'evalsha', 'evalsha']);
+  });
+
+  it('runs also on a server that has forgotten it, after a restart or a fail-over, once', async () => {
+    const { run } = arrange(`return redis.call('INCR', KEYS[1])`);
+    const key = uniqueEndpointId();
+    expect(await run([key], [])).toBe(1);
+    await redis.client.script('FLUSH');
+    expect(await run([key], [])).toBe(2);
+    expect(await run([key], [])).toBe(3);
+  });
+
+  it('does not run again that went wrong', async () => {
+    const { run, commands } = arrange(`redis.call('INCR', KEYS[1]) return redis.error_reply('OOM no')`);
+    const key = uniqueEndpointId();
+    await expect(run([key], [])).rejects.toThrow('OOM no');
+    await expect(run([key], [])).rejects.toThrow('OOM no');
+    expect(await redis.client.get(key)).toBe('2');
+    expect(commands).toEqual(['evalsha', 'eval', 'evalsha']);
+  });
+
+  describe('a batch', () => {
+    const REPLY = defineScript('return {KEYS[1], ARGV[1], #KEYS, #ARGV}');
+    const NOTHING = defineScript('return nil');
+
+    it('gives each call its own keys, arguments and reply, in the order of the calls', async () => {
+      const batch = new ScriptBatch();
+      const replies = Promise.all([
+        REPLY(batch, ['a'], ['one', 2]),
+        NOTHING(batch, ['unused'], []),
+        REPLY(batch, ['b', 'c'], ['three']),
+      ]);
+      await batch.sendTo(redis.client);
+      expect(await replies).toEqual([['a', 'one', 1, 2], null, ['b', 'three', 2, 1]]);
+    });
+
+    it('fails all its calls with what one of them answers as an error', async () => {
+      const batch = new ScriptBatch();
+      const refuse = defineScript(`return redis.error_reply('NO such thing')`);
+      const outcomes = Promise.allSettled([REPLY(batch, [], ['a']), refuse(batch, [], [])]);
+      await batch.sendTo(redis.client);
+      for (const outcome of await outcomes) {
+        expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'NO such thing' } });
+      }
+    });
+
+    it('refuses a call that comes after it was sent, rather than to forget it', async () => {
+      const batch = new ScriptBatch();
+      await batch.sendTo(redis.client);
+      await expect(REPLY(batch, [], [])).rejects.toThrow('after its batch was sent');
+    });
+  });
+});
+
+describe('redis in order', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
+
+  const NAMES = ['first', 'second', 'third', 'fourth'];
+  const BYTES = 300;
+
+  const SET = defineScript(`return redis.call('SET', KEYS[1], ARGV[1])`);
+  const steps = NAMES.map(
+    (name): Step =>
+      (target) =>
+        SET(target, [name], ['x'.repeat(BYTES)]),
+  );
+
+  async function countDone(client: Redis): Promise<number> {
+    const done = await Promise.all(NAMES.map((name) => client.exists(name)));
+    // None unless all before it.
+    expect(done).toEqual(done.toSorted((a, b) => b - a));
+    return done.filter((one) => one === 1).length;
+  }
+
+  /** Lets so many bytes through to Redis once it is told to count, and then breaks the connection. */
+  async function startCuttingProxy(redisUrl: string) {
+    const { hostname, port } = new URL(redisUrl);
+    let left = Number.POSITIVE_INFINITY;
+    const server = createServer((client) => {
+      const upstream: Socket = connect(Number(port), hostname);
+      for (const socket of [client, upstream]) socket.on('error', () => {});
+      upstream.pipe(client);
+      client.on('data', (chunk) => {
+        const passed = chunk.subarray(0, left);
+        left -= passed.length;
+        upstream.write(passed, () => {
+          if (left <= 0) for (const socket of [client, upstream]) socket.destroy();
+        });
+      });
+      client.on('close', () => upstream.end());
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    willClose({ close: () => void server.close() });
+    return {
+      port: (server.address() as AddressInfo).port,
+      cutAfter(bytes: number) {
+        left = bytes;
+      },
+    };
+  }
+
+  describe('on one server', () => {
+    it('takes effect as a whole or not at all, wherever a connection breaks', async () => {
+      const { url, client } = willClose(await openTestRedis());
+      const proxy = await startCuttingProxy(url);
+      const seen = new Set<number>();
+      await createInOrder(client)(steps);
+      for (let bytes = 1; bytes < 1_800; bytes += 60) {
+        const redis = new Redis({
+          port: proxy.port,
+          host: '127.0.0.1',
+          db: client.options.db,
+          maxRetriesPerRequest: 0,
+          retryStrategy: () => null,
+        });
+        redis.on('error', () => {});
+        willClose({ close: () => redis.disconnect() });
+        await once(redis, 'ready');
+        await client.flushdb();
+        proxy.cutAfter(bytes);
+        await createInOrder(redis)(steps).catch(() => {});
+        proxy.cutAfter(Number.POSITIVE_INFINITY);
+        // What had been sent may still be on its way.
+        await client.ping();
+        seen.add(await countDone(client));
+      }
+      expect([...seen].toSorted()).toEqual([0, NAMES.length]);
+    });
+
+    it('takes effect as a whole or not at all, wherever Redis runs out of memory', async () => {
+      const server = willClose(await startRedisServer());
+      const { client } = willClose(await openTestRedis(server.url));
+      const seen = new Set<number>();
+      await createInOrder(client)(steps);
+      for (let left = 0; left < 20_000; left += 200) {
+        await client.flushdb();
+        await server.fillUp(left);
+        await createInOrder(client)(steps).catch(() => {});
+        await server.makeRoom();
+        seen.add(await countDone(client));
+      }
+      expect([...seen].toSorted()).toEqual([0, NAMES.length]);
+    });
+
+    it('is complete on a server that has forgotten its scripts, as after a restart', async () => {
+      const server = willClose(await startRedisServer());
+      const { client } = willClose(await openTestRedis(server.url));
+      await createInOrder(client)(steps);
+      await client.flushdb();
+      await client.script('FLUSH');
+      await createInOrder(client)(steps);
+      expect(await countDone(client)).toBe(NAMES.length);
+    });
+
+    it('is one command', async () => {
+      const { client } = willClose(await openTestRedis());
+      await createInOrder(client)(steps);
+      const sent: string[] = [];
+      const { sendCommand } = client;
+      client.sendCommand = function noteCommand(command, ...rest) {
+        sent.push(command.name);
+        return sendCommand.call(client, command, ...rest);
+      };
+      await createInOrder(client)(steps);
+      expect(sent).toEqual(['evalsha']);
+    });
+
+    it('does not go on behind a step that Redis refuses', async () => {
+      const { client } = willClose(await openTestRedis());
+      await client.sadd('second', 'not a text');
+      const append = defineScript(`return redis.call('APPEND', KEYS[1], ARGV[1])`);
+      const appending = NAMES.map(
+        (name): Step =>
+          (target) =>
+            append(target, [name], ['x']),
+      );
+      await expect(createInOrder(client)(appending)).rejects.toThrow('WRONGTYPE');
+      expect(await Promise.all(NAMES.map((name) => client.exists(name)))).toEqual([1, 1, 0, 0]);
+    });
+  });
+
+  it('waits for each step in a Cluster, whose nodes know nothing of each other', async () => {
+    const { client } = willClose(await openTestRedis());
+    const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+    const order: string[] = [];
+    const step = (name: string) => async () => {
+      order.push(`${name} begun`);
+      await new Promise(setImmediate);
+      order.push(`${name} done`);
+    };
+    await createInOrder(cluster)([step('a'), step('b')]);
+    expect(order).toEqual(['a begun', 'a done', 'b begun', 'b done']);
+    await oneByOne(client)(steps);
+    expect(await countDone(client)).toBe(NAMES.length);
+  });
+
+  it.each([
+    ['as one', asOne],
+    ['one by one', oneByOne],
+  ])('fails with the step that fails, %s', async (_how, inOrder) => {
+    const { client } = willClose(await openTestRedis());
+    const failing = async () => {
+      throw new Error('refused');
+    };
+    await expect(inOrder(client)([async () => {}, failing])).rejects.toThrow('refused');
+  });
+});

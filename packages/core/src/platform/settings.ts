@@ -1,0 +1,238 @@
+import { readFileSync } from 'node:fs';
+import { isRedisUrl } from '@hookferry/producer/contract';
+import { z } from 'zod';
+import { durationListSchema, durationSchema, positiveDurationSchema } from './duration';
+import { sealingKeysSchema } from './sealing-key';
+import { inWords } from './zod-words';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment holds a value that the process can't run with. The message has one line for each fault. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads a process's settings, once, at start-up. An empty variable counts as not set. `X_FILE` gives the path
+ * of a file that holds the value of `X` (for secrets that are mounted as files).
+ *
+ * @throws ConfigError naming every wrong variable.
+ */
+export function readConfig<T extends z.ZodObject>(schema: T, environment: Environment): z.infer<T> {
+  const lookups = Object.keys(schema.shape).map((name) => lookUp(name, environment));
+  const parsed = schema.safeParse(
+    Object.fromEntries(lookups.map(({ name, value }) => [name, value])),
+    inWords,
+  );
+  const faults = [
+    ...lookups.flatMap(({ name, fault }) => (fault === undefined ? [] : [`${name}: ${fault}`])),
+    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+  ];
+  if (parsed.success && faults.length === 0) return parsed.data;
+  throw new ConfigError(["The configuration can't be used:", ...faults].join('\n  '));
+}
+
+interface Lookup {
+  readonly name: string;
+  readonly value?: string | undefined;
+  readonly fault?: string;
+}
+
+function lookUp(name: string, environment: Environment): Lookup {
+  const value = textOf(environment[name]);
+  const path = textOf(environment[`${name}_FILE`]);
+  if (path === undefined) return { name, value };
+  if (value !== undefined) return { name, fault: `is set, and ${name}_FILE too: remove one of them` };
+  return readSecretFile(name, path);
+}
+
+function textOf(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}
+
+function readSecretFile(name: string, path: string): Lookup {
+  try {
+    return { name, value: readFileSync(path, 'utf8').trim() };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return { name, fault: `${name}_FILE names ${path}, which can't be read (${code})` };
+  }
+}
+
+/** Many more than masters that one service can keep busy. Each costs an idle worker two connections. */
+export const MAX_SHARDS = 64;
+
+/** The settings that every process has; each process adds its own. */
+export const commonSettings = {
+  REDIS_URL: z
+    .string()
+    .refine(
+      isRedisUrl,
+      'must be redis://[user:password@]host[:port][/db], redis+sentinel://…host,host/master-name[/db] or ' +
+        'redis+cluster://…host,host (rediss for TLS; the password percent-encoded)',
+    )
+    .default('redis://127.0.0.1:6379')
+    .describe('also `rediss://`, `redis+sentinel://`, `redis+cluster://`'),
+  QUEUE_SHARDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_SHARDS)
+    .default(1)
+    .describe(
+      'parts that the queues are split into, each on one node of a Redis Cluster: the same for all processes, the last one that starts decides',
+    ),
+  LOG_LEVEL: z
+    .enum(['error', 'warn', 'info', 'debug'])
+    .default('info')
+    .describe(
+      '`debug`: a line for each request and attempt; `info`: for what did not go as it should; `warn`, `error`',
+    ),
+  LOG_FORMAT: z
+    .enum(['json', 'pretty'])
+    .optional()
+    .describe('`json`, or `pretty` for people: what it is on a terminal unless set'),
+  RETENTION: positiveDurationSchema
+    .prefault('14d')
+    .describe('how long events, and what happened to their deliveries, are kept'),
+  RETENTION_COUNT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(100_000)
+    .describe("how many deliveries a webhook's list holds, and how many events an account's"),
+  // Enough for five million events of 1 KiB with a delivery each, and less than what the Redis of most installations can hold:
+  // so nobody meets it who does nothing unusual, and one account alone does not fill it.
+  ACCOUNT_QUOTA_BYTES: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(10 * 1024 ** 3)
+    .describe(
+      'bytes that one account may store, unless an operator sets its own; `0`: as many as there is room for',
+    ),
+  SHUTDOWN_TIMEOUT: durationSchema.prefault('20s').describe('to finish what is under way after SIGTERM'),
+};
+
+export const maxEventBytesSchema = z.coerce
+  .number()
+  .int()
+  .min(1_024)
+  .max(10 * 1024 * 1024)
+  .default(256 * 1024)
+  .describe('the longest event, as the body that is delivered');
+
+export const portSchema = z.coerce.number().int().min(0).max(65_535);
+
+/** `true` or `false`, spelled out: anything else is a fault rather than a guess. */
+export const flagSchema = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+export const retryScheduleSchema = durationListSchema;
+
+/** How the API and the workers protect what is secret in the store. */
+export const secretsSettings = {
+  SECRETS_ENCRYPTION_KEY: sealingKeysSchema
+    .default([])
+    .describe(
+      '**required**; seals what is secret in Redis; `openssl rand -base64 32` makes one; of several, with commas, the first seals and all open',
+    ),
+  INSECURE_UNENCRYPTED_SECRETS: flagSchema
+    .default(false)
+    .describe('to run without that key, and to store secrets as plain text'),
+  // Nothing depends on it. A text that is none of these is most likely a typing error, or another's convention.
+  NODE_ENV: z
+    .enum(['development', 'test', 'production'])
+    .optional()
+    .describe('`development`, `test` or `production`; anything else is refused'),
+};
+
+interface SecretsConfig {
+  readonly SECRETS_ENCRYPTION_KEY: readonly unknown[];
+  readonly INSECURE_UNENCRYPTED_SECRETS: boolean;
+}
+
+export function isProtected(config: SecretsConfig): boolean {
+  return config.INSECURE_UNENCRYPTED_SECRETS || config.SECRETS_ENCRYPTION_KEY.length > 0;
+}
+
+export const UNPROTECTED = {
+  path: ['SECRETS_ENCRYPTION_KEY'],
+  message:
+    'must be set; "openssl rand -base64 32" makes one, keep it safe ' +
+    '(or set INSECURE_UNENCRYPTED_SECRETS=true to store secrets as plain text)',
+};
+
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+export type SamplerName = (typeof samplers)[number];
+
+const PAIRS_FORM = 'must be name=value,name=value, with what is special in them percent-encoded';
+
+/** What OpenTelemetry has for headers and attributes: pairs with commas between them, percent-encoded. */
+const pairsSchema = z.string().transform((text, context) => {
+  const pairs: Record<string, string> = {};
+  for (const pair of text.split(',')) {
+    // A value may have more of them: the end of what is in Base64.
+    const equals = pair.indexOf('=');
+    if (equals < 1) {
+      context.addIssue({ code: 'custom', message: PAIRS_FORM });
+      return z.NEVER;
+    }
+    pairs[decoded(pair.slice(0, equals).trim())] = decoded(pair.slice(equals + 1).trim());
+  }
+  return pairs;
+});
+
+/** Whether and where traces are sent, by the names that OpenTelemetry has for it. */
+export const tracingSettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'must be an http: or https: URL, such as http://127.0.0.1:4318' })
+    .optional()
+    .describe(
+      'a collector that [traces](tracing.md) are sent to, `http://…:4318`; unless set, there are none',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: pairsSchema
+    .optional()
+    .describe('headers for it, such as a key: `name=value,name=value`, percent-encoded'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z
+    .literal('http/json', 'must be http/json: collectors take it at the port for http/protobuf')
+    .default('http/json')
+    .describe('how they are sent; there is no other'),
+  OTEL_SERVICE_NAME: z
+    .string()
+    .optional()
+    .describe('whose they are; `hookferry-api` and `hookferry-worker` unless set'),
+  OTEL_RESOURCE_ATTRIBUTES: pairsSchema
+    .optional()
+    .describe('what else all of them say, in the same form as headers'),
+  OTEL_TRACES_SAMPLER: z
+    .enum(samplers)
+    .default('parentbased_always_on')
+    .describe(
+      'which are sent: `always_on`, `always_off`, `traceidratio`, or by what the caller has decided: each of them with `parentbased_` before it',
+    ),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('how many of them, for those by ratio; `0.01`: one of a hundred'),
+  OTEL_SDK_DISABLED: flagSchema.default(false).describe('`true`: none, whatever else is set'),
+};
+
+export type TracingConfig = z.infer<z.ZodObject<typeof tracingSettings>>;
+
+// A value that is not well encoded stands for itself: many who write them don't know that they are encoded at all.
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

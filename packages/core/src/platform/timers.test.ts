@@ -1,0 +1,135 @@
+import { createKeepFor, repeatUntilDone, stopInOrder } from './timers';
+
+describe('repeat until done', () => {
+  beforeEach(() => jest.useFakeTimers({ now: 0 }));
+  afterEach(() => jest.useRealTimers());
+
+  /** An action that fails a number of times, and when it was tried. */
+  function buildAction(failures: number) {
+    const triedAt: number[] = [];
+    return {
+      triedAt,
+      async action() {
+        triedAt.push(Date.now());
+        if (triedAt.length <= failures) throw new Error('not yet');
+      },
+    };
+  }
+
+  describe('repeatUntilDone', () => {
+    it('tries at once, and not again after it went well', async () => {
+      const { action, triedAt } = buildAction(0);
+      const repetition = repeatUntilDone(action);
+      await jest.advanceTimersByTimeAsync(60_000);
+      expect(triedAt).toEqual([0]);
+      expect(repetition.isDone()).toBe(true);
+    });
+
+    it('is not done for as long as the action fails', async () => {
+      const { action } = buildAction(1);
+      const repetition = repeatUntilDone(action);
+      await jest.advanceTimersByTimeAsync(99);
+      expect(repetition.isDone()).toBe(false);
+      await jest.advanceTimersByTimeAsync(1);
+      expect(repetition.isDone()).toBe(true);
+    });
+
+    it('tries again at intervals that double up to two seconds', async () => {
+      const { action, triedAt } = buildAction(7);
+      repeatUntilDone(action);
+      await jest.advanceTimersByTimeAsync(60_000);
+      expect(triedAt).toEqual([0, 100, 300, 700, 1_500, 3_100, 5_100, 7_100]);
+    });
+
+    it('tries no more once it is stopped', async () => {
+      const { action, triedAt } = buildAction(Number.POSITIVE_INFINITY);
+      const repetition = repeatUntilDone(action);
+      await jest.advanceTimersByTimeAsync(100);
+      repetition.stop();
+      await jest.advanceTimersByTimeAsync(60_000);
+      expect(triedAt).toEqual([0, 100]);
+    });
+
+    it('tries no more when it is stopped in the middle of an attempt that then fails', async () => {
+      const { action, triedAt } = buildAction(Number.POSITIVE_INFINITY);
+      const repetition = repeatUntilDone(action);
+      repetition.stop();
+      await jest.advanceTimersByTimeAsync(60_000);
+      expect(triedAt).toEqual([0]);
+    });
+  });
+});
+
+describe('keep for', () => {
+  function arrange() {
+    let now = 0;
+    let reads = 0;
+    let fault: Error | undefined;
+    const read = async () => {
+      reads += 1;
+      if (fault) throw fault;
+      return reads;
+    };
+    const current = createKeepFor(1_000, read, () => now);
+    return {
+      current,
+      wait: (ms: number) => (now += ms),
+      failWith: (error: Error | undefined) => {
+        fault = error;
+      },
+    };
+  }
+
+  it('reads once for all who ask while it is good, and anew afterwards', async () => {
+    const { current, wait } = arrange();
+    expect(await Promise.all([current(), current()])).toEqual([1, 1]);
+    wait(999);
+    expect(await current()).toBe(1);
+    wait(1);
+    expect(await current()).toBe(2);
+  });
+
+  it('does not keep what could not be read', async () => {
+    const { current, failWith } = arrange();
+    failWith(new Error('no luck'));
+    await expect(Promise.all([current(), current()])).rejects.toThrow('no luck');
+    failWith(undefined);
+    expect(await current()).toBe(2);
+  });
+});
+
+describe('shutdown', () => {
+  describe('stopInOrder', () => {
+    it('stops one after the other, and goes on after one that fails', async () => {
+      const told: string[] = [];
+      const part = (name: string, stop: () => Promise<void>) => ({
+        name,
+        async stop() {
+          told.push(`${name} told`);
+          await stop();
+          told.push(`${name} stopped`);
+        },
+      });
+      const failure = new Error('in use');
+      const failures: [string, unknown][] = [];
+
+      await stopInOrder(
+        [
+          part('server', async () => {}),
+          part('queue', () => Promise.reject(failure)),
+          part('connection', async () => {}),
+        ],
+        (name, error) => failures.push([name, error]),
+      );
+
+      expect(told).toEqual([
+        'server told',
+        'server stopped',
+        'queue told',
+        'connection told',
+        'connection stopped',
+      ]);
+      expect(failures).toEqual([['queue', failure]]);
+    });
+  });
+});

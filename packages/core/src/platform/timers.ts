@@ -1,0 +1,113 @@
+/** What was asked for; `undefined` when that failed or took too long. */
+export async function answerWithin<Answer>(
+  patienceMs: number,
+  asked: Promise<Answer>,
+): Promise<Answer | undefined> {
+  const isSettled = await settledWithin(patienceMs, asked);
+  return isSettled ? await asked.catch(() => undefined) : undefined;
+}
+
+/** Resolves when the work has come to its end, be it well or not, or when its time is over. Gives whether it has. */
+export async function settledWithin(patienceMs: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeIsOver = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), patienceMs);
+  });
+  const hasEnded = work.then(
+    () => true,
+    () => true,
+  );
+  const isSettled = await Promise.race([hasEnded, timeIsOver]);
+  clearTimeout(timer);
+  return isSettled;
+}
+
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 2_000;
+
+export interface Repetition {
+  isDone(): boolean;
+  /** Resolves when it was tried once, be it done or not. */
+  readonly tried: Promise<void>;
+  stop(): void;
+}
+
+/** Tries `action` at once and, for as long as it fails, again and again at growing intervals. */
+export function repeatUntilDone(action: () => Promise<void>): Repetition {
+  let done = false;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function attempt(delayMs: number): Promise<void> {
+    try {
+      await action();
+      done = true;
+    } catch {
+      // Whatever `action` works with announces its own errors.
+      if (!stopped) timer = setTimeout(() => void attempt(Math.min(delayMs * 2, MAX_DELAY_MS)), delayMs);
+    }
+  }
+
+  const tried = attempt(FIRST_DELAY_MS);
+  return {
+    tried,
+    isDone: () => done,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/**
+ * What was read is good for a while, for all who ask: however many they are, it is read once. What could not be read is not
+ * kept.
+ *
+ * @param now milliseconds, of a clock that never jumps.
+ */
+export function createKeepFor<Value>(keptMs: number, read: () => Promise<Value>, now: () => number) {
+  let kept: { readonly value: Promise<Value>; readonly since: number } | undefined;
+  return async function current(): Promise<Value> {
+    if (kept && now() - kept.since < keptMs) return await kept.value;
+    const reading = { value: read(), since: now() };
+    kept = reading;
+    try {
+      return await reading.value;
+    } catch (error) {
+      if (kept === reading) kept = undefined;
+      throw error;
+    }
+  };
+}
+
+/** Something that was started and has to be stopped; `name` is for the log. */
+export interface Stoppable {
+  readonly name: string;
+  stop(): Promise<void>;
+}
+
+/** Runs `stop` at the first SIGTERM or SIGINT. Later signals are ignored: the first one is being obeyed. */
+export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      stop(signal);
+    });
+  }
+}
+
+/** Stops one after the other, in the order given: whatever takes in work first, what it needs last. */
+export async function stopInOrder(
+  parts: readonly Stoppable[],
+  onFailure: (name: string, error: unknown) => void,
+): Promise<void> {
+  for (const part of parts) {
+    try {
+      await part.stop();
+    } catch (error) {
+      onFailure(part.name, error);
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+
+type Issue = z.core.$ZodRawIssue;
+
+/**
+ * For `schema.safeParse(value, inWords)`: what is wrong in the words of our own messages, wherever a schema gives none.
+ * zod's ("expected nonoptional, received undefined") are for who wrote the schema, not for who sent the value.
+ */
+export const inWords = { error: describe };
+
+function describe(issue: Issue): string {
+  if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is required';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${NAMES[issue.expected] ?? `of the type ${issue.expected}`}`;
+    case 'too_small':
+      return `must ${verbFor(issue.origin)}at least ${issue.minimum}${unitFor(issue.origin, issue.minimum)}`;
+    case 'too_big':
+      return `must ${verbFor(issue.origin)}at most ${issue.maximum}${unitFor(issue.origin, issue.maximum)}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    case 'invalid_format':
+      return issue.format === 'url' ? 'must be a URL' : 'does not have the right form';
+    case 'invalid_key':
+      return issue.issues.map(({ message }) => message).join('; ');
+    case 'unrecognized_keys':
+      // A line for each: `faultsOf` makes a fault of each.
+      return issue.keys
+        .slice(0, MOST_TOLD)
+        .map((key) => describeUnknown(key, issue.inst))
+        .join('\n');
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_union':
+    case 'not_multiple_of':
+      return 'is not valid';
+  }
+}
+
+// A body may hold nothing but such names, and each is compared with all that are known.
+const MOST_TOLD = 100;
+
+/** Of an object's schema: what clients look for in vain there, and where it is. */
+export const foundElsewhere = z.registry<Readonly<Record<string, string>>>();
+
+function describeUnknown(key: string, schema: unknown): string {
+  if (!(schema instanceof z.ZodObject)) return 'is not a known member';
+  const elsewhere = foundElsewhere.get(schema);
+  if (elsewhere !== undefined && Object.hasOwn(elsewhere, key)) return elsewhere[key] ?? '';
+  const nearest = nearestTo(key, Object.keys(schema.shape));
+  return nearest === undefined
+    ? 'is not a known member'
+    : `is not a known member; did you mean ${JSON.stringify(nearest)}?`;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const UNITS: Readonly<Record<string, readonly [one: string, several: string]>> = {
+  string: ['character', 'characters'],
+  array: ['entry', 'entries'],
+};
+
+function verbFor(origin: string): string {
+  return UNITS[origin] ? 'have ' : 'be ';
+}
+
+function unitFor(origin: string, limit: number | bigint): string {
+  const [one, several] = UNITS[origin] ?? [];
+  if (one === undefined) return '';
+  return limit === 1 ? ` ${one}` : ` ${several}`;
+}
+
+// Longer ones are no spelling mistakes, and comparing takes time.
+const MOST_CHARACTERS = 64;
+const FARTHEST = 0.4;
+
+/** The known name that a misspelt one was most likely to be, if any is like it. */
+export function nearestTo(name: string, known: readonly string[]): string | undefined {
+  if (name.length > MOST_CHARACTERS) return undefined;
+  let nearest: { readonly name: string; readonly distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = distanceOf(name.toLowerCase(), candidate.toLowerCase());
+    if (distance > Math.max(name.length, candidate.length) * FARTHEST) continue;
+    if (nearest === undefined || distance < nearest.distance) nearest = { name: candidate, distance };
+  }
+  return nearest?.name;
+}
+
+/** How many characters have to be put in, taken out or replaced (Levenshtein). */
+function distanceOf(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 0; i < a.length; i += 1) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j += 1) {
+      const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+/**
+ * A text of at most so many characters, counted as JSON Schema counts them: by code points, of which JavaScript's `length`
+ * sees some as two.
+ */
+export function textSchema(most: number) {
+  return z
+    .string()
+    .refine((text) => isWithin(text, most), `must have at most ${most} characters`)
+    .meta({ maxLength: most });
+}
+
+function isWithin(text: string, most: number): boolean {
+  return text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most);
+}

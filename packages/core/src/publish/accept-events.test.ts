@@ -1,0 +1,434 @@
+import { type EndpointRef, isEndpointId } from '../domain/endpoint';
+import type { AcceptedEvent } from '../domain/event';
+import { createLookUpEndpoints } from '../endpoints/resolve-endpoints';
+import {
+  keywordQuickWin,
+  operationalTypes,
+  publishableTypeNames,
+  publishableTypes,
+} from '../event-types/built-in';
+import { createRedisEventStore } from '../events/redis-event-store';
+import { AppError } from '../platform/app-error';
+import { createNewId } from '../platform/ids';
+import { buildValidateEvent } from '../testing/build-validate-event';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import {
+  type Acceptance,
+  createAcceptEvents,
+  createValidateEvent,
+  type PublishedEvent,
+  type UncheckedEvent,
+} from './accept-events';
+import { createRedisEventClaimStore } from './redis-event-claim-store';
+
+describe('accept events', () => {
+  const NOW = 1_700_000_000_000;
+  const RETENTION_MS = 60_000;
+  const { name: type, example: data } = keywordQuickWin;
+
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await openTestRedis();
+  });
+  afterAll(() => redis.close());
+
+  function build(add: () => Promise<void> = async () => {}) {
+    const added: AcceptedEvent[] = [];
+    const lookedUp: (readonly EndpointRef[])[] = [];
+    const signals = recordSignals();
+    const accountId = uniqueAccountId();
+    const dispatchEvents = async (events: readonly AcceptedEvent[]) => {
+      await add();
+      added.push(...events);
+    };
+    const eventStore = createRedisEventStore(redis.client, testRetention);
+    const acceptEvents = createAcceptEvents({
+      dispatchEvents,
+      eventStore,
+      eventClaims: createRedisEventClaimStore(redis.client, RETENTION_MS),
+      // The account's endpoints are none of this test's business, but for one that it does not have.
+      lookUpEndpoints: createLookUpEndpoints({
+        async findIds(_accountId, refs) {
+          lookedUp.push(refs);
+          return refs.map((ref) => (isEndpointId(ref) && ref !== MISSING_ENDPOINT ? ref : undefined));
+        },
+      }),
+      validateEvent: buildValidateEvent({ maxBytes: 1_024 }),
+      emit: signals.listen,
+    });
+    const accept = (...events: (PublishedEvent | AppError)[]) =>
+      acceptEvents({ accountId, requestId: 'req_1', receivedAt: NOW, newId: createNewId(() => NOW), events });
+    return { accept, accountId, added, lookedUp, signals, eventStore };
+  }
+
+  const MISSING_ENDPOINT = uniqueEndpointId();
+
+  /** An event as it should be, unless the change says otherwise. */
+  function published(change: Partial<PublishedEvent> = {}): PublishedEvent {
+    return { type, data, dataText: JSON.stringify(data), ...change };
+  }
+
+  const isNewOf = (outcomes: readonly (Acceptance | AppError)[]) =>
+    outcomes.map((outcome) => (outcome instanceof AppError ? outcome.code : outcome.isNew));
+
+  describe('acceptEvents', () => {
+    it('queues an event with its body sealed, and gives the same event', async () => {
+      const { accept, accountId, added } = build();
+      const [outcome] = await accept(published({ dataText: ' {"as it":"came"} ' }));
+      expect(outcome).toEqual({
+        isNew: true,
+        event: {
+          id: expect.stringMatching(/^evt_[0-9a-z]{22}$/),
+          accountId,
+          type,
+          body: `{"type":"${type}","data": {"as it":"came"} }`,
+          acceptedAt: NOW,
+        },
+      });
+      expect(added).toEqual([(outcome as Acceptance).event]);
+    });
+
+    it('announces it, without its payload', async () => {
+      const { accept, accountId, added, signals } = build();
+      await accept(published());
+      expect(signals.named('event.accepted')).toEqual([
+        {
+          name: 'event.accepted',
+          source: 'http',
+          accountId,
+          eventId: added[0]?.id,
+          type,
+          bytes: added[0]?.body.length,
+          requestId: 'req_1',
+        },
+      ]);
+    });
+
+    it('refuses what is not valid, and queues and announces what is', async () => {
+      const { accept, added, signals } = build();
+      const unreadable = new AppError('invalid_request', 'unreadable');
+      const tooLarge = `"${'x'.repeat(1_024)}"`;
+      const outcomes = await accept(
+        published({ data: {}, dataText: '{}' }),
+        published(),
+        unreadable,
+        published({ dataText: tooLarge }),
+        published({ endpointRefs: [uniqueEndpointId(), MISSING_ENDPOINT] }),
+      );
+      expect(isNewOf(outcomes)).toEqual([
+        'invalid_request',
+        true,
+        'invalid_request',
+        'payload_too_large',
+        'invalid_request',
+      ]);
+      expect(outcomes[2]).toBe(unreadable);
+      expect(outcomes[4]).toMatchObject({
+        faults: [{ pointer: '/webhook_ids/1', detail: `there is no webhook ${MISSING_ENDPOINT}` }],
+      });
+      expect(added).toHaveLength(1);
+      expect(signals.named('event.accepted')).toHaveLength(1);
+    });
+
+    it('looks up all that its events are aimed at together, however many name the same', async () => {
+      const { accept, added, lookedUp } = build();
+      const [one, other] = [uniqueEndpointId(), uniqueEndpointId()];
+      const aimed = (...endpointRefs: EndpointRef[]) => published({ endpointRefs });
+      await accept(...Array.from({ length: 60 }, () => aimed(one)), published(), aimed(other, one, other));
+      expect(lookedUp).toEqual([[one, other]]);
+      expect(added.at(0)).toMatchObject({ endpointIds: [one] });
+      expect(added.at(-1)).toMatchObject({ endpointIds: [other, one] });
+      await accept(published());
+      expect(lookedUp).toHaveLength(1);
+    });
+
+    it('queues nothing when there is nothing good', async () => {
+      const { accept, added } = build(() => Promise.reject(new Error('must not be called')));
+      expect(isNewOf(await accept(published({ type: 'keyword.lost' })))).toEqual(['invalid_request']);
+      expect(added).toEqual([]);
+    });
+
+    it('announces nothing that the queue did not take', async () => {
+      const unavailable = new AppError('storage_unavailable', 'not reachable');
+      const { accept, signals } = build(() => Promise.reject(unavailable));
+      await expect(accept(published(), published())).rejects.toBe(unavailable);
+      expect(signals.named('event.accepted')).toEqual([]);
+    });
+  });
+
+  describe('an event under an id that the client chose', () => {
+    it('is queued and announced once, however often it is published', async () => {
+      const { accept, added, signals } = build();
+      const event = published({ id: uniqueEventId() });
+      expect(isNewOf(await accept(event))).toEqual([true]);
+      expect(isNewOf(await accept(event))).toEqual([false]);
+      expect(added.map(({ id }) => id)).toEqual([event.id]);
+      expect(signals.named('event.accepted')).toHaveLength(1);
+    });
+
+    it('is accepted by one of many who publish it at the same time', async () => {
+      const { accept, added, signals } = build();
+      const event = published({ id: uniqueEventId() });
+      const outcomes = await Promise.all(Array.from({ length: 100 }, () => accept(event)));
+      expect(outcomes.flatMap(isNewOf).filter((isNew) => isNew === true)).toHaveLength(1);
+      // Some may be queued again, which their job's id makes harmless.
+      expect(new Set(added.map(({ id, body }) => id + body)).size).toBe(1);
+      expect(signals.named('event.accepted')).toHaveLength(1);
+    });
+
+    it.each<[string, Partial<PublishedEvent>]>([
+      ['other data', { dataText: JSON.stringify({ ...data, position: 99 }) }],
+      ['the same data in another spelling', { dataText: ` ${JSON.stringify(data)}` }],
+      ['other webhooks', { endpointRefs: [uniqueEndpointId()] }],
+    ])('is refused with %s', async (_what, change) => {
+      const { accept, added } = build();
+      const event = published({ id: uniqueEventId() });
+      await accept(event);
+      expect(isNewOf(await accept({ ...event, ...change }))).toEqual(['event_id_conflict']);
+      expect(added).toHaveLength(1);
+    });
+
+    it('is queued by the retry of a request that broke off after the claim, as it was accepted first', async () => {
+      let isDown = true;
+      const { accept, added } = build(async () => {
+        if (isDown) throw new AppError('storage_unavailable', 'not reachable');
+      });
+      const event = published({ id: uniqueEventId() });
+      await expect(accept(event)).rejects.toMatchObject({ code: 'storage_unavailable' });
+      isDown = false;
+      expect(isNewOf(await accept(event))).toEqual([true]);
+      expect(added).toMatchObject([{ id: event.id, acceptedAt: NOW }]);
+    });
+
+    it('is new once among several in one batch, and refused where it has other content', async () => {
+      const { accept } = build();
+      const event = published({ id: uniqueEventId() });
+      const other = published({ ...event, dataText: '{"other":true}' });
+      expect(isNewOf(await accept(event, event, other))).toEqual([true, false, 'event_id_conflict']);
+    });
+
+    it('is known when it came in by the queue before, and refused when that has other content', async () => {
+      const { accept, accountId, added, eventStore } = build();
+      const id = uniqueEventId();
+      const event = published({ id });
+      const body = `{"type":"${type}","data":${event.dataText}}`;
+      await eventStore.save({ id, accountId, type, body, acceptedAt: 1 });
+      expect(await accept(event)).toMatchObject([{ isNew: false, event: { id, acceptedAt: 1 } }]);
+      expect(isNewOf(await accept({ ...event, dataText: '{"other":true}' }))).toEqual(['event_id_conflict']);
+      expect(added).toEqual([]);
+    });
+  });
+});
+
+describe('validate event', () => {
+  const validateUnchecked = buildValidateEvent();
+
+  const examples: Readonly<Record<string, object>> = Object.fromEntries(
+    publishableTypes.map(({ name, example }) => [name, example]),
+  );
+
+  /** As if it came in as JSON.stringify writes it. */
+  function validateEvent(
+    event: Omit<UncheckedEvent, 'dataText'>,
+    validate = validateUnchecked,
+  ): Promise<string> {
+    return validate({ ...event, dataText: JSON.stringify(event.data) ?? '' });
+  }
+
+  function rejectionOf(validation: Promise<string>): Promise<unknown> {
+    return validation.then(
+      (body) => body,
+      (error: unknown) => error,
+    );
+  }
+
+  async function faultPointers(type: string, data: unknown): Promise<string[]> {
+    const error = await rejectionOf(validateEvent({ type, data }));
+    expect(error).toMatchObject({ name: 'AppError', code: 'invalid_request' });
+    return (error as { faults: { pointer: string }[] }).faults.map(({ pointer }) => pointer);
+  }
+
+  describe('validateEvent', () => {
+    it.each(publishableTypes.map(({ name, example }) => [name, example] as const))(
+      'gives the body of a %s: type and data, in this order, as they came',
+      async (type, data) => {
+        expect(await validateEvent({ type, data })).toBe(`{"type":"${type}","data":${JSON.stringify(data)}}`);
+      },
+    );
+
+    it.each([
+      ['keyword.quick_win', { keyword: '' }, ['/data/keyword']],
+      ['keyword.quick_win', { keyword: 'k'.repeat(1_001) }, ['/data/keyword']],
+      ['keyword.quick_win', { keyword: undefined }, ['/data/keyword']],
+      ['keyword.quick_win', { keyword: null }, ['/data/keyword']],
+      ['keyword.quick_win', { position: 0 }, ['/data/position']],
+      ['keyword.quick_win', { position: 1.5 }, ['/data/position']],
+      ['keyword.quick_win', { position: '11' }, ['/data/position']],
+      ['keyword.quick_win', { volume: -1 }, ['/data/volume']],
+      ['keyword.quick_win', { colour: 'red' }, ['/data/colour']],
+      ['keyword.quick_win', { 'a/b~c': 1 }, ['/data/a~1b~0c']],
+      ['keyword.quick_win', { position: 0, volume: -1 }, ['/data/position', '/data/volume']],
+      ['brief.created', { brief_id: '' }, ['/data/brief_id']],
+      ['brief.created', { brief_id: 'b'.repeat(201) }, ['/data/brief_id']],
+      ['brief.created', { title: '' }, ['/data/title']],
+      ['brief.created', { title: 't'.repeat(1_001) }, ['/data/title']],
+      ['brief.created', { keyword: '' }, ['/data/keyword']],
+      ['brief.created', { keyword: 'k'.repeat(1_001) }, ['/data/keyword']],
+      ['brief.created', { url: 'not a url' }, ['/data/url']],
+      ['brief.created', { url: `https://example.com/${'p'.repeat(2_048)}` }, ['/data/url']],
+      ['brief.created', { colour: 'red' }, ['/data/colour']],
+      ['import.completed', { import_id: '' }, ['/data/import_id']],
+      ['import.completed', { import_id: 'i'.repeat(201) }, ['/data/import_id']],
+      ['import.completed', { source: '' }, ['/data/source']],
+      ['import.completed', { source: 's'.repeat(201) }, ['/data/source']],
+      ['import.completed', { total_rows: -1 }, ['/data/total_rows']],
+      ['import.completed', { failed_rows: 0.5 }, ['/data/failed_rows']],
+      ['import.completed', { colour: 'red' }, ['/data/colour']],
+    ])('refuses a %s with %j, and points there', async (type, change, pointers) => {
+      expect(await faultPointers(type, { ...examples[type], ...change })).toEqual(pointers);
+    });
+
+    it.each([undefined, null, 'text', 1, []])('refuses %j in the place of data', async (data) => {
+      expect(await faultPointers('keyword.quick_win', data)).toEqual(['/data']);
+    });
+
+    it('takes a brief without its optional members', async () => {
+      const data = { brief_id: 'brf_1', title: 'Shoes' };
+      expect(JSON.parse(await validateEvent({ type: 'brief.created', data }))).toEqual({
+        type: 'brief.created',
+        data,
+      });
+    });
+
+    it.each(['keyword.lost', 'keyword', 'Keyword.quick_win', '', 'constructor', '__proto__'])(
+      'refuses the unknown type "%s" and lists the known ones',
+      async (type) => {
+        expect(await rejectionOf(validateEvent({ type, data: {} }))).toMatchObject({
+          code: 'invalid_request',
+          faults: [
+            {
+              pointer: '/type',
+              detail: `"${type}" is not a known event type; known are ${publishableTypeNames.join(', ')}`,
+            },
+          ],
+        });
+      },
+    );
+
+    it.each(operationalTypes.map(({ name, example }) => [name, example] as const))(
+      'refuses a %s: only this service raises it',
+      async (type, data) => {
+        expect(await rejectionOf(validateEvent({ type, data }))).toMatchObject({
+          code: 'invalid_request',
+          faults: [{ pointer: '/type', detail: expect.stringContaining('is raised by this service itself') }],
+        });
+      },
+    );
+
+    it.each([
+      '{"keyword":"k","position":9007199254740993,"volume":0}',
+      '{"keyword":"k","position":1.0,"volume":-0}',
+      '{ "volume": 1e3,\n"keyword"\t:"\\u006b\\/","position":1E+300 }',
+      '{"keyword":"first","keyword":"second","position":1,"volume":0}',
+    ])('gives data as it was written, byte for byte: %s', async (dataText) => {
+      const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
+      expect(await validateUnchecked(event)).toBe(`{"type":"keyword.quick_win","data":${dataText}}`);
+    });
+
+    it('refuses a number beyond what any number can be', async () => {
+      expect(
+        await faultPointers('keyword.quick_win', { keyword: 'k', position: 1, volume: JSON.parse('1e400') }),
+      ).toEqual(['/data/volume']);
+    });
+
+    it('refuses __proto__ and constructor in data as it does any unknown member', async () => {
+      const dataText = '{"__proto__":{"keyword":"k"},"constructor":{},"position":1,"volume":0}';
+      expect(await faultPointers('keyword.quick_win', JSON.parse(dataText))).toEqual([
+        '/data/keyword',
+        '/data/__proto__',
+        '/data/constructor',
+      ]);
+    });
+
+    it.each([101, 100_000])('refuses data of %d levels', async (depth) => {
+      const dataText = '['.repeat(depth) + ']'.repeat(depth);
+      const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
+      expect(await rejectionOf(validateUnchecked(event))).toMatchObject({
+        code: 'invalid_request',
+        faults: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
+      });
+    });
+
+    it('takes a body of exactly the limit, counted in bytes of UTF-8, and none of a byte more', async () => {
+      const event = { type: 'keyword.quick_win', data: { keyword: 'Zoë 🚀', position: 1, volume: 0 } };
+      const bytes = Buffer.byteLength(JSON.stringify(event));
+      const limitedTo = (maxBytes: number) => validateEvent(event, buildValidateEvent({ maxBytes }));
+      expect(await limitedTo(bytes)).toHaveLength(bytes - 3);
+      expect(await rejectionOf(limitedTo(bytes - 1))).toMatchObject({
+        code: 'payload_too_large',
+        message: `The event has ${bytes} bytes; at most ${bytes - 1} are taken.`,
+      });
+    });
+
+    describe('of a type that an operator has added', () => {
+      const schema = {
+        type: 'object',
+        properties: { amount: { type: 'number' } },
+        required: ['amount'],
+        additionalProperties: false,
+      };
+      const validate = buildValidateEvent({ eventTypes: [{ name: 'invoice.paid', schema }] });
+      const of = (data: unknown) => validateEvent({ type: 'invoice.paid', data }, validate);
+
+      it('keeps data as they were written, byte for byte', async () => {
+        const dataText = '{ "amount" : 10.00,\n"amount":9007199254740993 }';
+        const event = { type: 'invoice.paid', data: JSON.parse(dataText) as unknown, dataText };
+        expect(await validate(event)).toBe(`{"type":"invoice.paid","data":${dataText}}`);
+      });
+
+      it.each([
+        [undefined, '/data'],
+        [null, '/data'],
+        [{}, '/data/amount'],
+        [{ amount: 'ten' }, '/data/amount'],
+        [{ amount: JSON.parse('1e400') }, '/data/amount'],
+        [{ amount: 1, colour: 'red' }, '/data/colour'],
+      ])('refuses %j, and points there', async (data, pointer) => {
+        expect(await rejectionOf(of(data))).toMatchObject({ code: 'invalid_request', faults: [{ pointer }] });
+      });
+
+      it('refuses data that are missing or too deep, even if the schema takes anything', async () => {
+        const anything = buildValidateEvent({ eventTypes: [{ name: 'any.thing', schema: true }] });
+        for (const data of [undefined, JSON.parse('['.repeat(101) + ']'.repeat(101))]) {
+          const validation = validateEvent({ type: 'any.thing', data }, anything);
+          expect(await rejectionOf(validation)).toMatchObject({ faults: [{ pointer: '/data' }] });
+        }
+      });
+
+      it('is named among the known ones to whoever publishes another', async () => {
+        const validation = validateEvent({ type: 'invoice.lost', data: {} }, validate);
+        expect(await rejectionOf(validation)).toMatchObject({
+          faults: [{ detail: expect.stringMatching(/known are .*, invoice\.paid$/) }],
+        });
+      });
+    });
+
+    it('looks nobody up for a type that is built in, or that can be none', async () => {
+      const names: string[] = [];
+      const validate = createValidateEvent({
+        eventTypeStore: {
+          find: async (name) => void names.push(name),
+          names: async () => [],
+        },
+        maxBytes: 1_024,
+      });
+      for (const type of ['keyword.quick_win', 'webhook.disabled', 'x'.repeat(1_000), 'no.such']) {
+        await rejectionOf(validateEvent({ type, data: examples[type] }, validate));
+      }
+      expect(names).toEqual(['no.such']);
+    });
+  });
+});

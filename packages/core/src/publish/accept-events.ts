@@ -1,0 +1,294 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import type { z } from 'zod';
+import type { EndpointRef } from '../domain/endpoint';
+import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { TraceContext } from '../domain/trace';
+import type { LookUpEndpoints, ResolvedEndpoints } from '../endpoints/resolve-endpoints';
+import type { EndpointsVersion } from '../endpoints/subscriptions';
+import { isOperational, publishableTypeNames, publishableTypes } from '../event-types/built-in';
+import type { CheckData } from '../event-types/compile-data-schema';
+import { eventTypeNameSchema, MAX_DEPTH } from '../event-types/custom-event-type';
+import { listNames } from '../event-types/event-types';
+import type { EventTypeStore } from '../event-types/redis-event-type-store';
+import type { EventStore } from '../events/redis-event-store';
+import { AppError, type Fault, faultsOf, shorten } from '../platform/app-error';
+import type { NewId } from '../platform/ids';
+import { depthOf } from '../platform/json';
+import { inWords } from '../platform/zod-words';
+import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
+
+/**
+ * The queue of accepted events. Resolves once Redis has them; adding the same id again is harmless. When it rejects,
+ * some of them may be on the queue.
+ */
+export interface EventQueue {
+  add(event: AcceptedEvent): Promise<void>;
+  addAll(events: readonly AcceptedEvent[]): Promise<void>;
+}
+
+export interface AcceptEventsDeps {
+  /** Resolves once Redis has all that is needed to deliver them; doing it again is harmless. */
+  readonly dispatchEvents: (
+    events: readonly AcceptedEvent[],
+    version?: Promise<EndpointsVersion>,
+  ) => Promise<void>;
+  readonly eventStore: Pick<EventStore, 'find'>;
+  readonly eventClaims: EventClaimStore;
+  readonly lookUpEndpoints: LookUpEndpoints;
+  readonly validateEvent: ValidateEvent;
+  readonly emit: Emit;
+}
+
+export interface PublishedEvent extends UncheckedEvent {
+  /** Chosen by the client: the same id again is the same event. */
+  readonly id?: EventId;
+  /** Only these endpoints get it, whichever types they asked for. */
+  readonly endpointRefs?: readonly EndpointRef[];
+}
+
+export interface AcceptEventsInput {
+  readonly accountId: AccountId;
+  /** Of the account's endpoints, if somebody has begun to read it since the events came in. */
+  readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
+  readonly requestId: string;
+  /** Where the request is in a trace, if it is in one. */
+  readonly trace?: TraceContext | undefined;
+  /** Milliseconds since the Unix epoch. */
+  readonly receivedAt: number;
+  /** For events without an id. */
+  readonly newId: NewId;
+  /** What could not even be read as an event stands among them as the error that it is. */
+  readonly events: readonly (PublishedEvent | AppError)[];
+}
+
+export interface Acceptance {
+  readonly event: AcceptedEvent;
+  /** Not so when it had been accepted before, under the same id. */
+  readonly isNew: boolean;
+}
+
+// Checking as many takes a millisecond or two.
+const AT_ONCE = 50;
+
+/** An event on its way through the steps below. */
+interface Candidate {
+  readonly event: AcceptedEvent;
+  /** Of an id that the client chose. */
+  readonly claim?: EventClaim['state'];
+}
+
+/**
+ * Takes events from a producer: checks each, and brings the good ones on their way. When the promise resolves, Redis has
+ * them and they will be delivered.
+ *
+ * An id is claimed before its event is on its way and marked after: whoever repeats a request that broke off in between
+ * finds the claim open, and brings the same event on its way.
+ *
+ * @returns for each event, in the same order, its acceptance or why it was refused: `invalid_request`,
+ *   `payload_too_large`, or `event_id_conflict` when its id belongs to another event.
+ * @throws AppError `storage_unavailable` when Redis did not take them all; some may be delivered all the same.
+ */
+export function createAcceptEvents(deps: AcceptEventsDeps) {
+  return async function acceptEvents(input: AcceptEventsInput): Promise<(Acceptance | AppError)[]> {
+    const resolve = await deps.lookUpEndpoints(input.accountId, input.events.flatMap(refsOf));
+    const candidates = await eachGood(input.events, (event) => prepare(event, input, resolve));
+    const events = candidates.flatMap(eventToDispatch);
+    if (events.length > 0) await deps.dispatchEvents(events, input.endpointsVersion);
+    return await eachGood(candidates, (candidate) => conclude(candidate, input));
+  };
+
+  async function prepare(
+    published: PublishedEvent,
+    input: AcceptEventsInput,
+    resolve: ResolvedEndpoints,
+  ): Promise<Candidate> {
+    const { type, endpointRefs } = published;
+    const { accountId, receivedAt: acceptedAt, trace } = input;
+    const id = published.id ?? (input.newId(EVENT_ID_PREFIX) as EventId);
+    const body = await deps.validateEvent(published);
+    const endpointIds = endpointRefs && resolve(endpointRefs);
+    const event: AcceptedEvent = {
+      id,
+      accountId,
+      type,
+      body,
+      acceptedAt,
+      ...(endpointIds === undefined ? {} : { endpointIds }),
+      ...(trace === undefined ? {} : { trace }),
+    };
+    return published.id === undefined ? { event } : await claimId(event);
+  }
+
+  async function claimId(event: AcceptedEvent): Promise<Candidate> {
+    const { accountId, id, acceptedAt } = event;
+    const claim = await deps.eventClaims.claim(accountId, id, digestOf(event), acceptedAt);
+    switch (claim.state) {
+      case 'open':
+      case 'queued':
+        return { event: { ...event, acceptedAt: claim.acceptedAt }, claim: claim.state };
+      case 'stored':
+        return { event: await sameAsStored(event), claim: 'stored' };
+      case 'taken':
+        throw idConflict(id);
+    }
+  }
+
+  async function sameAsStored(event: AcceptedEvent): Promise<AcceptedEvent> {
+    const stored = await deps.eventStore.find(event.accountId, event.id);
+    if (stored?.body === undefined || stored.body !== event.body) throw idConflict(event.id);
+    return stored;
+  }
+
+  async function conclude(candidate: Candidate, input: AcceptEventsInput): Promise<Acceptance> {
+    const { event, claim } = candidate;
+    const isNew =
+      claim === undefined ||
+      (claim === 'open' && (await deps.eventClaims.markQueued(event.accountId, event.id)));
+    if (isNew) announce(event, input);
+    return { event, isNew };
+  }
+
+  function announce(
+    { id, accountId, type, body }: AcceptedEvent,
+    { requestId, trace }: AcceptEventsInput,
+  ): void {
+    deps.emit({
+      name: 'event.accepted',
+      source: 'http',
+      accountId,
+      eventId: id,
+      type,
+      bytes: Buffer.byteLength(body),
+      requestId,
+      ...(trace === undefined ? {} : { traceId: trace.traceId }),
+    });
+  }
+}
+
+export type AcceptEvents = ReturnType<typeof createAcceptEvents>;
+
+function refsOf(published: PublishedEvent | AppError): readonly EndpointRef[] {
+  return published instanceof AppError ? [] : (published.endpointRefs ?? []);
+}
+
+/** One bad event does not sink the others; a store that is away sinks them all. */
+async function eachGood<In, Out>(
+  all: readonly (In | AppError)[],
+  step: (one: In) => Promise<Out>,
+): Promise<(Out | AppError)[]> {
+  const done: (Out | AppError)[] = [];
+  for (let start = 0; start < all.length; start += AT_ONCE) {
+    // Others have their turn in between.
+    if (start > 0) await setImmediate();
+    const some = all.slice(start, start + AT_ONCE);
+    done.push(
+      ...(await Promise.all(
+        some.map(async (one) => (one instanceof AppError ? one : await step(one).catch(refusalOf))),
+      )),
+    );
+  }
+  return done;
+}
+
+function refusalOf(error: unknown): AppError {
+  if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
+  throw error;
+}
+
+function eventToDispatch(candidate: Candidate | AppError): AcceptedEvent[] {
+  if (candidate instanceof AppError) return [];
+  const { event, claim } = candidate;
+  return claim === undefined || claim === 'open' ? [event] : [];
+}
+
+function digestOf({ body, endpointIds = [] }: AcceptedEvent): string {
+  return createHash('sha256')
+    .update(`${endpointIds.join(' ')}\n${body}`)
+    .digest('base64url');
+}
+
+function idConflict(id: EventId): AppError {
+  return new AppError(
+    'event_id_conflict',
+    `The id "${id}" belongs to an event with other content, or to one whose payload was erased.`,
+  );
+}
+
+/** What a producer hands over, before it was checked against the catalogue. */
+export interface UncheckedEvent {
+  readonly type: string;
+  readonly data: unknown;
+  /** The JSON text that `data` was parsed from: a number is in it as it was written, and white space, and all else. */
+  readonly dataText: string;
+}
+
+export interface ValidateEventDeps {
+  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
+  /** How long a body may be, in bytes of UTF-8. */
+  readonly maxBytes: number;
+}
+
+const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data }) => [name, checkBy(data)]));
+
+/**
+ * Checks `data` against the schema of its type and gives the body that will be delivered: made here, once, around the
+ * text of `data` as it came. The same text is stored, signed and sent, on every attempt and to every endpoint. Only a
+ * type that is not built in is looked for in the store, each time, so that it is in force as soon as it is there.
+ *
+ * @throws AppError `invalid_request` for a type that nobody can publish or wrong data, `payload_too_large` for a body over the limit.
+ */
+export function createValidateEvent({ eventTypeStore, maxBytes }: ValidateEventDeps) {
+  return async function validateEvent(event: UncheckedEvent): Promise<string> {
+    const check = builtIn.get(event.type) ?? (await findCustom(event.type));
+    if (!check) throw invalidEvent([await wrongType(event.type)]);
+    if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
+    if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
+    const faults = check(event.data);
+    if (faults.length > 0) throw invalidEvent(faults);
+    return serialise(event, maxBytes);
+  };
+
+  async function findCustom(type: string): Promise<CheckData | undefined> {
+    if (isOperational(type) || !eventTypeNameSchema.safeParse(type).success) return undefined;
+    return (await eventTypeStore.find(type))?.check;
+  }
+
+  async function wrongType(type: string): Promise<Fault> {
+    const custom = (await eventTypeStore.names()).toSorted();
+    const fault = isOperational(type)
+      ? 'is raised by this service itself and can not be published; what can be are'
+      : 'is not a known event type; known are';
+    return {
+      pointer: '/type',
+      detail: `"${shorten(type)}" ${fault} ${listNames([...publishableTypeNames, ...custom])}`,
+    };
+  }
+}
+
+export type ValidateEvent = ReturnType<typeof createValidateEvent>;
+
+/** @param cause what went wrong when the depth was noticed too late. */
+export function tooDeep(cause?: unknown): AppError {
+  return invalidEvent([{ pointer: '/data', detail: `is more than ${MAX_DEPTH} levels deep` }], cause);
+}
+
+function checkBy(schema: z.ZodType): CheckData {
+  return (data) => {
+    const parsed = schema.safeParse(data, inWords);
+    return parsed.success ? [] : faultsOf(parsed.error, '/data');
+  };
+}
+
+function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string {
+  const body = `{"type":${JSON.stringify(type)},"data":${dataText}}`;
+  const bytes = Buffer.byteLength(body);
+  if (bytes <= maxBytes) return body;
+  throw new AppError('payload_too_large', `The event has ${bytes} bytes; at most ${maxBytes} are taken.`);
+}
+
+/** An event that is none, by whichever door it came. */
+export function invalidEvent(faults: readonly Fault[], cause?: unknown): AppError {
+  return new AppError('invalid_request', 'The event is not valid: see "errors".', { faults, cause });
+}

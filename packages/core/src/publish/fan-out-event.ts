@@ -1,0 +1,334 @@
+import { setImmediate } from 'node:timers/promises';
+import type { DeliveryParts } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import { type AcceptedEvent, type AccountId, dataOf, type EventId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { BeginSpan, Span } from '../domain/trace';
+import type { Subscriber } from '../endpoints/stored-endpoint';
+import type { AccountSubscriptions, EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventStore } from '../events/redis-event-store';
+import { chunksOf, createTurns } from '../platform/batches';
+import { type Clock, steadyClock } from '../platform/clock';
+import type { InOrder, ScriptTarget } from '../platform/redis-script';
+import type { EventQueue } from './accept-events';
+
+export interface DispatchEventsDeps {
+  readonly subscriptions: Pick<Subscriptions, 'current'>;
+  readonly routeEvent: RouteEvent;
+  readonly fanOutEvent: FanOutEvent;
+  readonly eventQueue: EventQueue;
+  /** Throws `quota_exceeded` for an account that, as was just read, stores as much as it may. */
+  readonly requireRoom: (accountId: AccountId) => Promise<void>;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** An event that goes to more receivers than these is fanned out by a worker: whoever publishes it does not wait for that. */
+const MOST_RECEIVERS = 32;
+/** The same for the deliveries of all events of a request together. */
+const MOST_DELIVERIES = 1_000;
+/** The same for the filters that are asked for a request, together, and for the data that one looks at. */
+const MOST_FILTER_CHARACTERS = 64 * 1024;
+const MOST_FILTERED_CHARACTERS = 16 * 1024;
+
+/**
+ * Brings events on their way: those with few receivers, that are soon found, to their deliveries' queue at once, others to the queue of events,
+ * where a worker does the same. Resolves once Redis has all that is needed; doing it again is harmless.
+ *
+ * @param version of the account's endpoints, if it was read since the events came in.
+ * @throws AppError `quota_exceeded`; then none of them is on its way.
+ */
+export function createDispatchEvents(deps: DispatchEventsDeps) {
+  const { subscriptions, routeEvent, fanOutEvent, eventQueue, requireRoom, beginSpan, clock, emit } = deps;
+
+  return async function dispatchEvents(
+    events: readonly AcceptedEvent[],
+    version?: Promise<EndpointsVersion>,
+  ): Promise<void> {
+    // Those of a request are one account's.
+    const [first] = events;
+    if (first === undefined) return;
+    const ofAccount = await subscriptions.current(first.accountId, version);
+    await requireRoom(first.accountId);
+    const { here, elsewhere } = await divide(events, ofAccount);
+    await Promise.all([
+      here.length > 0 ? fanOutEvent(here) : undefined,
+      elsewhere.length > 0 ? enqueue(elsewhere) : undefined,
+    ]);
+  };
+
+  // From the first event that is too much on, so that an account's events stay in the order in which they came.
+  async function divide(events: readonly AcceptedEvent[], ofAccount: AccountSubscriptions) {
+    const here: RoutedEvent[] = [];
+    let deliveries = 0;
+    let filtering = 0;
+    for (const [index, event] of events.entries()) {
+      filtering += filteringOf(event, ofAccount);
+      const routed = filtering > MOST_FILTER_CHARACTERS ? undefined : await routeEvent(event, ofAccount);
+      deliveries += routed?.receivers.length ?? 0;
+      if (!routed || routed.receivers.length > MOST_RECEIVERS || deliveries > MOST_DELIVERIES) {
+        return { here, elsewhere: events.slice(index) };
+      }
+      here.push(routed);
+    }
+    return { here, elsewhere: [] };
+  }
+
+  async function enqueue(events: readonly AcceptedEvent[]): Promise<void> {
+    const startedAt = clock();
+    const traced: readonly TracedEvent[] = beginSpan
+      ? events.map((event) => traceEvent(event, beginSpan, startedAt))
+      : events.map((event) => ({ event }));
+    await eventQueue.addAll(traced.map(({ event }) => event));
+    const durationMs = clock() - startedAt;
+    for (const { event, span } of traced) {
+      emit({
+        name: 'event.queued',
+        accountId: event.accountId,
+        eventId: event.id,
+        type: event.type,
+        durationMs,
+        ...(span === undefined ? {} : { span }),
+      });
+    }
+  }
+}
+
+export type DispatchEvents = ReturnType<typeof createDispatchEvents>;
+
+/** What it takes to ask the filters: how many characters they have, as far as that says it. */
+function filteringOf({ type, body, endpointIds }: AcceptedEvent, ofAccount: AccountSubscriptions): number {
+  const length = endpointIds === undefined ? ofAccount.askersOf(type).filterLength : 0;
+  return length > 0 && body.length > MOST_FILTERED_CHARACTERS ? Number.POSITIVE_INFINITY : length;
+}
+
+/** An event, with those that it goes to. */
+export interface RoutedEvent {
+  readonly event: AcceptedEvent;
+  readonly receivers: readonly Subscriber[];
+}
+
+// So long nobody else has a turn, but for a single filter, and parsing the data.
+const SLICE_MS = 5;
+
+/**
+ * Finds who an event goes to: those of its account that asked for its type and whose filter lets its data pass, or those
+ * that it is aimed at, whatever they asked for. The data are parsed only if somebody has a filter, and once.
+ *
+ * Where many have one, others have their turn in between; then one event after the other is looked at.
+ */
+export function createRouteEvent() {
+  const takeTurn = createTurns();
+
+  return async function routeEvent(
+    event: AcceptedEvent,
+    subscriptions: AccountSubscriptions,
+  ): Promise<RoutedEvent> {
+    const { type, endpointIds } = event;
+    if (endpointIds !== undefined) return { event, receivers: subscriptions.presentOf(endpointIds) };
+    const { subscribers, filterLength } = subscriptions.askersOf(type);
+    if (filterLength === 0) return { event, receivers: subscribers };
+    const passes = passesOf(event, subscriptions);
+    const receivers: Subscriber[] = [];
+    for (let next = 0; next < subscribers.length; ) {
+      const slice = () => {
+        next = takeSlice(subscribers, next, passes, receivers);
+      };
+      if (next === 0) slice();
+      else await takeTurn(() => setImmediate().then(slice));
+    }
+    return { event, receivers };
+  };
+}
+
+export type RouteEvent = ReturnType<typeof createRouteEvent>;
+
+type Passes = (subscriber: Subscriber) => boolean;
+
+function passesOf({ body }: AcceptedEvent, { compiled }: AccountSubscriptions): Passes {
+  const data = dataOf(body);
+  return ({ filter }) => filter === undefined || compiled(filter).matches(data);
+}
+
+/** Adds those from `start` on that pass to `receivers`, until its time is over. Gives where to go on. */
+function takeSlice(
+  subscribers: readonly Subscriber[],
+  start: number,
+  passes: Passes,
+  receivers: Subscriber[],
+): number {
+  const endsAt = steadyClock() + SLICE_MS;
+  let at = start;
+  for (; at < subscribers.length && steadyClock() < endsAt; at += 1) {
+    const subscriber = subscribers[at];
+    if (subscriber && passes(subscriber)) receivers.push(subscriber);
+  }
+  return at;
+}
+
+export interface NewDelivery extends DeliveryParts {
+  readonly accountId: AccountId;
+  /** When its event was accepted, if that is at hand. Milliseconds since the Unix epoch. */
+  readonly acceptedAt?: number;
+}
+
+/** The queue of deliveries. Adding the same delivery again is harmless. */
+export interface DeliveryQueue {
+  /** When it throws, they may be on the queue all the same. */
+  addAll(deliveries: readonly NewDelivery[], target?: ScriptTarget): Promise<void>;
+}
+
+/** The order of the deliveries of an endpoint that wants them one at a time. */
+export interface DeliveryOrder {
+  /** Those that are in it stay where they are. */
+  joinOrder(
+    endpointId: EndpointId,
+    deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[],
+    target?: ScriptTarget,
+  ): Promise<void>;
+}
+
+interface TracedRoute extends RoutedEvent {
+  /** Absent where traces are not wanted. */
+  readonly span?: Span;
+}
+
+/** Some of those that an event goes to: nearly always all of them. */
+interface Portion extends RoutedEvent {
+  /** The event is stored with these. */
+  readonly isFirst: boolean;
+  /** With these it is complete: how many there are altogether. */
+  readonly total: number | undefined;
+}
+
+export interface FanOutEventDeps {
+  readonly eventStore: Pick<EventStore, 'save' | 'enlist' | 'addReceivers'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'enlist'>;
+  readonly admissionStore: DeliveryOrder;
+  readonly deliveryQueue: DeliveryQueue;
+  /** Of the Redis that all of these have. */
+  readonly inOrder: InOrder;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+// Large enough that Redis is the limit, small enough that one chunk does not hold up the event loop: a few milliseconds.
+const CHUNK = 50;
+
+/**
+ * Makes a delivery of each event for each of its receivers. It may be run again, in whole or after it broke off anywhere:
+ * every step is harmless when repeated.
+ *
+ * The event is stored before there is a job that needs it, and a job is on the queue before any list tells of its
+ * delivery: what breaks off in the middle leaves no delivery that looks as if it were to be sent and never is.
+ */
+export function createFanOutEvent(deps: FanOutEventDeps) {
+  const { eventStore, deliveryStore, admissionStore, deliveryQueue, inOrder, beginSpan } = deps;
+  const takeTurn = createTurns();
+
+  return async function fanOutEvent(routed: readonly RoutedEvent[]): Promise<void> {
+    const startedAt = deps.clock();
+    const traced: readonly TracedRoute[] = beginSpan
+      ? routed.map((route) => ({ ...route, ...traceEvent(route.event, beginSpan, startedAt) }))
+      : routed;
+    const batches = batchesOf(traced.flatMap(portionsOf));
+    const inTurn = batches.length > 1 ? takeTurn : atOnce;
+    for (const batch of batches) await inTurn(() => take(batch));
+    const durationMs = deps.clock() - startedAt;
+    for (const one of traced) announce(one, durationMs);
+  };
+
+  async function take(batch: readonly Portion[]): Promise<void> {
+    await inOrder([
+      (target) => Promise.all(batch.map((portion) => store(portion, target))),
+      (target) => deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
+      (target) => Promise.all(batch.map((portion) => list(portion, target))),
+    ]);
+  }
+
+  async function store({ event, receivers, isFirst }: Portion, target: ScriptTarget): Promise<void> {
+    const endpointIds = receivers.map(({ id }) => id);
+    if (isFirst) await eventStore.save(event, endpointIds, target);
+    else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
+  }
+
+  async function list({ event, receivers, total }: Portion, target: ScriptTarget): Promise<void> {
+    const { id: eventId, acceptedAt, accountId } = event;
+    const endpointIds = receivers.map(({ id }) => id);
+    const strict = receivers.filter(({ ordering }) => ordering === 'strict');
+    await Promise.all([
+      deliveryStore.enlist(eventId, endpointIds, acceptedAt, accountId, target),
+      ...strict.map(({ id }) => admissionStore.joinOrder(id, [{ eventId, acceptedAt }], target)),
+      total === undefined ? undefined : eventStore.enlist(event, total, target),
+    ]);
+  }
+
+  function announce({ event, receivers, span }: TracedRoute, durationMs: number): void {
+    deps.emit({
+      name: 'event.fanned_out',
+      accountId: event.accountId,
+      eventId: event.id,
+      type: event.type,
+      deliveries: receivers.length,
+      receivers,
+      acceptedAt: event.acceptedAt,
+      durationMs,
+      ...(span === undefined ? {} : { span }),
+    });
+  }
+}
+
+export type FanOutEvent = ReturnType<typeof createFanOutEvent>;
+
+function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {
+  const chunks = receivers.length === 0 ? [[]] : chunksOf(receivers, CHUNK);
+  return chunks.map((chunk, i) => ({
+    event,
+    receivers: chunk,
+    isFirst: i === 0,
+    total: i === chunks.length - 1 ? receivers.length : undefined,
+  }));
+}
+
+/** Small ones go together. */
+function batchesOf(portions: readonly Portion[]): readonly (readonly Portion[])[] {
+  const batches: Portion[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const portion of portions) {
+    const ownSize = 1 + portion.receivers.length;
+    if (size + ownSize > CHUNK + 1) {
+      batches.push([]);
+      size = 0;
+    }
+    batches.at(-1)?.push(portion);
+    size += ownSize;
+  }
+  return batches;
+}
+
+function atOnce<Result>(work: () => Promise<Result>): Promise<Result> {
+  return work();
+}
+
+function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
+  const { accountId, id: eventId, acceptedAt } = event;
+  return receivers.map(({ id: endpointId }) => ({ accountId, eventId, endpointId, acceptedAt }));
+}
+
+/** An event on its way further. */
+export interface TracedEvent {
+  readonly event: AcceptedEvent;
+  /** Absent where traces are not wanted. */
+  readonly span?: Span;
+}
+
+/** Begins a step of an event's way. What comes after it is, in the event's trace, below it. */
+function traceEvent(event: AcceptedEvent, beginSpan: BeginSpan, startedAt: number): TracedEvent {
+  const span = beginSpan({ parent: event.trace, startedAt });
+  return { event: { ...event, trace: span.context }, span };
+}

@@ -1,0 +1,55 @@
+import type { AccountId, EventId } from '../domain/event';
+import { keys } from '../domain/keys';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+
+/**
+ * - `open`: the id is this content's, and nobody has yet said that its event is queued. Queue it: whoever claimed it
+ *   first may be at it, or may have died before.
+ * - `queued`: the id is this content's, and its event is on its way.
+ * - `taken`: the id is other content's.
+ * - `stored`: no client claimed it, but there is an event by this id, pushed by a producer straight onto the queue.
+ */
+export type EventClaim =
+  | { readonly state: 'open' | 'queued'; readonly acceptedAt: number }
+  | { readonly state: 'taken' | 'stored' };
+
+// KEYS: event-claim, event. ARGV: digest, accepted_at, retention.
+const CLAIM = defineScript(`
+  local claim = redis.call('HMGET', KEYS[1], 'digest', 'accepted_at', 'queued')
+  if claim[1] then
+    if claim[1] ~= ARGV[1] then return {'taken'} end
+    return {claim[3] and 'queued' or 'open', claim[2]}
+  end
+  if redis.call('EXISTS', KEYS[2]) == 1 then return {'stored'} end
+  redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'accepted_at', ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return {'open', ARGV[2]}`);
+
+// Never makes a claim anew, which would stay for ever.
+const MARK_QUEUED = defineScript(`
+  if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+  return redis.call('HSETNX', KEYS[1], 'queued', '1')`);
+
+/** Which event ids clients have chosen, and for what. */
+export function createRedisEventClaimStore(redis: RedisClient, retentionMs: number) {
+  return withStorageErrors({
+    /** Takes the id for the content with this digest, unless it is taken already. */
+    async claim(accountId: AccountId, id: EventId, digest: string, now: number): Promise<EventClaim> {
+      const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
+      const reply = (await CLAIM(redis, claimKeys, [digest, now, retentionMs])) as
+        | ['open' | 'queued', string]
+        | ['taken' | 'stored'];
+      const [state] = reply;
+      if (state === 'taken' || state === 'stored') return { state };
+      return { state, acceptedAt: Number(reply[1]) };
+    },
+
+    /** Whether this is the first to say so. */
+    async markQueued(accountId: AccountId, id: EventId): Promise<boolean> {
+      return (await MARK_QUEUED(redis, [keys.eventClaim(accountId, id)], [])) === 1;
+    },
+  });
+}
+
+export type EventClaimStore = ReturnType<typeof createRedisEventClaimStore>;

@@ -1,0 +1,69 @@
+import { keys } from '../domain/keys';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { uniqueAccountId } from '../testing/unique-ids';
+import { createRedisIdempotencyStore, type IdempotencyStore } from './redis-idempotency-store';
+
+const NOW = 1_700_000_000_000;
+const DAY_MS = 86_400_000;
+const LONG_AFTER = NOW + 60_000;
+
+let redis: TestRedis;
+let store: IdempotencyStore;
+beforeAll(async () => {
+  redis = await openTestRedis();
+  store = createRedisIdempotencyStore(redis.client);
+});
+afterAll(() => redis.close());
+
+const newSlot = () => ({ accountId: uniqueAccountId(), name: 'slot' });
+
+describe('createRedisIdempotencyStore', () => {
+  it('lets one of many claim a request', async () => {
+    const slot = newSlot();
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => store.claim(slot, 'request', `seed-${i}`, NOW)),
+    );
+    expect(results.filter(({ state }) => state === 'claimed')).toHaveLength(1);
+    expect(results.filter(({ state }) => state === 'running')).toHaveLength(19);
+  });
+
+  it('gives the first answer to the same request, and to no other one', async () => {
+    const slot = newSlot();
+    await store.claim(slot, 'request', 'seed', NOW);
+    await store.answer(slot, 'first');
+    await store.answer(slot, 'second');
+    expect(await store.claim(slot, 'request', 'seed', NOW)).toEqual({ state: 'answered', answer: 'first' });
+    expect(await store.claim(slot, 'another', 'seed', NOW)).toEqual({ state: 'other' });
+  });
+
+  it('hands the claim of one who broke off to a retry, with the seed and the time of the first', async () => {
+    const slot = newSlot();
+    await store.claim(slot, 'request', 'seed-1', NOW);
+    expect(await store.claim(slot, 'request', 'seed-2', NOW + 9_999)).toEqual({ state: 'running' });
+    expect(await store.claim(slot, 'another', 'seed-2', LONG_AFTER)).toEqual({ state: 'other' });
+    const claimed = { state: 'claimed', seed: 'seed-1', claimedAt: NOW };
+    expect(await store.claim(slot, 'request', 'seed-2', LONG_AFTER)).toEqual(claimed);
+    expect(await store.claim(slot, 'request', 'seed-3', LONG_AFTER)).toEqual({ state: 'running' });
+  });
+
+  it('lets the next one try at once when it was released, with the seed of the first', async () => {
+    const slot = newSlot();
+    await store.claim(slot, 'request', 'seed-1', NOW);
+    await store.release(slot);
+    expect(await store.claim(slot, 'request', 'seed-2', NOW)).toMatchObject({
+      state: 'claimed',
+      seed: 'seed-1',
+    });
+  });
+
+  it('is kept for a day', async () => {
+    const slot = newSlot();
+    const key = keys.idempotency(slot.accountId, slot.name);
+    await store.claim(slot, 'request', 'seed', NOW);
+    expect(await redis.client.pttl(key)).toBeGreaterThan(DAY_MS - 60_000);
+    await store.answer(slot, 'first');
+    const remainingMs = await redis.client.pttl(key);
+    expect(remainingMs).toBeGreaterThan(DAY_MS - 60_000);
+    expect(remainingMs).toBeLessThanOrEqual(DAY_MS);
+  });
+});

@@ -1,0 +1,93 @@
+import type { DeliveryParts } from '../domain/delivery';
+import type { Endpoint, EndpointRef } from '../domain/endpoint';
+import { type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import type { TraceContext } from '../domain/trace';
+import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
+import type { ManageEndpoints } from '../endpoints/manage-endpoints';
+import { keywordQuickWin } from '../event-types/built-in';
+import type { EventTypes, EventTypeView } from '../event-types/event-types';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import { AppError, invalidRequest } from '../platform/app-error';
+import type { NewId } from '../platform/ids';
+import type { AcceptEvents } from './accept-events';
+
+export interface TestEndpointDeps {
+  readonly endpoints: Pick<ManageEndpoints, 'read'>;
+  readonly eventTypes: Pick<EventTypes, 'list' | 'read'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'append'>;
+  readonly acceptEvents: AcceptEvents;
+}
+
+export interface TestEndpointInput {
+  readonly accountId: AccountId;
+  readonly ref: EndpointRef;
+  /** Left out: the first one in the catalogue that the endpoint asked for. */
+  readonly type?: string | undefined;
+  readonly requestId: string;
+  /** Where the request is in a trace, if it is in one. */
+  readonly trace?: TraceContext | undefined;
+  readonly receivedAt: number;
+  readonly newId: NewId;
+}
+
+/**
+ * Sends an endpoint alone the catalogue's example of a type, whether it asked for that type or not: an event like any
+ * other, aimed at it.
+ *
+ * @throws AppError `not_found`; `invalid_request` for a type that nobody can publish.
+ */
+export function createTestEndpoint({ endpoints, eventTypes, deliveryStore, acceptEvents }: TestEndpointDeps) {
+  return async function testEndpoint(input: TestEndpointInput): Promise<DeliveryParts> {
+    const endpoint = await endpoints.read(input.accountId, input.ref);
+    const eventType = await chooseType(endpoint, input.type);
+    const eventId = input.newId(EVENT_ID_PREFIX) as EventId;
+    const delivery = { eventId, endpointId: endpoint.id };
+    // On record before there is anything to be sent, so that its first attempt knows what it is for.
+    const requestedAt = input.receivedAt;
+    await deliveryStore.append(delivery, {
+      kind: 'requested',
+      requestId: eventId,
+      trigger: 'test',
+      requestedAt,
+    });
+    await publish(eventType, delivery, input);
+    return delivery;
+  };
+
+  async function chooseType({ events }: Endpoint, wanted: string | undefined): Promise<EventTypeView> {
+    if (wanted !== undefined) return await readType(wanted);
+    // By `*`, since that matches none of the service's own.
+    const types = (await eventTypes.list()).filter(({ name }) => matchesType(EVERY_EVENT, name));
+    const asked = types.find(({ name }) => events.some((filter) => matchesType(filter, name)));
+    return asked ?? (await eventTypes.read(keywordQuickWin.name));
+  }
+
+  async function readType(name: string): Promise<EventTypeView> {
+    try {
+      return await eventTypes.read(name);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+      throw invalidRequest([{ pointer: '/type', detail: 'is not a known event type' }], error);
+    }
+  }
+
+  async function publish(
+    { name: type, example: data }: EventTypeView,
+    { eventId, endpointId }: DeliveryParts,
+    { accountId, requestId, trace, receivedAt, newId }: TestEndpointInput,
+  ): Promise<void> {
+    const dataText = JSON.stringify(data);
+    const [outcome] = await acceptEvents({
+      accountId,
+      requestId,
+      trace,
+      receivedAt,
+      // The event's id is known already.
+      newId: (prefix) => (prefix === EVENT_ID_PREFIX ? eventId : newId(prefix)),
+      events: [{ type, data, dataText, endpointRefs: [endpointId] }],
+    });
+    if (outcome === undefined || outcome instanceof AppError) throw outcome;
+  }
+}
+
+export type TestEndpoint = ReturnType<typeof createTestEndpoint>;

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { type HoldReason, holdReasons } from '../domain/delivery';
+import { endpointIdSchema } from '../domain/endpoint';
+import { accountIdSchema } from '../domain/event';
+import { queueKeysOf } from '../domain/keys';
+import type { QueueShard, QueueShards } from '../domain/queues';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import type { EndpointAddress } from './held-deliveries';
+
+/**
+ * For scripts that change which of an endpoint's deliveries are held: `count_held(counts, counted, endpoint, left, reason)`,
+ * once per change, with how many there are now. All of them count for one reason, that for which the last one was held;
+ * without a reason that stays.
+ *
+ * `counted` says of each endpoint what of it is in `counts`. So a sum can't drift: what one process left wrong, of a former
+ * version that counts nothing say, is put right by the endpoint's next change, or when it is its turn to be counted anew.
+ */
+export const COUNT_HELD = `
+  local function count_held(counts, counted, endpoint, left, reason)
+    local before, many = string.match(redis.call('HGET', counted, endpoint) or '', '^(%S+) (%d+)$')
+    reason = reason or before
+    if reason == before and tonumber(many) == left then return end
+    if before and redis.call('HINCRBY', counts, before, -tonumber(many)) == 0 then
+      redis.call('HDEL', counts, before)
+    end
+    if left == 0 or not reason then
+      redis.call('HDEL', counted, endpoint)
+    else
+      redis.call('HSET', counted, endpoint, string.format('%s %d', reason, left))
+      redis.call('HINCRBY', counts, reason, left)
+    end
+  end`;
+
+// KEYS: held, counts, what is counted. ARGV: endpoint.
+const RECOUNT = defineScript(`${COUNT_HELD}
+  count_held(KEYS[2], KEYS[3], ARGV[1], redis.call('ZCARD', KEYS[1]))`);
+
+// One that is counted wrongly is rare: a process of a former version has to have released its last one.
+const CHECKED_AT_ONCE = 5;
+
+const addressSchema = z.tuple([accountIdSchema, endpointIdSchema]);
+const addressesSchema = z.array(z.string().transform((address) => addressSchema.parse(address.split('/'))));
+const countsSchema = z.partialRecord(z.enum(holdReasons), z.coerce.number());
+
+/** How many deliveries are held, in all shards of the queues together. */
+export function createRedisHeldCounts(redis: RedisClient, shards: Pick<QueueShards, 'all' | 'homesOf'>) {
+  return withStorageErrors({
+    /** All endpoints' together, by reason. Each time some endpoints are counted anew. */
+    async read(): Promise<Readonly<Record<HoldReason, number>>> {
+      const counts = await Promise.all(shards.all().map(readShard));
+      const sumOf = (reason: HoldReason) => counts.reduce((sum, some) => sum + (some[reason] ?? 0), 0);
+      return {
+        disabled: sumOf('disabled'),
+        breaker_open: sumOf('breaker_open'),
+        busy: sumOf('busy'),
+        rate_limited: sumOf('rate_limited'),
+        out_of_turn: sumOf('out_of_turn'),
+      };
+    },
+
+    /** After entries of an endpoint went otherwise than by being released. */
+    async recount(address: EndpointAddress): Promise<void> {
+      await Promise.all(shards.homesOf(address.endpointId).map((shard) => recountIn(shard, address)));
+    },
+  });
+
+  async function readShard(shard: QueueShard): Promise<z.infer<typeof countsSchema>> {
+    const { heldCounts, countedAsHeld } = queueKeysOf(shard.prefix);
+    const some = addressesSchema.parse(await redis.hrandfield(countedAsHeld, CHECKED_AT_ONCE));
+    await Promise.all(some.map(([accountId, endpointId]) => recountIn(shard, { accountId, endpointId })));
+    return countsSchema.parse(await redis.hgetall(heldCounts));
+  }
+
+  async function recountIn(
+    { prefix }: QueueShard,
+    { accountId, endpointId }: EndpointAddress,
+  ): Promise<void> {
+    const { held, heldCounts, countedAsHeld } = queueKeysOf(prefix);
+    await RECOUNT(redis, [held(endpointId), heldCounts, countedAsHeld], [`${accountId}/${endpointId}`]);
+  }
+}
+
+export type HeldCounts = ReturnType<typeof createRedisHeldCounts>;

@@ -1,0 +1,122 @@
+import { decodeAddress } from '../../domain/endpoint';
+import { keys, queueKeysOf } from '../../domain/keys';
+import type { QueueShard, QueueShards } from '../../domain/queues';
+import type { Emit } from '../../domain/signal';
+import type { Clock } from '../../platform/clock';
+import type { RedisClient } from '../../platform/redis-connect';
+import { defineScript } from '../../platform/redis-script';
+import { createBullmqHeldDeliveries } from '../bullmq-held-deliveries';
+import { IN_FORCE_AFTER_MS, type LayoutStore } from '../redis-layout-store';
+import type { ShardsInForce } from '../shards-in-force';
+import { BullmqMisplacedJobs } from './bullmq-misplaced-jobs';
+
+export interface ReshardingOptions {
+  readonly redis: RedisClient;
+  readonly shards: ShardsInForce;
+  readonly layoutStore: Pick<LayoutStore, 'leave'>;
+  readonly workerId: string;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const TICK_MS = 2_000;
+// Nothing but weights is to be brought anywhere: one worker does it, so often.
+const AT_REST_MS = 10_000;
+const RELEASED_AT_ONCE = 1_000;
+
+/**
+ * After the queues were split anew: sees to it that all jobs come to the shard where they belong, and says so when they have.
+ * One worker at a time does it; two at once do no harm.
+ */
+export class Resharding {
+  #timer: NodeJS.Timeout | undefined;
+  #pass: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(private readonly options: ReshardingOptions) {}
+
+  start(): void {
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#pass;
+  }
+
+  async runOnce(): Promise<void> {
+    const { redis, shards, layoutStore, workerId } = this.options;
+    const { known } = shards;
+    if (!known || shards.all().length === 1) return;
+    const isAtRest = known.others.every(({ leftSince }) => leftSince !== undefined);
+    const leaseMs = isAtRest ? AT_REST_MS : TICK_MS;
+    if ((await redis.set(keys.resharding, workerId, 'PX', leaseMs, 'NX')) === null) return;
+    await copyWeights(redis, shards);
+    if (isAtRest) return;
+
+    // Before that a process may still put something where it belonged before.
+    const isCertain = known.now - known.inForce.since >= 2 * IN_FORCE_AFTER_MS;
+    let isClear = isCertain;
+    for (const shard of shards.all()) isClear = (await this.#clear(shard)) && isClear;
+    const former = known.others.filter(({ since }) => since < known.inForce.since);
+    if (isClear)
+      await layoutStore.leave(
+        known.inForce.count,
+        former.map(({ count }) => count),
+      );
+  }
+
+  /** Whether there was nothing that belongs elsewhere. */
+  async #clear(shard: QueueShard): Promise<boolean> {
+    const { redis, shards } = this.options;
+    const misplaced = new BullmqMisplacedJobs(redis, shards, shard);
+    const moved =
+      (await this.#releaseHeld(shard)) + (await misplaced.putBackDelayed()) + (await misplaced.moveFailed());
+    if (moved > 0 || (await misplaced.hasWaiting())) return false;
+    if (!shards.former().some(({ prefix }) => prefix === shard.prefix)) return true;
+    return (await misplaced.moveFailedEvents()) === 0 && !(await misplaced.hasEvents());
+  }
+
+  /** Held deliveries are taken like others then, and held anew at home. Gives at how many endpoints there were some. */
+  async #releaseHeld({ prefix }: QueueShard): Promise<number> {
+    const { redis, shards, clock } = this.options;
+    const held = createBullmqHeldDeliveries({ redis, prefix });
+    const looks = await redis.zrange(queueKeysOf(prefix).looks, '0', '-1');
+    const addresses = looks.map(decodeAddress);
+    const misplaced = addresses.filter(({ endpointId }) => shards.homeOf(endpointId).prefix !== prefix);
+    for (const address of misplaced) {
+      for (let left = 1, released = 1; left > 0 && released > 0; ) {
+        const lookWasDueAt = await held.lookDueAt(address);
+        const now = clock();
+        const request = { most: RELEASED_AT_ONCE, lookWasDueAt, lookAgainAt: now + TICK_MS, now };
+        ({ left, released } = await held.release(address, request));
+      }
+    }
+    return misplaced.length;
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => {
+      this.#pass = this.runOnce()
+        .catch((error: unknown) =>
+          this.options.emit({ name: 'task.failed', task: 'bring jobs to their shards', error }),
+        )
+        .then(() => this.#schedule());
+    }, TICK_MS);
+  }
+}
+
+// KEYS: weights. ARGV: accounts and weights in turn.
+const REPLACE = defineScript(`
+  redis.call('DEL', KEYS[1])
+  for i = 1, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end`);
+
+/** Brings the accounts' weights from the first shard, where they are set, to all others: scripts see one shard's keys only. */
+async function copyWeights(redis: RedisClient, shards: QueueShards): Promise<void> {
+  const weights = await redis.hgetall(queueKeysOf(shards.first.prefix).accountWeights);
+  const args = Object.entries(weights).flat();
+  const others = shards.all().filter(({ prefix }) => prefix !== shards.first.prefix);
+  await Promise.all(others.map(({ prefix }) => REPLACE(redis, [queueKeysOf(prefix).accountWeights], args)));
+}

@@ -1,0 +1,287 @@
+import {
+  type DeadLetter,
+  type DeadLetterQueue,
+  deadLetterIdOf,
+  deadLetterIdSchema,
+} from '../domain/dead-letter';
+import { deliveryIdOf } from '../domain/delivery';
+import type { AccountId } from '../domain/event';
+import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { accountOfJob } from '../queue/bullmq-dead-letters';
+import { createBullmqHeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { buildAcceptedAttempt } from '../testing/build-attempt';
+import { buildReplayOrder } from '../testing/build-replay';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { createCancelDelivery } from './cancel-delivery';
+import {
+  createManageDeadLetters,
+  type DeadLetterStore,
+  presentDeadLetter,
+  presentListedDeadLetter,
+} from './manage-dead-letters';
+import { createCancelReplay } from './manage-replays';
+import { createRedisReplayStore } from './redis-replay-store';
+
+describe('manage dead letters', () => {
+  const ACCEPTED_AT = 1_700_000_000_000;
+  const NOW = ACCEPTED_AT + 5_000;
+
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await openTestRedis();
+  });
+  afterAll(() => redis.close());
+
+  /** Dead letters as they are found by their ids; a store that has forgotten them says so. */
+  function holdDeadLetters(deadLetters: readonly DeadLetter[]) {
+    const held = new Map(deadLetters.map((deadLetter) => [deadLetter.id, deadLetter]));
+    const take: DeadLetterStore['remove'] = async (id) => held.delete(id);
+    const store: DeadLetterStore = {
+      list: async () => ({ deadLetters: [...held.values()], nextCursor: undefined }),
+      find: async (id) => held.get(id),
+      claim: async (id) => (held.has(id) ? 'claimed' : 'gone'),
+      putBack: take,
+      remove: take,
+    };
+    return { store, held };
+  }
+
+  function buildDeadLetter(queue: DeadLetterQueue, jobId: string, data: unknown = {}): DeadLetter {
+    return {
+      id: deadLetterIdOf(queue, jobId),
+      queue,
+      jobId,
+      name: 'd',
+      accountId: accountOfJob(data),
+      reason: 'No luck.',
+      failedAt: NOW,
+      attemptsMade: 1,
+      dataText: JSON.stringify(data),
+    };
+  }
+
+  function arrange(deadLetter: DeadLetter) {
+    const { store, held } = holdDeadLetters([deadLetter]);
+    const clock = () => NOW;
+    const signals = recordSignals();
+    const emit = signals.listen;
+    const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+    const admissionStore = createRedisAdmissionStore(redis.client);
+    const heldDeliveries = createBullmqHeldDeliveries({ redis: redis.client, prefix: 'bull' });
+    const replayStore = createRedisReplayStore(redis.client, 60_000);
+    const manage = createManageDeadLetters({
+      deadLetterStore: store,
+      cancelDelivery: createCancelDelivery({ deliveryStore, admissionStore, heldDeliveries, clock, emit }),
+      cancelReplay: createCancelReplay({ replayStore, clock, emit }),
+      emit,
+    });
+    return {
+      ...manage,
+      store,
+      held,
+      signals,
+      heldDeliveries,
+      deliveryStore,
+      admissionStore,
+      replayStore,
+      deadLetter,
+    };
+  }
+
+  /** The dead letter of a delivery whose turn it is, and the delivery. */
+  async function arrangeDelivery(data?: unknown) {
+    const [accountId, endpointId, eventId] = [uniqueAccountId(), uniqueEndpointId(), uniqueEventId()];
+    const delivery = { eventId, endpointId };
+    const jobData = data ?? { account_id: accountId };
+    const all = arrange(buildDeadLetter('deliveries', deliveryIdOf(delivery), jobData));
+    await all.admissionStore.admit(
+      endpointId,
+      {
+        eventId,
+        acceptedAt: ACCEPTED_AT,
+        rateLimit: undefined,
+        attemptKey: 'a',
+        leaseMs: 1_000,
+        hasWaited: false,
+        ordering: 'begin',
+      },
+      ACCEPTED_AT,
+    );
+    await all.deliveryStore.enlist(eventId, [endpointId], ACCEPTED_AT);
+    return {
+      ...all,
+      accountId,
+      endpointId,
+      eventId,
+      delivery,
+      nextInOrder: async () => (await all.admissionStore.stand(endpointId, undefined)).next,
+      lookDueAt: () => all.heldDeliveries.lookDueAt({ accountId, endpointId }),
+    };
+  }
+
+  describe('drop', () => {
+    it('cancels the delivery, passes its turn on and has its endpoint looked at', async () => {
+      const { drop, held, deadLetter, deliveryStore, delivery, nextInOrder, lookDueAt, signals } =
+        await arrangeDelivery();
+      await drop(deadLetter.id);
+      expect((await deliveryStore.find(delivery))?.status).toBe('cancelled');
+      expect(await nextInOrder()).toBeUndefined();
+      expect(await lookDueAt()).toBe(NOW);
+      expect(held.size).toBe(0);
+      expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 5_000 }]);
+      const dropped = { queue: 'deliveries', jobId: deadLetter.jobId };
+      expect(signals.named('dead_letter.dropped')).toMatchObject([dropped]);
+    });
+
+    it('leaves a delivery as it is that has ended', async () => {
+      const { drop, deadLetter, deliveryStore, signals, delivery } = await arrangeDelivery();
+      const attempt = buildAcceptedAttempt();
+      await deliveryStore.append(delivery, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+      await drop(deadLetter.id);
+      expect((await deliveryStore.find(delivery))?.status).toBe('delivered');
+      expect(signals.named('delivery.ended')).toEqual([]);
+    });
+
+    it('cancels the delivery also when its job can not be read', async () => {
+      const { drop, deadLetter, deliveryStore, nextInOrder, lookDueAt, delivery } =
+        await arrangeDelivery('nonsense');
+      await drop(deadLetter.id);
+      expect((await deliveryStore.find(delivery))?.status).toBe('cancelled');
+      expect(await nextInOrder()).toBeUndefined();
+      expect(await lookDueAt()).toBeUndefined();
+    });
+
+    it('puts nothing on record of a delivery that nobody has made', async () => {
+      const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
+      const data = { account_id: 'acme' };
+      const { drop, deadLetter, heldDeliveries, signals } = arrange(
+        buildDeadLetter('deliveries', deliveryIdOf(delivery), data),
+      );
+      await drop(deadLetter.id);
+      expect(await redis.client.keys(`*${delivery.endpointId}*`)).toEqual([]);
+      const address = { accountId: 'acme' as AccountId, endpointId: delivery.endpointId };
+      expect(await heldDeliveries.lookDueAt(address)).toBeUndefined();
+      expect(signals.named('delivery.ended')).toEqual([]);
+    });
+
+    it('cancels a replay', async () => {
+      const order = buildReplayOrder();
+      const { drop, deadLetter, replayStore, signals } = arrange(buildDeadLetter('replays', order.id));
+      await replayStore.create(order);
+      await drop(deadLetter.id);
+      expect(await replayStore.find(order.id)).toMatchObject({ status: 'cancelled', finishedAt: NOW });
+      expect(signals.named('replay.ended')).toMatchObject([{ status: 'cancelled' }]);
+    });
+
+    it.each(['events', 'deliveries', 'replays', 'erasures'] as const)(
+      'takes what is no job of ours from the queue %s too',
+      async (queue) => {
+        const { drop, deadLetter, held } = arrange(buildDeadLetter(queue, 'nonsense', 'nonsense'));
+        await drop(deadLetter.id);
+        expect(held.size).toBe(0);
+      },
+    );
+  });
+
+  describe('redrive', () => {
+    it('puts it back, and leaves its delivery as it is', async () => {
+      const { redrive, deadLetter, held, deliveryStore, nextInOrder, signals, delivery } =
+        await arrangeDelivery();
+      await redrive(deadLetter.id);
+      expect(held.size).toBe(0);
+      expect((await deliveryStore.find(delivery))?.status).toBe('pending');
+      expect(await nextInOrder()).toMatchObject({ eventId: delivery.eventId, hasBegun: true });
+      expect(signals.named('dead_letter.redriven')).toMatchObject([{ queue: 'deliveries' }]);
+    });
+  });
+
+  it.each(['redrive', 'drop'] as const)(
+    '%s does nothing to one that somebody is at who wants the other',
+    async (name) => {
+      const { deadLetter, held, store, deliveryStore, delivery, signals, ...manage } =
+        await arrangeDelivery();
+      store.claim = async () => 'taken';
+      await expect(manage[name](deadLetter.id)).rejects.toMatchObject({ code: 'conflict' });
+      expect(held.size).toBe(1);
+      expect((await deliveryStore.find(delivery))?.status).toBe('pending');
+      expect(signals.named('delivery.ended')).toEqual([]);
+    },
+  );
+
+  it.each(['read', 'redrive', 'drop'] as const)('%s knows none that is not there', async (name) => {
+    const { held, deadLetter, ...manage } = arrange(buildDeadLetter('events', 'one'));
+    held.clear();
+    await expect(manage[name](deadLetter.id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('present dead letter', () => {
+  const buildDeadLetter = (change: Partial<DeadLetter> = {}): DeadLetter => ({
+    id: deadLetterIdOf('events', '17'),
+    queue: 'events',
+    jobId: '17',
+    name: 'keyword.lost',
+    accountId: 'acme' as AccountId,
+    reason: 'No luck.',
+    failedAt: 1_700_000_000_000,
+    attemptsMade: 2,
+    dataText: '{"account_id":"acme"}',
+    ...change,
+  });
+
+  describe('presentListedDeadLetter', () => {
+    it('leaves the data out, but for the account', () => {
+      expect(presentListedDeadLetter(buildDeadLetter())).toEqual({
+        id: 'events.17',
+        queue: 'events',
+        name: 'keyword.lost',
+        account_id: 'acme',
+        reason: 'No luck.',
+        failed_at: '2023-11-14T22:13:20.000Z',
+        attempts_made: 2,
+      });
+    });
+
+    it('names no account when the data has none', () => {
+      expect(presentListedDeadLetter(buildDeadLetter({ accountId: undefined })).account_id).toBeNull();
+    });
+  });
+
+  describe('presentDeadLetter', () => {
+    const dataOf = (dataText: string) => JSON.parse(presentDeadLetter(buildDeadLetter({ dataText }))).data;
+
+    it.each([['{"account_id":"acme"}'], ['null'], ['[1]'], ['"text"']])('gives data as it is: %s', (text) => {
+      expect(dataOf(text)).toEqual(JSON.parse(text));
+    });
+
+    it('gives data that is no JSON as a text', () => {
+      expect(dataOf('{"broken')).toBe('{"broken');
+      expect(dataOf('')).toBe('');
+    });
+
+    it('gives data of any depth', () => {
+      const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+      expect(presentDeadLetter(buildDeadLetter({ dataText: deep }))).toContain(`"data":${deep}}`);
+    });
+  });
+
+  describe('deadLetterIdSchema', () => {
+    it.each(['events.17', 'deliveries.evt_1.wh_2~', 'events-dead-letters.7-a/b', 'replays.é'])(
+      'takes %s',
+      (id) => {
+        expect(deadLetterIdSchema.safeParse(id).success).toBe(true);
+      },
+    );
+
+    it.each(['', 'events', 'events.', 'mail.17', '17', 'events-dead.17', '.events.17', 'gates.17'])(
+      'refuses "%s"',
+      (id) => {
+        expect(deadLetterIdSchema.safeParse(id).success).toBe(false);
+      },
+    );
+  });
+});

@@ -1,0 +1,131 @@
+import type { EndpointId } from '../domain/endpoint';
+import type { AccountId } from '../domain/event';
+import { keys } from '../domain/keys';
+import {
+  hasEnded,
+  NOT_BEGUN,
+  type Replay,
+  type ReplayId,
+  type ReplayOrder,
+  type ReplayProgress,
+  replayEndStatuses,
+  replayOrderSchema,
+  replayProgressSchema,
+} from '../domain/replay';
+import { type NoteUsage, REPLAY_BYTES } from '../domain/usage';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
+
+export interface ReplayPage {
+  /** Newest first. */
+  readonly replays: readonly Replay[];
+  readonly nextCursor: string | undefined;
+}
+
+// Once it has ended nothing changes any more: a worker that is in the middle of a step does not undo a cancellation.
+// KEYS: replay. ARGV: its status, its progress, how long to keep it, the ends.
+const PROGRESS = defineScript(`
+  local status = redis.call('HGET', KEYS[1], 'status')
+  if not status then return 0 end
+  for i = 4, #ARGV do
+    if status == ARGV[i] then return 0 end
+  end
+  redis.call('HSET', KEYS[1], 'status', ARGV[1], 'progress', ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  return 1`);
+
+// KEYS: running replays. ARGV: the replay, now, the most, how long to keep it.
+const TAKE_PLACE = defineScript(`
+  if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
+    if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+    redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+  end
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  return 1`);
+
+/** Who has a place is on record a moment later, if at all. */
+const NOT_YET_ON_RECORD_MS = 10_000;
+
+/** Replays, each with how far it is, and each endpoint's list of them. */
+export function createRedisReplayStore(
+  redis: RedisClient,
+  retentionMs: number,
+  /** Counts a replay that was created. */
+  noteUsage: NoteUsage = () => {},
+) {
+  async function find(id: ReplayId): Promise<Replay | undefined> {
+    const [order, progress] = await redis.hmget(keys.replay(id), 'order', 'progress');
+    if (!order || !progress) return undefined;
+    return {
+      ...replayOrderSchema.parse(JSON.parse(order)),
+      ...replayProgressSchema.parse(JSON.parse(progress)),
+    };
+  }
+
+  async function list(endpointId: EndpointId, limit: number, before?: string): Promise<ReplayPage> {
+    const page = await readNewestFirst(redis, keys.replays(endpointId), limit, before);
+    const replays = await Promise.all(page.members.map((member) => find(idOfMember(member) as ReplayId)));
+    return {
+      replays: replays.filter((replay) => replay !== undefined),
+      nextCursor: page.nextCursor,
+    };
+  }
+
+  // Nobody gives a place back when a replay ends: whoever finds none looks which of them have.
+  async function dropEnded(accountId: AccountId, now: number): Promise<boolean> {
+    const key = keys.runningReplays(accountId);
+    const flat = await redis.zrange(key, '0', '-1', 'WITHSCORES');
+    const ids = flat.filter((_, i) => i % 2 === 0) as ReplayId[];
+    const replays = await Promise.all(ids.map(find));
+    const ended = ids.filter((_, i) => {
+      const replay = replays[i];
+      return replay ? hasEnded(replay) : Number(flat[2 * i + 1]) < now - NOT_YET_ON_RECORD_MS;
+    });
+    if (ended.length > 0) await redis.zrem(key, ...ended);
+    return ended.length > 0;
+  }
+
+  async function takePlace(
+    order: Pick<ReplayOrder, 'id' | 'accountId'>,
+    most: number,
+    now: number,
+  ): Promise<boolean> {
+    const key = keys.runningReplays(order.accountId);
+    const hasPlace = (await TAKE_PLACE(redis, [key], [order.id, now, most, retentionMs])) === 1;
+    if (hasPlace) return true;
+    return (await dropEnded(order.accountId, now)) && (await takePlace(order, most, now));
+  }
+
+  return withStorageErrors({
+    find,
+    list,
+
+    /** Whether it is among the `most` replays of its account that may run; asking again for the same one changes nothing. */
+    takePlace,
+
+    /** Creating it again changes nothing. */
+    async create(order: ReplayOrder): Promise<void> {
+      const { id, endpointId, createdAt } = order;
+      const key = keys.replay(id);
+      const listKey = keys.replays(endpointId);
+      await Promise.all([
+        redis.hsetnx(key, 'progress', JSON.stringify(NOT_BEGUN)),
+        redis.hsetnx(key, 'status', NOT_BEGUN.status),
+        redis.hsetnx(key, 'order', JSON.stringify(order)),
+        redis.pexpire(key, retentionMs),
+        redis.zadd(listKey, 0, timedMember(createdAt, id)),
+        redis.pexpire(listKey, retentionMs),
+      ]);
+      noteUsage(order.accountId, 'replays', REPLAY_BYTES);
+    },
+
+    /** Whether it went on: not if it has ended meanwhile. */
+    async save(id: ReplayId, progress: ReplayProgress): Promise<boolean> {
+      const args = [progress.status, JSON.stringify(progress), String(retentionMs), ...replayEndStatuses];
+      return (await PROGRESS(redis, [keys.replay(id)], args)) === 1;
+    },
+  });
+}
+
+export type ReplayStore = ReturnType<typeof createRedisReplayStore>;

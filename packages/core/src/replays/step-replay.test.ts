@@ -1,0 +1,347 @@
+import type { DeliveryFact } from '../domain/delivery';
+import { encodeFact, readLog } from '../domain/delivery-log';
+import type { Endpoint } from '../domain/endpoint';
+import type { ReplayMode, ReplayOrder } from '../domain/replay';
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { createRedisEventStore } from '../events/redis-event-store';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
+import { buildReplayOrder } from '../testing/build-replay';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testRetention } from '../testing/test-retention';
+import { testSealer } from '../testing/test-sealer';
+import { createManageReplays } from './manage-replays';
+import { createResend } from './redeliver';
+import { createRedisReplayStore } from './redis-replay-store';
+import { createChooseEvents, createStepReplay, isToBeSent, type StepResult } from './step-replay';
+
+describe('step replay', () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await openTestRedis();
+  });
+  afterAll(() => redis.close());
+
+  /** An account with an endpoint and events that it has missed, and a replay of them. */
+  async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0, change: Partial<Endpoint> = {}) {
+    const clock = () => 0;
+    const signals = recordSignals();
+    const emit = signals.listen;
+    const eventStore = createRedisEventStore(redis.client, testRetention);
+    const deliveryStore = createRedisDeliveryStore(redis.client, testRetention);
+    const endpointStore = createRedisEndpointStore(redis.client, testSealer);
+    const replayStore = createRedisReplayStore(redis.client, 60_000);
+
+    const endpoint = buildEndpoint(change);
+    const { accountId, id: endpointId } = endpoint;
+    await endpointStore.create(endpoint);
+    const events = Array.from({ length: eventCount }, (_, i) =>
+      buildEvent({ accountId, acceptedAt: 1_000 + i, body: JSON.stringify({ data: { number: i } }) }),
+    );
+    await Promise.all(events.flatMap((event) => [eventStore.save(event), eventStore.enlist(event)]));
+    const replay = buildReplayOrder({ accountId, endpointId, mode: 'missing', ...order });
+    await replayStore.create(replay);
+
+    const sent: string[] = [];
+    const ending = new Set<string>();
+    const jobs = new Map<string, { readonly requestId: string }>();
+    const batches: number[] = [];
+    const stepReplay = createStepReplay({
+      replayStore,
+      endpointStore,
+      chooseEvents: createChooseEvents({ eventStore, deliveryStore }),
+      ...createResend({
+        eventStore,
+        deliveryStore,
+        // One that has a job is ignored, as the queue does it.
+        resendQueue: {
+          requestOf: async ({ eventId }) =>
+            ending.has(eventId) ? 'no_request' : (jobs.get(eventId) ?? 'no_job'),
+          putBackFailed: async () => {},
+          addRequested: async (deliveries) => {
+            batches.push(deliveries.length);
+            for (const { eventId, request } of deliveries) {
+              if (ending.has(eventId) || jobs.has(eventId)) continue;
+              jobs.set(eventId, { requestId: request.requestId });
+              sent.push(eventId);
+            }
+          },
+        },
+        clock,
+        emit,
+      }),
+      clock,
+      emit,
+    });
+    const step = () => stepReplay(replay);
+    return {
+      endpoint,
+      endpointStore,
+      eventIds: events.map(({ id }) => id),
+      async eraseEvent(index: number) {
+        await eventStore.erasePayload(accountId, events[index]?.id ?? buildEvent().id, 0);
+      },
+      replay,
+      replayStore,
+      replays: createManageReplays({
+        endpointStore,
+        replayStore,
+        replayQueue: { add: async () => {} },
+        clock,
+        emit,
+      }),
+      signals,
+      sent,
+      /** Puts the end of an event's delivery on record; its job is not gone before it is deleted here. */
+      async beginToEnd(index: number) {
+        const eventId = events[index]?.id ?? buildEvent().id;
+        const fact = {
+          kind: 'attempted',
+          attempt: buildAcceptedAttempt(),
+          nextAttemptAt: undefined,
+        } as const;
+        await deliveryStore.append({ endpointId, eventId }, fact);
+        ending.add(eventId);
+      },
+      ending,
+      batches,
+      step,
+      stepReplay,
+      read: () => replayStore.find(replay.id),
+      async finish(): Promise<StepResult[]> {
+        const results: StepResult[] = [];
+        while (results.at(-1)?.kind !== 'done') results.push(await step());
+        return results;
+      },
+    };
+  }
+
+  it('counts first, then sends everything that it has found, oldest first', async () => {
+    const { step, finish, read, sent, batches, eventIds, signals } = await arrange({}, 120);
+    expect(await read()).toMatchObject({ status: 'counting', found: 0, enqueued: 0 });
+    await step();
+    expect(await read()).toMatchObject({ status: 'running', found: 120, enqueued: 0 });
+    expect(sent).toEqual([]);
+    await finish();
+    expect(await read()).toMatchObject({ status: 'done', found: 120, enqueued: 120, finishedAt: 0 });
+    expect(sent).toEqual(eventIds);
+    expect(batches).toEqual([100, 20]);
+    expect(signals.named('replay.ended')).toMatchObject([{ status: 'done', found: 120, enqueued: 120 }]);
+  });
+
+  it.each(['missing', 'all'] as const)(
+    'brings nothing by %s that the filter refuses as it is now',
+    async (mode) => {
+      const filter = '{"number":{"in":[3,90,119]}}';
+      const { finish, read, sent, eventIds, eraseEvent } = await arrange({ mode, rate: 2 }, 120, { filter });
+      await eraseEvent(90);
+      await finish();
+      expect(sent).toEqual([eventIds[3], eventIds[119]]);
+      expect(await read()).toMatchObject({ status: 'done', found: 2, enqueued: 2, erased: 1 });
+    },
+  );
+
+  it('sends what it has requested already in a step that broke off, whatever the filter is by now', async () => {
+    const { finish, step, endpoint, endpointStore, sent, eventIds } = await arrange({ rate: 2 }, 3);
+    await step();
+    await step();
+    expect(sent).toEqual([eventIds[0]]);
+    await endpointStore.update(endpoint.accountId, endpoint.id, (each) => ({
+      ...each,
+      filter: '{"number":2}',
+    }));
+    await finish();
+    expect(sent).toEqual([eventIds[0], eventIds[2]]);
+  });
+
+  it('sends no more a second than its rate says', async () => {
+    const { step, read } = await arrange({ rate: 10 }, 20);
+    await step();
+    expect(await step()).toEqual({ kind: 'again', delayMs: 500 });
+    expect(await read()).toMatchObject({ enqueued: 5 });
+  });
+
+  it('sends nothing twice when a step is done again that broke off before it was saved', async () => {
+    const { step, finish, read, sent, eventIds, replay, replayStore } = await arrange({ rate: 10 }, 20);
+    await step();
+    const { status, found, enqueued } = (await read()) ?? replayMissing();
+    await step();
+    await replayStore.save(replay.id, { status, found, enqueued, erased: 0 });
+    await finish();
+    expect(new Set(sent)).toEqual(new Set(eventIds));
+    expect(await read()).toMatchObject({ status: 'done', enqueued: 20 });
+  });
+
+  it('leaves out what has no payload any more, be it erased before or after it was counted', async () => {
+    const { step, finish, read, sent, eventIds, eraseEvent } = await arrange({}, 3);
+    await eraseEvent(0);
+    await step();
+    expect(await read()).toMatchObject({ found: 2, erased: 1 });
+    await eraseEvent(1);
+    await finish();
+    expect(sent).toEqual([eventIds[2]]);
+    expect(await read()).toMatchObject({ status: 'done', found: 2, enqueued: 1 });
+  });
+
+  it('only counts when it is a dry run', async () => {
+    const { finish, read, sent } = await arrange({ isDryRun: true }, 3);
+    await finish();
+    expect(await read()).toMatchObject({ status: 'done', found: 3, enqueued: 0 });
+    expect(sent).toEqual([]);
+  });
+
+  it('stops when it is cancelled, also when a step is under way that does not know', async () => {
+    const { step, read, replay, replays, replayStore, sent, signals } = await arrange({ rate: 10 }, 20);
+    await step();
+    await step();
+    await replays.cancel(replay.accountId, replay.id);
+    expect(await step()).toEqual({ kind: 'done' });
+    expect(sent).toHaveLength(5);
+    expect(await replayStore.save(replay.id, { status: 'running', found: 20, enqueued: 10, erased: 0 })).toBe(
+      false,
+    );
+    expect(await read()).toMatchObject({ status: 'cancelled', enqueued: 5, finishedAt: 0 });
+    await replays.cancel(replay.accountId, replay.id);
+    expect(signals.named('replay.ended')).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  it('leaves out what is before and after its range', async () => {
+    const { finish, sent, eventIds } = await arrange({ since: 1_001, until: 1_003 }, 5);
+    await finish();
+    expect(sent).toEqual(eventIds.slice(1, 4));
+  });
+
+  it('fails when the webhook is deleted meanwhile', async () => {
+    const { step, read, endpoint, endpointStore } = await arrange({}, 1);
+    await endpointStore.remove(endpoint.accountId, endpoint.id);
+    expect(await step()).toEqual({ kind: 'done' });
+    expect(await read()).toMatchObject({ status: 'failed', error: 'The webhook was deleted.' });
+  });
+
+  it('puts nothing on record of a replay that is on none, when its webhook is gone', async () => {
+    const { endpoint, stepReplay } = await arrange();
+    const order = buildReplayOrder({ accountId: endpoint.accountId });
+    expect(await stepReplay(order)).toEqual({ kind: 'done' });
+    expect(await redis.client.keys(`*${order.id}*`)).toEqual([]);
+    expect(await redis.client.keys(`replays:*${order.endpointId}*`)).toEqual([]);
+  });
+
+  describe('creating one', () => {
+    const broken = async () => {
+      throw new Error('no Redis');
+    };
+
+    it('makes one that is carried out, also when whoever asked for it dies once it is queued', async () => {
+      const { endpoint, endpointStore, replayStore, stepReplay, sent, eventIds } = await arrange({}, 3);
+      const queued: ReplayOrder[] = [];
+      const replays = createManageReplays({
+        endpointStore,
+        replayStore: { ...replayStore, create: broken },
+        replayQueue: { add: async (order) => void queued.push(order) },
+        clock: () => 0,
+        emit: () => {},
+      });
+      const input = buildReplayOrder({ mode: 'missing' });
+      await expect(replays.create(endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
+      for (const order of queued) while ((await stepReplay(order)).kind !== 'done');
+      expect(await replayStore.find(input.id)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+      expect(sent).toEqual(eventIds);
+      const { replays: listed } = await replayStore.list(endpoint.id, 10);
+      expect(listed.map(({ id }) => id)).toContain(input.id);
+    });
+
+    it('leaves nothing on record that is on no queue', async () => {
+      const { endpoint, endpointStore, replayStore } = await arrange();
+      const replays = createManageReplays({
+        endpointStore,
+        replayStore,
+        replayQueue: { add: broken },
+        clock: () => 0,
+        emit: () => {},
+      });
+      const input = buildReplayOrder();
+      await expect(replays.create(endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
+      expect(await replayStore.find(input.id)).toBeUndefined();
+    });
+  });
+
+  function replayMissing(): never {
+    throw new Error('There is no replay.');
+  }
+
+  it('waits for a delivery that is just coming to its end, rather than leave it out', async () => {
+    const { step, finish, read, sent, eventIds, beginToEnd, ending } = await arrange({ mode: 'all' }, 3);
+    await beginToEnd(1);
+    await step();
+    expect(await step()).toEqual({ kind: 'again', delayMs: 1_000 });
+    expect(await read()).toMatchObject({ status: 'running', enqueued: 1 });
+    expect(sent).not.toContain(eventIds[1]);
+
+    ending.clear();
+    await finish();
+    expect(await read()).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
+    expect(sent).toContain(eventIds[1]);
+  });
+});
+
+describe('choose events', () => {
+  const { id } = buildReplayOrder();
+  const endpoint = { events: ['keyword.*'] };
+
+  const retried: DeliveryFact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: 1 };
+  const exhausted: DeliveryFact = { ...retried, nextAttemptAt: undefined };
+  const aborted: DeliveryFact = { ...exhausted, isAborted: true };
+  const delivered: DeliveryFact = { ...exhausted, attempt: buildAcceptedAttempt() };
+  const cancelled: DeliveryFact = { kind: 'cancelled', reason: 'event_expired' };
+  const requestedBy = (requestId: string): DeliveryFact => ({
+    kind: 'requested',
+    requestId,
+    trigger: 'replay',
+    requestedAt: 0,
+  });
+
+  interface Given {
+    /** Left out: there is no delivery. */
+    readonly log?: readonly DeliveryFact[];
+    readonly type?: string;
+    readonly isAimed?: boolean;
+  }
+
+  /** The modes in which an event is sent. */
+  function modesOf({ log, type = 'keyword.quick_win', isAimed = false }: Given): ReplayMode[] {
+    const state = readLog((log ?? []).map(encodeFact).join(''));
+    const candidate = { head: { type, acceptedAt: 0, isAimed }, state, hasDelivery: log !== undefined };
+    return (['failed', 'missing', 'all'] as const).filter((mode) =>
+      isToBeSent({ id, mode }, endpoint, candidate),
+    );
+  }
+
+  it.each<[string, Given, ReplayMode[]]>([
+    ['an event without a delivery', {}, ['missing', 'all']],
+    ['one of a type that the endpoint did not ask for', { type: 'brief.created' }, []],
+    ['one that was aimed at others', { isAimed: true }, []],
+    ['one that was aimed at this endpoint', { isAimed: true, log: [delivered] }, ['all']],
+    ['one whose delivery was not tried yet', { log: [] }, []],
+    ['one whose delivery is retried', { log: [retried] }, []],
+    ['an exhausted one', { log: [exhausted] }, ['failed', 'all']],
+    ['an aborted one', { log: [aborted] }, ['failed', 'all']],
+    ['a cancelled one', { log: [cancelled] }, ['failed', 'all']],
+    ['a delivered one', { log: [delivered] }, ['all']],
+    ['one that was asked for by somebody else', { log: [exhausted, requestedBy('rdl_1')] }, []],
+    [
+      'one that failed of a type that the endpoint asks for no more',
+      { type: 'brief.created', log: [exhausted] },
+      ['failed'],
+    ],
+    [
+      'one that this replay has requested in a step that broke off',
+      { log: [requestedBy(id), delivered] },
+      ['failed', 'missing', 'all'],
+    ],
+  ])('%s is sent as it should', (_what, given, modes) => {
+    expect(modesOf(given)).toEqual(modes);
+  });
+});

@@ -1,0 +1,273 @@
+import { setImmediate } from 'node:timers/promises';
+import type { DeliveryState } from '../domain/delivery-log';
+import type { Endpoint } from '../domain/endpoint';
+import { type AccountId, dataOf, type EventId } from '../domain/event';
+import {
+  hasEnded,
+  type Replay,
+  type ReplayEndStatus,
+  type ReplayOrder,
+  type ReplayProgress,
+} from '../domain/replay';
+import type { Emit } from '../domain/signal';
+import { matchesType } from '../endpoints/filters/event-filters';
+import { type PayloadFilter, readStoredFilter } from '../endpoints/filters/payload-filter';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventHead, EventStore } from '../events/redis-event-store';
+import type { Clock } from '../platform/clock';
+import type { Mark } from '../platform/redis-timeline';
+import { announceReplayEnd } from './manage-replays';
+import type { ResendAll, ResendInput } from './redeliver';
+import type { ReplayStore } from './redis-replay-store';
+
+export interface StepReplayDeps {
+  readonly replayStore: Pick<ReplayStore, 'find' | 'create' | 'save'>;
+  readonly endpointStore: Pick<EndpointStore, 'find'>;
+  readonly chooseEvents: ChooseEvents;
+  readonly resendAll: ResendAll;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** What is to become of the replay's job. */
+export type StepResult = { readonly kind: 'done' } | { readonly kind: 'again'; readonly delayMs: number };
+
+const DONE: StepResult = { kind: 'done' };
+const AT_ONCE: StepResult = { kind: 'again', delayMs: 0 };
+
+// Events looked at in one step. Counting is all reading; a step of sending looks at more than it sends, or a slow replay
+// of which little is chosen would take steps without end.
+const COUNTED_AT_ONCE = 500;
+const LOOKED_AT = 100;
+// A delivery that has just ended has its job still, for milliseconds or until a dead worker's jobs are taken over.
+const ENDING_DELAY_MS = 1_000;
+// A replay sends twice a second, at most as many as it looks at: it comes in small doses, and is soon cancelled.
+const STEPS_A_SECOND = 2;
+
+/**
+ * One step of a replay: counts some of the events in its range, or, once all are counted, sends some. How far it is, is
+ * saved at the end of each step. A step that broke off is done again, and sends nothing twice: each delivery has the
+ * replay's request on record.
+ */
+export function createStepReplay(deps: StepReplayDeps) {
+  const { replayStore, endpointStore, chooseEvents, resendAll, clock, emit } = deps;
+
+  return async function stepReplay(order: ReplayOrder): Promise<StepResult> {
+    const endpoint = await endpointStore.find(order.accountId, order.endpointId);
+    // What is not on record stays off it when its webhook is gone: its account may have been erased.
+    const replay = endpoint ? await findOrCreate(order) : await replayStore.find(order.id);
+    if (!replay || hasEnded(replay)) return DONE;
+    if (!endpoint) return await end(replay, 'failed', 'The webhook was deleted.');
+    return replay.status === 'counting' ? await count(replay, endpoint) : await send(replay, endpoint);
+  };
+
+  // It is queued first: whoever asked for it may have died before it was on record.
+  async function findOrCreate(order: ReplayOrder): Promise<Replay | undefined> {
+    const replay = await replayStore.find(order.id);
+    if (replay) return replay;
+    await replayStore.create(order);
+    return await replayStore.find(order.id);
+  }
+
+  async function count(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
+    const judged = await chooseEvents(replay, endpoint, COUNTED_AT_ONCE);
+    const found = replay.found + chosenOf(judged).length;
+    const erased = replay.erased + judged.filter(({ isErased }) => isErased).length;
+    if (judged.length === COUNTED_AT_ONCE) {
+      return await goOn(
+        replay,
+        { status: 'counting', found, erased, cursor: judged.at(-1)?.member },
+        AT_ONCE,
+      );
+    }
+    if (replay.isDryRun) return await end({ ...replay, found, erased }, 'done');
+    return await goOn(replay, { status: 'running', found, erased, cursor: undefined }, AT_ONCE);
+  }
+
+  async function send(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
+    const startedAt = clock();
+    const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
+    const judged = await chooseEvents(replay, endpoint, LOOKED_AT, most);
+    const dose = chosenOf(judged).slice(0, most);
+    const resent = await resendAll(dose.map((member) => toResend(replay, member)));
+    const ending = resent.indexOf('ending');
+    const results = ending < 0 ? resent : resent.slice(0, ending);
+    const enqueued = replay.enqueued + results.filter((result) => result === 'resent').length;
+
+    // On from there soon: those behind it that are sent already are counted then.
+    if (ending >= 0) {
+      const cursor = ending === 0 ? replay.cursor : dose[ending - 1];
+      return await goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs: ENDING_DELAY_MS });
+    }
+
+    const isDoseAll = dose.length === chosenOf(judged).length;
+    if (isDoseAll && judged.length < LOOKED_AT) return await end({ ...replay, enqueued }, 'done');
+    const cursor = isDoseAll ? judged.at(-1)?.member : dose.at(-1);
+    const delayMs = Math.max(Math.ceil((dose.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
+    return await goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs });
+  }
+
+  // Over, if it was cancelled meanwhile.
+  async function goOn(replay: Replay, change: Change, result: StepResult): Promise<StepResult> {
+    if (!(await replayStore.save(replay.id, progressOf(replay, change)))) return DONE;
+    const { id: replayId, accountId, endpointId } = replay;
+    emit({ name: 'replay.progressed', replayId, accountId, endpointId });
+    return result;
+  }
+
+  async function end(replay: Replay, status: ReplayEndStatus, error?: string): Promise<StepResult> {
+    const change = {
+      status,
+      cursor: undefined,
+      finishedAt: clock(),
+      ...(error === undefined ? {} : { error }),
+    };
+    const progress = progressOf(replay, change);
+    if (await replayStore.save(replay.id, progress)) announceReplayEnd(emit, { ...replay, ...progress });
+    return DONE;
+  }
+}
+
+export type StepReplay = ReturnType<typeof createStepReplay>;
+
+type Change = Partial<Omit<ReplayProgress, 'cursor'>> & { readonly cursor: Mark | undefined };
+
+function progressOf(
+  { status, found, enqueued, erased }: Replay,
+  { cursor, ...change }: Change,
+): ReplayProgress {
+  return { status, found, enqueued, erased, ...change, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+function chosenOf(judged: readonly Judged[]): Mark[] {
+  return judged.filter(({ isChosen }) => isChosen).map(({ member }) => member);
+}
+
+function toResend({ id, accountId, endpointId }: Replay, { id: eventId, at }: Mark): ResendInput {
+  return {
+    accountId,
+    endpointId,
+    eventId: eventId as EventId,
+    acceptedAt: at,
+    trigger: 'replay',
+    requestId: id,
+  };
+}
+
+export interface ChooseEventsDeps {
+  readonly eventStore: Pick<EventStore, 'find' | 'findHead' | 'listFrom'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'isListed' | 'listFrom'>;
+}
+
+/** What is known of an event that may be replayed. */
+export interface Candidate {
+  readonly head: EventHead;
+  readonly state: DeliveryState;
+  /** Whether there is, or was, a delivery of it to the endpoint. */
+  readonly hasDelivery: boolean;
+}
+
+/** An event of the range, and whether it is to be sent. */
+export interface Judged {
+  readonly member: Mark;
+  readonly isChosen: boolean;
+  /** Whether it would be chosen, but there is no payload to send any more. */
+  readonly isErased: boolean;
+}
+
+interface Considered extends Judged {
+  /** Whether this replay has requested it already. */
+  readonly isRequested: boolean;
+}
+
+/** Goes through the events of a replay's range, oldest first, and judges each. */
+export function createChooseEvents({ eventStore, deliveryStore }: ChooseEventsDeps) {
+  /** @param enough of those beyond so many chosen ones the filter may not have been asked yet: they stand as chosen. */
+  return async function chooseEvents(
+    replay: Replay,
+    endpoint: Endpoint,
+    limit: number,
+    enough = limit,
+  ): Promise<readonly Judged[]> {
+    const members = await readMembers(replay, limit);
+    const judged = await Promise.all(
+      members.map(async (member) => ({ member, ...(await judge(replay, endpoint, member)) })),
+    );
+    // What has failed passed when it was published, and is not asked for its type again either.
+    if (endpoint.filter === undefined || replay.mode === 'failed') return judged;
+    return await filtered(readStoredFilter(endpoint.filter), endpoint, judged, enough);
+  };
+
+  // One after the other, so that no more than one payload is in memory, and others have their turn in between.
+  async function filtered(
+    filter: PayloadFilter,
+    { accountId }: Endpoint,
+    judged: readonly Considered[],
+    enough: number,
+  ): Promise<readonly Judged[]> {
+    const left: Judged[] = [];
+    let chosen = 0;
+    for (const one of judged) {
+      const isSure = !one.isChosen || one.isRequested || chosen >= enough;
+      const isRefused = !isSure && !(await passes(filter, accountId, one.member));
+      left.push(isRefused ? { ...one, isChosen: false } : one);
+      chosen += Number(left.at(-1)?.isChosen);
+    }
+    return left;
+  }
+
+  async function passes(filter: PayloadFilter, accountId: AccountId, { id }: Mark): Promise<boolean> {
+    const event = await eventStore.find(accountId, id as EventId);
+    await setImmediate();
+    // Gone meanwhile: whoever is to send it finds that out.
+    return event?.body === undefined || filter.matches(dataOf(event.body));
+  }
+
+  // What has failed is among the endpoint's own deliveries: far fewer than all of the account's events.
+  async function readMembers({ accountId, endpointId, mode, since, until, cursor }: Replay, limit: number) {
+    // Both ends belong to it.
+    const range = { since, until: until + 1 };
+    return mode === 'failed'
+      ? await deliveryStore.listFrom(endpointId, range, limit, cursor)
+      : await eventStore.listFrom(accountId, range, limit, cursor);
+  }
+
+  async function judge(
+    replay: Replay,
+    endpoint: Endpoint,
+    { id }: Mark,
+  ): Promise<Omit<Considered, 'member'>> {
+    const delivery = { eventId: id as EventId, endpointId: endpoint.id };
+    const [head, { state, length }, isListed] = await Promise.all([
+      eventStore.findHead(endpoint.accountId, delivery.eventId),
+      deliveryStore.readWithLength(delivery.endpointId, delivery.eventId),
+      deliveryStore.isListed(delivery),
+    ]);
+    // Its retention is over.
+    if (!head) return { isChosen: false, isErased: false, isRequested: false };
+    const isWanted = isToBeSent(replay, endpoint, { head, state, hasDelivery: isListed || length > 0 });
+    const isErased = isWanted && head.erasedAt !== undefined;
+    return { isChosen: isWanted && !isErased, isErased, isRequested: state.requestIds.includes(replay.id) };
+  }
+}
+
+export type ChooseEvents = ReturnType<typeof createChooseEvents>;
+
+/** Whether a replay sends an event. One that it has requested already, in a step that broke off, it still does. */
+export function isToBeSent(
+  { id, mode }: Pick<Replay, 'id' | 'mode'>,
+  { events }: Pick<Endpoint, 'events'>,
+  { head, state, hasDelivery }: Candidate,
+): boolean {
+  if (state.requestIds.includes(id)) return true;
+  const isAskedFor = events.some((filter) => matchesType(filter, head.type));
+  switch (mode) {
+    case 'failed':
+      return !state.isOpen && state.status !== 'delivered';
+    case 'missing':
+      return !hasDelivery && isAskedFor && !head.isAimed;
+    case 'all':
+      return isAskedFor && (hasDelivery ? !state.isOpen : !head.isAimed);
+  }
+}

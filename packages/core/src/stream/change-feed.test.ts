@@ -1,0 +1,100 @@
+import { signalSamples } from '../testing/signal-samples';
+import { uniqueEndpointId } from '../testing/unique-ids';
+import { Backlog, changesOf, isTold, MOST_A_SECOND, MOST_OF_ONE_EVENT } from './change-feed';
+import { type Change, changeSchema } from './redis-change-store';
+
+describe('backlog', () => {
+  const change: Change = { kind: 'webhook', change: 'updated', endpointId: uniqueEndpointId() };
+  const RESET: Change = { kind: 'reset' };
+  const changes = (count: number) => Array.from({ length: count }, () => change);
+
+  it('gives what was added, once', () => {
+    const backlog = new Backlog();
+    backlog.add([change, change], 0);
+    expect(backlog.isEmpty).toBe(false);
+    expect(backlog.take(0)).toEqual([change, change]);
+    expect(backlog.take(0)).toEqual([]);
+    expect(backlog.isEmpty).toBe(true);
+  });
+
+  it('holds no more than it may in a second, and says with the next one that something is missing', () => {
+    const backlog = new Backlog();
+    for (let i = 0; i < 10; i += 1) backlog.add(changes(MOST_A_SECOND / 4), 100);
+    expect(backlog.take(200)).toHaveLength(MOST_A_SECOND);
+    // Later on in the same second nothing is told, not even that.
+    backlog.add([change], 900);
+    expect(backlog.take(1_000)).toEqual([]);
+    expect(backlog.isEmpty).toBe(false);
+    expect(backlog.take(1_100)).toEqual([RESET]);
+    backlog.add([change], 1_200);
+    expect(backlog.take(1_200)).toEqual([change]);
+  });
+
+  it('holds no more than that while nothing can be written, however long that is', () => {
+    const backlog = new Backlog();
+    for (let now = 0; now < 60_000; now += 1_000) backlog.add(changes(MOST_A_SECOND), now);
+    expect(backlog.take(60_000)).toEqual([...changes(MOST_A_SECOND), RESET]);
+  });
+
+  it('says that something could not be written, once', () => {
+    const backlog = new Backlog();
+    backlog.miss();
+    expect(backlog.take(0)).toEqual([RESET]);
+    expect(backlog.take(0)).toEqual([]);
+  });
+});
+
+describe('changes of signal', () => {
+  const NOW = 1_700_000_000_000;
+  const told = Object.values(signalSamples).filter(isTold);
+  const attempted = signalSamples['delivery.attempted'];
+  const fannedOut = signalSamples['event.fanned_out'];
+
+  it.each(told.map((signal) => [signal.name, signal] as const))(
+    'tells of %s what can be read again',
+    (_name, signal) => {
+      const changes = changesOf(signal, NOW);
+      expect(changes).toHaveLength(1);
+      for (const change of changes)
+        expect(changeSchema.parse(JSON.parse(JSON.stringify(change)))).toEqual(change);
+    },
+  );
+
+  it('tells nothing of what is no change of what an account has', () => {
+    expect(isTold(signalSamples['request.completed'])).toBe(false);
+  });
+
+  it('says of a failed attempt when the next one is due', () => {
+    const failed = {
+      ...attempted,
+      outcome: 'http_5xx',
+      responseStatus: 503,
+      nextDelayMs: 5_000,
+      attempt: 2,
+    } as const;
+    expect(changesOf(failed, NOW)).toMatchObject([
+      {
+        change: 'attempted',
+        delivery: {
+          status: 'pending',
+          attemptCount: 2,
+          lastOutcome: 'http_5xx',
+          lastResponseStatus: 503,
+          nextAttemptAt: NOW + 5_000,
+        },
+      },
+    ]);
+  });
+
+  it('leaves it to what follows what became of the delivery otherwise', () => {
+    expect(changesOf(attempted, NOW)).toMatchObject([{ delivery: { lastOutcome: 'delivered' } }]);
+    expect(changesOf(attempted, NOW)).not.toMatchObject([{ delivery: { status: expect.anything() } }]);
+  });
+
+  it('tells of each delivery of an event, unless there are too many', () => {
+    const receivers = Array.from({ length: MOST_OF_ONE_EVENT }, () => ({ id: uniqueEndpointId() }));
+    expect(changesOf({ ...fannedOut, receivers }, NOW)).toHaveLength(MOST_OF_ONE_EVENT);
+    const tooMany = [...receivers, { id: uniqueEndpointId() }];
+    expect(changesOf({ ...fannedOut, receivers: tooMany }, NOW)).toBe('too_many');
+  });
+});

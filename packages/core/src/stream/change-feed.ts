@@ -1,0 +1,330 @@
+import type { AccountId } from '../domain/event';
+import type { Emit, Signal } from '../domain/signal';
+import { type Clock, steadyClock } from '../platform/clock';
+import { settledWithin } from '../platform/timers';
+import type { Change, ChangedDelivery, ChangeStore } from './redis-change-store';
+
+export interface ChangeFeedOptions {
+  readonly changeStore: Pick<ChangeStore, 'readWatched' | 'append'>;
+  /** For how long it gathers what happens together, for one trip to Redis. Milliseconds. */
+  readonly gatherMs: number;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** So long it goes by what it knows of who is watched: so long after an account began to be watched every change is told. */
+export const KNOWN_FOR_MS = 2_000;
+/** An API process tells sooner than a worker does: that there is a delivery comes before what becomes of it. */
+export const API_GATHER_MS = 10;
+export const WORKER_GATHER_MS = 50;
+
+const AFTER_FAULT_MS = 500;
+// Signals that wait until it is known who is watched: as a rule for milliseconds.
+const MOST_UNDECIDED = 1_000;
+// Nothing depends on it.
+const STOP_PATIENCE_MS = 1_000;
+
+/**
+ * Writes what this process changes, for those who watch: a listener to its signals. It asks who is watched when something
+ * has happened, once in two seconds at most; then a signal of an account that nobody watches costs a look into a map. What
+ * was not written for whatever reason is told by a `reset`, as far as this process lives: lists and records are the truth.
+ */
+export class ChangeFeed {
+  /** Of the accounts that are watched. */
+  #backlogs: ReadonlyMap<AccountId, Backlog> = new Map();
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #undecided: ToldSignal[] = [];
+  #hasLeftOut = false;
+  /** Accounts that have something to write. */
+  readonly #due = new Set<AccountId>();
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(private readonly options: ChangeFeedOptions) {}
+
+  readonly listen = (signal: Signal): void => {
+    if (!isTold(signal)) return;
+    // In their order: none overtakes those that wait.
+    if (this.#undecided.length === 0 && this.#isKnown()) this.#tell(signal);
+    else if (this.#undecided.length < MOST_UNDECIDED) this.#undecided.push(signal);
+    else this.#hasLeftOut = true;
+    if (this.#undecided.length > 0) this.#workIn(this.options.gatherMs);
+  };
+
+  /** Writes what is left, unless Redis is away. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await settledWithin(
+      STOP_PATIENCE_MS,
+      this.#working.then(() => this.#work()),
+    );
+  }
+
+  #isKnown(): boolean {
+    return steadyClock() - this.#askedAt < KNOWN_FOR_MS;
+  }
+
+  #tell(signal: ToldSignal): void {
+    const backlog = this.#backlogs.get(signal.accountId);
+    if (backlog === undefined) return;
+    const changes = changesOf(signal, this.options.clock());
+    if (changes === 'too_many') backlog.overflow();
+    else backlog.add(changes, steadyClock());
+    this.#due.add(signal.accountId);
+    this.#workIn(this.options.gatherMs);
+  }
+
+  // One at a time: what comes while it works is gathered, within bounds.
+  #workIn(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#timer ??= setTimeout(() => {
+      this.#working = this.#workAndGoOn();
+    }, delayMs);
+  }
+
+  async #workAndGoOn(): Promise<void> {
+    const isDone = await this.#work();
+    this.#timer = undefined;
+    if (this.#undecided.length + this.#due.size === 0) return;
+    this.#workIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
+  }
+
+  /** Gives whether Redis did what it was asked for. */
+  async #work(): Promise<boolean> {
+    const isDecided = this.#undecided.length === 0 || (await this.#decide());
+    const due = [...this.#due];
+    this.#due.clear();
+    const written = await Promise.all(due.map((account) => this.#writeFor(account)));
+    return isDecided && !written.includes(false);
+  }
+
+  async #decide(): Promise<boolean> {
+    const { changeStore, emit } = this.options;
+    const askedAt = steadyClock();
+    try {
+      const watched = await changeStore.readWatched();
+      const known = this.#backlogs;
+      this.#backlogs = new Map(watched.map((account) => [account, known.get(account) ?? new Backlog()]));
+      this.#askedAt = askedAt;
+    } catch (error) {
+      emit({ name: 'task.failed', task: 'look at watched accounts', error });
+    }
+    // An answer that took so long says nothing of what came last.
+    if (!this.#isKnown()) return false;
+    const decided = this.#undecided;
+    this.#undecided = [];
+    for (const signal of decided) this.#tell(signal);
+    if (this.#hasLeftOut) this.#missForAll();
+    return true;
+  }
+
+  #missForAll(): void {
+    this.#hasLeftOut = false;
+    for (const [account, backlog] of this.#backlogs) {
+      backlog.miss();
+      this.#due.add(account);
+    }
+  }
+
+  async #writeFor(account: AccountId): Promise<boolean> {
+    const { changeStore, emit } = this.options;
+    const backlog = this.#backlogs.get(account);
+    if (backlog === undefined) return true;
+    const changes = backlog.take(steadyClock());
+    try {
+      if (changes.length > 0) await changeStore.append(account, changes);
+      return true;
+    } catch (error) {
+      backlog.miss();
+      emit({ name: 'task.failed', task: 'write changes', error });
+      return false;
+    } finally {
+      if (!backlog.isEmpty) this.#due.add(account);
+    }
+  }
+}
+
+/** So many changes of an account may one process tell in a second. */
+export const MOST_A_SECOND = 500;
+const SECOND_MS = 1_000;
+
+const RESET: Change = { kind: 'reset' };
+
+/**
+ * The changes of one account that are still to be written. It holds a bounded number: what is too much is left out, and a
+ * `reset` after it says so, once a second at most.
+ */
+export class Backlog {
+  #changes: Change[] = [];
+  #room = MOST_A_SECOND;
+  #refillAt = 0;
+  #isBehind = false;
+
+  /** @param now of a clock that never jumps. Milliseconds. */
+  add(changes: readonly Change[], now: number): void {
+    this.#refill(now);
+    if (this.#isBehind) return;
+    if (changes.length > Math.min(this.#room, MOST_A_SECOND - this.#changes.length)) return this.overflow();
+    this.#room -= changes.length;
+    this.#changes.push(...changes);
+  }
+
+  /** It was too much for this second, of which nothing more is told. */
+  overflow(): void {
+    this.#room = 0;
+    this.#isBehind = true;
+  }
+
+  /** Something could not be written. */
+  miss(): void {
+    this.#isBehind = true;
+  }
+
+  /** What is to be written now. */
+  take(now: number): readonly Change[] {
+    this.#refill(now);
+    const taken = this.#changes;
+    this.#changes = [];
+    if (!this.#isBehind || this.#room === 0) return taken;
+    // Of what came before, whatever it was.
+    this.#isBehind = false;
+    this.#room -= 1;
+    return [...taken, RESET];
+  }
+
+  get isEmpty(): boolean {
+    return this.#changes.length === 0 && !this.#isBehind;
+  }
+
+  #refill(now: number): void {
+    if (now < this.#refillAt) return;
+    this.#room = MOST_A_SECOND;
+    this.#refillAt = now + SECOND_MS;
+  }
+}
+
+type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
+
+const toldNames = [
+  'event.fanned_out',
+  'delivery.attempted',
+  'delivery.held',
+  'delivery.requested',
+  'delivery.ended',
+  'endpoint.created',
+  'endpoint.updated',
+  'endpoint.deleted',
+  'endpoint.enabled',
+  'endpoint.disabled',
+  'breaker.opened',
+  'breaker.closed',
+  'replay.progressed',
+  'replay.ended',
+] as const;
+const told: ReadonlySet<Signal['name']> = new Set(toldNames);
+
+/** A signal that tells whoever watches its account of a change. */
+export type ToldSignal = Named<(typeof toldNames)[number]> & { readonly accountId: AccountId };
+
+export function isTold(signal: Signal): signal is ToldSignal {
+  return told.has(signal.name) && 'accountId' in signal && signal.accountId !== undefined;
+}
+
+/** What goes to more than so many at once is not told one by one. */
+export const MOST_OF_ONE_EVENT = 200;
+
+/**
+ * @param now when it was announced. Milliseconds since the Unix epoch.
+ */
+export function changesOf(signal: ToldSignal, now: number): readonly Change[] | 'too_many' {
+  switch (signal.name) {
+    case 'event.fanned_out':
+      return createdBy(signal);
+    case 'delivery.attempted':
+      return [delivery('attempted', attempted(signal, now))];
+    case 'delivery.held':
+      return [delivery('held', { ...idsOf(signal), status: 'held' })];
+    case 'delivery.requested':
+      return [delivery('requested', { ...idsOf(signal), status: 'pending' })];
+    case 'delivery.ended':
+      return [delivery('ended', { ...idsOf(signal), status: signal.status, nextAttemptAt: null })];
+    case 'endpoint.created':
+      return [webhook('created', signal)];
+    case 'endpoint.updated':
+      return [webhook('updated', signal)];
+    case 'endpoint.deleted':
+      return [webhook('deleted', signal)];
+    case 'endpoint.enabled':
+      return [webhook('enabled', signal)];
+    case 'endpoint.disabled':
+      return [webhook('disabled', signal)];
+    case 'breaker.opened':
+      return [webhook('breaker_opened', signal)];
+    case 'breaker.closed':
+      return [webhook('breaker_closed', signal)];
+    case 'replay.progressed':
+      return [replay('progress', signal)];
+    case 'replay.ended':
+      return [replay('ended', signal)];
+  }
+}
+
+function createdBy({
+  eventId,
+  type,
+  acceptedAt,
+  receivers,
+}: Named<'event.fanned_out'>): readonly Change[] | 'too_many' {
+  if (receivers.length > MOST_OF_ONE_EVENT) return 'too_many';
+  return receivers.map(({ id: endpointId }) =>
+    delivery('created', {
+      eventId,
+      endpointId,
+      type,
+      status: 'pending',
+      attemptCount: 0,
+      lastOutcome: null,
+      lastResponseStatus: null,
+      createdAt: acceptedAt,
+    }),
+  );
+}
+
+/** What became of the delivery is told by `ended`, or by its record: an attempt alone does not know it. */
+function attempted(signal: Named<'delivery.attempted'>, now: number): ChangedDelivery {
+  const { type, attempt, outcome, responseStatus = null, nextDelayMs } = signal;
+  const next =
+    nextDelayMs === undefined ? {} : ({ status: 'pending', nextAttemptAt: now + nextDelayMs } as const);
+  return {
+    ...idsOf(signal),
+    type,
+    attemptCount: attempt,
+    lastOutcome: outcome,
+    lastResponseStatus: responseStatus,
+    ...next,
+  };
+}
+
+function idsOf({ eventId, endpointId }: Pick<ChangedDelivery, 'eventId' | 'endpointId'>) {
+  return { eventId, endpointId };
+}
+
+function delivery(change: Extract<Change, { kind: 'delivery' }>['change'], of: ChangedDelivery): Change {
+  return { kind: 'delivery', change, delivery: of };
+}
+
+function webhook(
+  change: Extract<Change, { kind: 'webhook' }>['change'],
+  { endpointId }: Pick<Extract<Change, { kind: 'webhook' }>, 'endpointId'>,
+): Change {
+  return { kind: 'webhook', change, endpointId };
+}
+
+function replay(
+  change: Extract<Change, { kind: 'replay' }>['change'],
+  { replayId, endpointId }: Pick<Extract<Change, { kind: 'replay' }>, 'replayId' | 'endpointId'>,
+): Change {
+  return { kind: 'replay', change, replayId, endpointId };
+}

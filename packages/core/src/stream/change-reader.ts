@@ -1,0 +1,119 @@
+import type { StreamEnd } from '../domain/signal';
+import { type Change, type ChangeEntry, endpointOf } from './redis-change-store';
+
+/** What somebody who follows the changes of an account is told, one after the other. */
+export type StreamMessage =
+  /** From here on nothing is missing. */
+  | { readonly kind: 'ready'; readonly id: string }
+  | { readonly kind: 'change'; readonly id: string; readonly change: Change }
+  | { readonly kind: 'end'; readonly reason: EndReason };
+
+/** `lost`: the reader hung up, and is told nothing. */
+export type EndReason = StreamEnd | 'lost';
+
+export interface ChangeReaderOptions {
+  /** Only what concerns this endpoint, or all. */
+  readonly endpointId: string | undefined;
+  /** After this place it goes on, where it was before. */
+  readonly after: string | undefined;
+  /** Nothing is said after that. */
+  readonly onEnd: () => void;
+}
+
+/** What waits when it ends so is told to nobody. */
+const TELLS_NO_MORE: readonly (EndReason | undefined)[] = [
+  'too_slow',
+  'lost',
+  'unauthenticated',
+  'unverified',
+];
+
+/** So many messages may wait for a reader: more than are kept of an account. */
+export const MOST_WAITING = 1_500;
+
+/** Somebody who follows an account's changes. Whoever takes them too slowly is told that it is over, and nothing else. */
+export class ChangeReader {
+  readonly after: string | undefined;
+  /** The place that it has heard of last; `undefined` before it is ready. */
+  #place: string | undefined;
+  #messages: StreamMessage[] = [];
+  #end: EndReason | undefined;
+  #wake: () => void = () => {};
+
+  constructor(private readonly options: ChangeReaderOptions) {
+    this.after = options.after;
+  }
+
+  /** Whether it was told that nothing is missing from there on. */
+  get isReady(): boolean {
+    return this.#place !== undefined;
+  }
+
+  get ended(): EndReason | undefined {
+    return this.#end;
+  }
+
+  /** @param id where it goes on from. */
+  begin(id: string): void {
+    this.#place = id;
+    this.#say({ kind: 'ready', id });
+  }
+
+  /** What came before is not there any more. */
+  reset(id: string): void {
+    this.#place = id;
+    this.#say({ kind: 'change', id, change: { kind: 'reset' } });
+  }
+
+  /** Nothing is told twice. */
+  offer({ id, change }: ChangeEntry): void {
+    if (this.#place === undefined || !isLater(id, this.#place)) return;
+    this.#place = id;
+    if (change === undefined) return;
+    const concerned = endpointOf(change);
+    if (concerned === undefined || concerned === (this.options.endpointId ?? concerned)) {
+      this.#say({ kind: 'change', id, change });
+    }
+  }
+
+  end(reason: EndReason): void {
+    if (this.#end !== undefined) return;
+    this.#end = reason;
+    if (TELLS_NO_MORE.includes(reason)) this.#messages = [];
+    this.#messages.push({ kind: 'end', reason });
+    this.#wake();
+    this.options.onEnd();
+  }
+
+  /** Everything that it is told, until it ends. */
+  async *messages(): AsyncGenerator<StreamMessage, void> {
+    for (;;) {
+      const messages = this.#messages;
+      this.#messages = [];
+      for (const message of messages) {
+        // What was taken is not sent yet.
+        if (TELLS_NO_MORE.includes(this.#end) && message.kind !== 'end') continue;
+        yield message;
+        if (message.kind === 'end') return;
+      }
+      if (this.#messages.length > 0) continue;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #say(message: StreamMessage): void {
+    if (this.#end !== undefined) return;
+    if (this.#messages.length >= MOST_WAITING) return this.end('too_slow');
+    this.#messages.push(message);
+    this.#wake();
+  }
+}
+
+/** Places are two numbers: milliseconds, and one that counts within them. */
+function isLater(place: string, other: string): boolean {
+  const [time = 0, count = 0] = place.split('-').map(Number);
+  const [otherTime = 0, otherCount = 0] = other.split('-').map(Number);
+  return time > otherTime || (time === otherTime && count > otherCount);
+}

@@ -1,0 +1,221 @@
+import { Recheck } from '../accounts/authenticate';
+import type { AccountId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import { AppError } from '../platform/app-error';
+import { type Clock, steadyClock } from '../platform/clock';
+import type { Connection } from '../platform/connection';
+import { KNOWN_FOR_MS } from './change-feed';
+import { ChangeReader, type ChangeReaderOptions, type StreamMessage } from './change-reader';
+import type { ChangeStore } from './redis-change-store';
+
+export interface ChangeStreamsDeps {
+  readonly changeStore: Pick<ChangeStore, 'watch' | 'begin' | 'join' | 'keep' | 'readAfter'>;
+  readonly emit: Emit;
+}
+
+export interface StreamOptions extends Omit<ChangeReaderOptions, 'onEnd'> {
+  /** How long it may last. Milliseconds. */
+  readonly maxMs: number;
+  /** Whether the client may still follow. Asked every two seconds; throws while nobody knows. */
+  readonly isAllowed: () => Promise<boolean>;
+}
+
+const READ_EVERY_MS = 200;
+const AFTER_FAULT_MS = 1_000;
+/** Several times before nobody watches the account any more. */
+const RENEW_EVERY_MS = 20_000;
+const RETRY_AFTER_MS = 5_000;
+// A client that does not read has so long to read that it is over.
+const LAST_WORD_MS = 1_000;
+/** Streams that a process has at the same time; each may have a queue. */
+const MOST_STREAMS = 500;
+
+/** Those who follow changes at this process. While nobody does, it asks Redis for nothing. */
+export class ChangeStreams {
+  readonly #accounts = new Map<AccountId, WatchedAccount>();
+  #count = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #renewedAt = 0;
+  #isStopped = false;
+
+  constructor(private readonly deps: ChangeStreamsDeps) {}
+
+  /**
+   * All that changes of what an account has, from when it says `ready` until it ends.
+   *
+   * @throws AppError `rate_limited` when this process has as many streams as it may, `storage_unavailable` when it stops.
+   */
+  async *open(
+    accountId: AccountId,
+    options: StreamOptions,
+    { signal, close }: Connection,
+  ): AsyncGenerator<StreamMessage, void> {
+    const timers: NodeJS.Timeout[] = [];
+    const onEnd = () => void timers.push(setTimeout(close, LAST_WORD_MS));
+    const reader = this.#add(accountId, { ...options, onEnd });
+    const recheck = new Recheck({ isAllowed: options.isAllowed, onEnd: (why) => reader.end(why) });
+    recheck.start();
+    timers.push(setTimeout(() => reader.end('time_over'), options.maxMs));
+    signal.addEventListener('abort', () => reader.end('lost'));
+    if (signal.aborted) reader.end('lost');
+    try {
+      yield* reader.messages();
+    } finally {
+      recheck.stop();
+      reader.end('lost');
+      for (const timer of timers) clearTimeout(timer);
+      this.#remove(accountId, reader);
+    }
+  }
+
+  /** Ends them all: readers connect again, to other processes. */
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    for (const { readers } of this.#accounts.values()) for (const reader of readers) reader.end('stopping');
+  }
+
+  #add(accountId: AccountId, options: ChangeReaderOptions): ChangeReader {
+    if (this.#isStopped) {
+      throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
+    }
+    if (this.#count >= MOST_STREAMS) {
+      throw new AppError('rate_limited', `This process has ${MOST_STREAMS} streams. Try again later.`, {
+        retryAfterMs: RETRY_AFTER_MS,
+      });
+    }
+    this.#count += 1;
+    const account =
+      this.#accounts.get(accountId) ??
+      new WatchedAccount({ accountId, changeStore: this.deps.changeStore, clock: steadyClock });
+    this.#accounts.set(accountId, account);
+    const reader = new ChangeReader(options);
+    account.add(reader);
+    this.#readIn(0);
+    return reader;
+  }
+
+  #remove(accountId: AccountId, reader: ChangeReader): void {
+    const { emit } = this.deps;
+    this.#count -= 1;
+    const account = this.#accounts.get(accountId);
+    account?.remove(reader);
+    if (account?.readers.size === 0) this.#accounts.delete(accountId);
+    const { ended: reason } = reader;
+    if (reason !== undefined && reason !== 'lost') emit({ name: 'change_stream.ended', accountId, reason });
+  }
+
+  #readIn(delayMs: number): void {
+    if (this.#isStopped || this.#accounts.size === 0) return;
+    this.#timer ??= setTimeout(() => void this.#read(), delayMs);
+  }
+
+  async #read(): Promise<void> {
+    const isRenewalDue = steadyClock() - this.#renewedAt >= RENEW_EVERY_MS;
+    if (isRenewalDue) this.#renewedAt = steadyClock();
+    const accounts = [...this.#accounts.values()];
+    const steps = await Promise.allSettled(accounts.map((account) => account.step(isRenewalDue)));
+    const failed = steps.find((step) => step.status === 'rejected');
+    if (failed) this.deps.emit({ name: 'task.failed', task: 'read changes', error: failed.reason });
+    this.#timer = undefined;
+    this.#readIn(failed ? AFTER_FAULT_MS : READ_EVERY_MS);
+  }
+}
+
+export interface WatchedAccountOptions {
+  readonly accountId: AccountId;
+  readonly changeStore: Pick<ChangeStore, 'watch' | 'begin' | 'join' | 'keep' | 'readAfter'>;
+  /** One that never jumps. */
+  readonly clock: Clock;
+}
+
+/**
+ * An account whose changes somebody follows at this process. Its changes are read once for all of its readers. From when it
+ * begins to be watched until every process knows of that, changes may be missing, so readers are told nothing; it begins
+ * anew whenever the place is gone that it had read to.
+ */
+export class WatchedAccount {
+  readonly #readers = new Set<ChangeReader>();
+  /** How far it has read; `undefined`: it is to begin. */
+  #place: string | undefined;
+  /** Whether what Redis has of it is not to be relied on. */
+  #isToBegin = false;
+  /** From when on every process knows. */
+  #knownAt = 0;
+  /** Those who were ready, and have missed something since. */
+  readonly #behind = new Set<ChangeReader>();
+
+  constructor(private readonly options: WatchedAccountOptions) {}
+
+  get readers(): ReadonlySet<ChangeReader> {
+    return this.#readers;
+  }
+
+  add(reader: ChangeReader): void {
+    this.#readers.add(reader);
+  }
+
+  remove(reader: ChangeReader): void {
+    this.#readers.delete(reader);
+    this.#behind.delete(reader);
+  }
+
+  /** Reads what is new, and tells it. To be called again and again, once the last one has ended. */
+  async step(isRenewalDue: boolean): Promise<void> {
+    if (isRenewalDue || this.#place === undefined) await this.#watch();
+    if (this.#place !== undefined) await this.#readOn(this.#place);
+    for (const reader of this.#readers) if (!reader.isReady) await this.#welcome(reader);
+    this.#catchUp();
+  }
+
+  async #watch(): Promise<void> {
+    const { accountId, changeStore, clock } = this.options;
+    const wasWatched = await changeStore.watch(accountId);
+    // Not by anybody: others did not write what has changed.
+    this.#isToBegin ||= !wasWatched;
+    if (this.#place !== undefined && !this.#isToBegin) return await changeStore.keep(accountId);
+    this.#loseTrack();
+    const place = this.#isToBegin ? await changeStore.begin(accountId) : await changeStore.join(accountId);
+    this.#isToBegin = false;
+    this.#place = place;
+    this.#knownAt = clock() + KNOWN_FOR_MS;
+  }
+
+  async #readOn(place: string): Promise<void> {
+    const entries = await this.options.changeStore.readAfter(this.options.accountId, place);
+    if (entries === undefined) return this.#loseTrack();
+    this.#place = entries.at(-1)?.id ?? place;
+    for (const reader of this.#readers) {
+      if (!reader.isReady || this.#behind.has(reader)) continue;
+      for (const entry of entries) reader.offer(entry);
+    }
+  }
+
+  #loseTrack(): void {
+    this.#place = undefined;
+    for (const reader of this.#readers) if (reader.isReady) this.#behind.add(reader);
+  }
+
+  /** Who comes back goes on at once if all is there that came meanwhile. */
+  async #welcome(reader: ChangeReader): Promise<void> {
+    const place = this.#place;
+    if (place === undefined) return;
+    const { accountId, changeStore, clock } = this.options;
+    const { after } = reader;
+    const missed = after === undefined ? undefined : await changeStore.readAfter(accountId, after);
+    if (after !== undefined && missed !== undefined) {
+      reader.begin(after);
+      for (const entry of missed) reader.offer(entry);
+      return;
+    }
+    if (clock() < this.#knownAt) return;
+    reader.begin(place);
+    if (after !== undefined) reader.reset(place);
+  }
+
+  #catchUp(): void {
+    if (this.#place === undefined || this.options.clock() < this.#knownAt) return;
+    for (const reader of this.#behind) reader.reset(this.#place);
+    this.#behind.clear();
+  }
+}

@@ -1,0 +1,159 @@
+import type { ChainableCommander } from 'ioredis';
+import { z } from 'zod';
+import { attemptOutcomeSchema } from '../domain/attempt';
+import { endStatuses } from '../domain/delivery-log';
+import { endpointIdSchema } from '../domain/endpoint';
+import { type AccountId, eventIdSchema } from '../domain/event';
+import { keys } from '../domain/keys';
+import { replayIdSchema } from '../domain/replay';
+import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
+import { defineScript } from '../platform/redis-script';
+
+/** A change with its place among all of its account, which grows. */
+export interface ChangeEntry {
+  readonly id: string;
+  /** `undefined`: of no concern to readers, or made by a later version. */
+  readonly change: Change | undefined;
+}
+
+/** An account is watched for so long after somebody said so last, and its changes can be read again. */
+const WATCHED_MS = 120_000;
+// Longer than the changes are kept: while they are there, every process writes to them.
+const LEASE_MARGIN_MS = 10_000;
+/** About so many changes are kept of each account. */
+export const KEPT_CHANGES = 1_000;
+// Redis drops them by the hundred.
+const READ_AT_ONCE = KEPT_CHANGES + 200;
+
+const FIELD = 'change';
+const BEGUN = 'begun';
+
+// By Redis' own clock, the same for all who watch. KEYS: watched accounts. ARGV: account, for how long. Gives 1 if nobody has
+// watched it before.
+const WATCH = defineScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+  local is_new = redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return is_new`);
+
+/**
+ * Which accounts somebody watches, and what has changed there lately. The changes of an account are a stream in Redis that
+ * is there only while it is watched: nobody else can make it, so that what nobody reads is stored by nobody.
+ */
+export function createRedisChangeStore(redis: RedisClient) {
+  return withStorageErrors({
+    /** Every account that is watched. One command. */
+    async readWatched(): Promise<readonly AccountId[]> {
+      return (await redis.zrange(keys.watchedAccounts, '0', '-1')) as AccountId[];
+    },
+
+    /** Says that it is watched from now on. @returns whether it was before. */
+    async watch(account: AccountId): Promise<boolean> {
+      return (await WATCH(redis, [keys.watchedAccounts], [account, WATCHED_MS + LEASE_MARGIN_MS])) === 0;
+    },
+
+    /** Begins the changes of an account. @returns the place from where to read. */
+    async begin(account: AccountId): Promise<string> {
+      return placeIn(await beginning(redis.multi().del(keys.changes(account)), account).exec());
+    },
+
+    /** Goes on with the changes of an account, which others watch already. @returns the place from where to read. */
+    async join(account: AccountId): Promise<string> {
+      return placeIn(await beginning(redis.multi(), account).exec());
+    },
+
+    async keep(account: AccountId): Promise<void> {
+      await redis.pexpire(keys.changes(account), WATCHED_MS);
+    },
+
+    /** Has no effect once nobody watches the account. */
+    async append(account: AccountId, changes: readonly Change[]): Promise<void> {
+      const pipeline = redis.pipeline();
+      for (const change of changes) {
+        const text = JSON.stringify(change);
+        pipeline.xadd(keys.changes(account), 'NOMKSTREAM', 'MAXLEN', '~', KEPT_CHANGES, '*', FIELD, text);
+      }
+      for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+    },
+
+    /**
+     * What came after a place, in its order.
+     *
+     * @returns `undefined` when that place is not there any more: then nobody knows what came after it.
+     */
+    async readAfter(account: AccountId, place: string): Promise<readonly ChangeEntry[] | undefined> {
+      const entries = await redis.xrange(keys.changes(account), place, '+', 'COUNT', READ_AT_ONCE);
+      if (entries[0]?.[0] !== place) return undefined;
+      return entries.slice(1).map(([id, fields]) => ({ id, change: parseChange(fields[1]) }));
+    },
+  });
+}
+
+export type ChangeStore = ReturnType<typeof createRedisChangeStore>;
+
+function beginning(commands: ChainableCommander, account: AccountId): ChainableCommander {
+  const key = keys.changes(account);
+  return commands.xadd(key, '*', FIELD, BEGUN).pexpire(key, WATCHED_MS);
+}
+
+function placeIn(replies: readonly [error: Error | null, reply: unknown][] | null): string {
+  return z.string().parse(replies?.at(-2)?.[1]);
+}
+
+function parseChange(text: string | undefined): Change | undefined {
+  if (text === undefined || text === BEGUN) return undefined;
+  return changeSchema.safeParse(JSON.parse(text)).data;
+}
+
+export const deliveryChanges = ['created', 'attempted', 'held', 'requested', 'ended'] as const;
+export const endpointChanges = [
+  'created',
+  'updated',
+  'deleted',
+  'enabled',
+  'disabled',
+  'breaker_opened',
+  'breaker_closed',
+] as const;
+export const replayChanges = ['progress', 'ended'] as const;
+
+/** What a change says of a delivery. What it does not know is absent. Times are in milliseconds since the Unix epoch. */
+const changedDeliverySchema = z.object({
+  eventId: eventIdSchema,
+  endpointId: endpointIdSchema,
+  type: z.string().optional(),
+  status: z.enum(['pending', 'held', ...endStatuses]).optional(),
+  attemptCount: z.int().optional(),
+  lastOutcome: attemptOutcomeSchema.nullable().optional(),
+  lastResponseStatus: z.int().nullable().optional(),
+  nextAttemptAt: z.number().nullable().optional(),
+  createdAt: z.number().optional(),
+});
+export type ChangedDelivery = Readonly<z.infer<typeof changedDeliverySchema>>;
+
+/** Something that has happened to what an account has. */
+export const changeSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('delivery'),
+    change: z.enum(deliveryChanges),
+    delivery: changedDeliverySchema,
+  }),
+  z.object({ kind: z.literal('webhook'), change: z.enum(endpointChanges), endpointId: endpointIdSchema }),
+  z.object({
+    kind: z.literal('replay'),
+    change: z.enum(replayChanges),
+    replayId: replayIdSchema,
+    endpointId: endpointIdSchema,
+  }),
+  /** Changes came before this that are not there: too many at once, or they could not be written. */
+  z.object({ kind: z.literal('reset') }),
+]);
+export type Change = Readonly<z.infer<typeof changeSchema>>;
+
+/** The endpoint that it is about; `undefined` if it concerns all. */
+export function endpointOf(change: Change): string | undefined {
+  if (change.kind === 'reset') return undefined;
+  return change.kind === 'delivery' ? change.delivery.endpointId : change.endpointId;
+}

@@ -1,0 +1,68 @@
+import { createAccountQuota, UsageRecorder } from '../accounts/account-quota';
+import { createRedisAccountStore } from '../accounts/redis-account-store';
+import { createRedisUsageStore } from '../accounts/redis-usage-store';
+import type { Emit } from '../domain/signal';
+import type { NoteUsage } from '../domain/usage';
+import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
+import { provideSealer } from '../endpoints/seal';
+import { createSubscriptions } from '../endpoints/subscriptions';
+import { createRedisDeliveryStore } from '../events/redis-delivery-store';
+import { createRedisEventRelease, EventReleaser } from '../events/redis-event-release';
+import { createRedisEventStore } from '../events/redis-event-store';
+import { type Clock, steadyClock } from '../platform/clock';
+import type { RedisClient } from '../platform/redis-connect';
+import type { SealingKey } from '../platform/sealing-key';
+
+interface RecordsConfig {
+  readonly RETENTION: number;
+  readonly RETENTION_COUNT: number;
+  readonly ACCOUNT_QUOTA_BYTES: number;
+  readonly SECRETS_ENCRYPTION_KEY: readonly SealingKey[];
+}
+
+interface RecordsContext {
+  readonly redis: RedisClient;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/**
+ * What the API and the workers keep in Redis alike: accounts, endpoints, events and deliveries, with what counts the bytes
+ * that they take up. `recorders` have something to write still when a process stops, and are stopped in their order.
+ */
+export function openRecords(config: RecordsConfig, { redis, clock, emit }: RecordsContext) {
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  const usageStore = createRedisUsageStore(redis);
+  const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
+  const noteUsage: NoteUsage = (accountId, kind, bytes) =>
+    usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
+  const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
+  const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
+  const endpointStore = createRedisEndpointStore(redis, sealer, quota.note);
+  const eventReleaser = new EventReleaser({
+    eventRelease: createRedisEventRelease(redis),
+    usageRecorder,
+    retentionMs: retention.ageMs,
+    emit,
+  });
+  const letGo = eventReleaser.add.bind(eventReleaser);
+  return {
+    retention,
+    usageRecorder,
+    noteUsage,
+    quota,
+    accountStore: createRedisAccountStore(redis),
+    endpointStore,
+    subscriptions: createSubscriptions(endpointStore),
+    eventStore: createRedisEventStore(redis, retention, steadyClock, {
+      onPruned: letGo,
+      onErased: (accountId, bytes, acceptedAt) =>
+        usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
+    }),
+    deliveryStore: createRedisDeliveryStore(redis, retention, letGo),
+    recorders: [
+      { name: 'event releaser', stop: () => eventReleaser.stop() },
+      { name: 'usage recorder', stop: () => usageRecorder.stop() },
+    ],
+  };
+}
