@@ -9,6 +9,7 @@ import { listenForStopSignals } from './processes/stop-signals.mjs';
 import { installedProgram } from './project-folders.mjs';
 import { say } from './say.mjs';
 import { buildPortal } from './setup/build-portal.mjs';
+import { writeClientTypes } from './setup/install-dependencies.mjs';
 import { runInForeground } from './setup/run-command.mjs';
 import { runJest } from './test/run-jest.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
@@ -21,6 +22,7 @@ process.exitCode = 1;
 try {
   if (wished.length === 0)
     throw new Error('Say which: npm run test:one -- packages/core/src/attempt/deliver.test.ts');
+  await writeClientTypes({ signal: stop.requested });
   const ofWholeFlows = wished.some((argument) => argument.includes('e2e'));
   if (ofWholeFlows) {
     await runInForeground([installedProgram('tsc'), '-b'], { signal: stop.requested });

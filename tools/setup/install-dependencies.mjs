@@ -5,14 +5,28 @@ import { join } from 'node:path';
 import { Problem } from '../problem.mjs';
 import { projectFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
-import { runQuietly } from './run-command.mjs';
+import { runInForeground, runQuietly } from './run-command.mjs';
 import { StepStamp } from './step-stamp.mjs';
 
 /**
- * Brings node_modules to what package-lock.json says; does nothing if it is there already.
+ * Brings node_modules to what package-lock.json says, and the client's types to what docs/openapi.json says; does nothing
+ * if they are there already.
  * @param {{ signal?: AbortSignal }} [options]
  */
-export async function installDependencies({ signal } = {}) {
+export async function installDependencies(options = {}) {
+  await installPackages(options);
+  await writeClientTypes(options);
+}
+
+/** @param {{ signal?: AbortSignal }} options */
+export async function writeClientTypes({ signal }) {
+  const tool = join(projectFolder, 'tools/write-client-types.mjs');
+  const code = await runInForeground([process.execPath, tool], { ...(signal && { signal }) });
+  if (code !== 0) throw new Problem("The client's types can't be made: the error is above.");
+}
+
+/** @param {{ signal?: AbortSignal }} options */
+async function installPackages({ signal }) {
   const stamp = new StepStamp('dependencies');
   const fingerprint = await fingerprintDependencies();
   if (await stamp.matches(fingerprint)) return;
