@@ -133,16 +133,16 @@ class Run {
     const [plain, once] = [await made({}), await made({ 'idempotency-key': 'a-key' })];
     for (const [name, { key }] of Object.entries({ plain, once }))
       this.hidden.add(`API key, ${name}`, secretPartOf(key));
-    const stranger = buildApiKey().key;
-    this.hidden.add('API key of a stranger', secretPartOf(stranger));
+    const unknownEndpoint = buildApiKey().key;
+    this.hidden.add('API key of a stranger', secretPartOf(unknownEndpoint));
 
     const event = { type: QUICK_WIN.type, data: QUICK_WIN.data };
     await new ApiClient(this.client.baseUrl, once.key).expect(202, 'POST', '/v1/events', event);
     await this.#ask(once.key, 'GET', '/v1/webhooks');
     await this.client.expect(204, 'DELETE', `/v1/api-keys/${once.id}`);
     await this.#ask(once.key, 'POST', '/v1/events', event);
-    await this.#ask(stranger, 'POST', '/v1/events', event);
-    await this.#ask(stranger, 'GET', `/v1/webhooks?api_key=${stranger}`);
+    await this.#ask(unknownEndpoint, 'POST', '/v1/events', event);
+    await this.#ask(unknownEndpoint, 'GET', `/v1/webhooks?api_key=${unknownEndpoint}`);
     await this.#ask(`${plain.key} ${plain.key}`, 'GET', '/v1/webhooks');
   }
 

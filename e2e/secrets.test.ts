@@ -96,14 +96,16 @@ it('keeps a delivery, and burns no attempt of it, while a worker lacks the key',
   const stack = await startStack({ workers: 0 });
   const webhook = await stack.client.register(receiver.url);
   const eventId = await publish(stack);
-  const stranger = await stack.startWorker({ SECRETS_ENCRYPTION_KEY: randomBytes(32).toString('base64') });
-  const line = await stranger.waitForLine(({ message }) => message === 'job.interrupted');
+  const unknownEndpoint = await stack.startWorker({
+    SECRETS_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  });
+  const line = await unknownEndpoint.waitForLine(({ message }) => message === 'job.interrupted');
   expect(line).toMatchObject({
     level: 'warn',
     queue: 'deliveries',
     error: expect.stringMatching(/SECRETS_ENCRYPTION_KEY/),
   });
-  await stranger.end();
+  await unknownEndpoint.end();
   expect(receiver.requests).toEqual([]);
   expect(await stack.client.listDeliveries(webhook.id)).toMatchObject([
     { status: 'pending', attempt_count: 0 },

@@ -77,7 +77,7 @@ it('costs nothing while nobody follows but to ask whether somebody does, every t
 it('tells in their order what API processes and workers change, and an account nothing of another', async () => {
   await stack.client.expect(201, 'POST', '/v1/accounts', { id: OTHER_ACCOUNT, name: 'Other' });
   const asOther = { 'x-account-id': OTHER_ACCOUNT };
-  const [follower, stranger] = await Promise.all([
+  const [follower, unknownEndpoint] = await Promise.all([
     follow(other.client.baseUrl),
     follow(other.client.baseUrl, asOther),
   ]);
@@ -108,8 +108,8 @@ it('tells in their order what API processes and workers change, and an account n
     { url: receiver.url, events: ['*'] },
     asOther,
   );
-  await stranger.waitFor(({ event }) => event === 'webhook');
-  expect(stranger.changes.slice(1)).toMatchObject([
+  await unknownEndpoint.waitFor(({ event }) => event === 'webhook');
+  expect(unknownEndpoint.changes.slice(1)).toMatchObject([
     { data: { change: 'created', webhook_id: theirs.body.id } },
   ]);
 });

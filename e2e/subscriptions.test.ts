@@ -86,14 +86,14 @@ it('cancels what a deleted endpoint was still owed', async () => {
 });
 
 it("never sends an event to another account's endpoint", async () => {
-  const stranger = new ApiClient(stack.client.baseUrl, await keyOfAccount('stranger'));
-  const strangers = await stranger.register(receiver.url);
+  const unknownEndpoint = new ApiClient(stack.client.baseUrl, await keyOfAccount('stranger'));
+  const unknownEndpoints = await unknownEndpoint.register(receiver.url);
   const own = await stack.client.register(receiver.url);
   const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
 
   await stack.client.waitForStatus(own.id, eventId, 'delivered');
-  expect(await stranger.listDeliveries(strangers.id)).toEqual([]);
-  expect((await stranger.request('GET', `/v1/deliveries/${eventId}.${own.id}`)).status).toBe(404);
+  expect(await unknownEndpoint.listDeliveries(unknownEndpoints.id)).toEqual([]);
+  expect((await unknownEndpoint.request('GET', `/v1/deliveries/${eventId}.${own.id}`)).status).toBe(404);
   expect(receiver.requests).toHaveLength(1);
   await removeAll([own.id]);
 });

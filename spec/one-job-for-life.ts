@@ -33,9 +33,9 @@ export function oneJobForLife(choices: Choices): Protocol<State> {
       deliveries: Array.from({ length: choices.bounds.deliveries }, () => NEW),
       runs: Array.from({ length: choices.bounds.runs }, () => IDLE),
       isGateOpen: true,
-      isLookDue: false,
+      isWakeUpDue: false,
       look: 'none',
-      faultsLeft: choices.bounds.faults,
+      validationErrorsLeft: choices.bounds.validationErrors,
     },
     stepsFrom: (state) => stepsFrom(state, choices),
     keyOf,
@@ -100,7 +100,7 @@ function nameOf(name: string, { deliveries, index, number }: AnyScene): string {
 }
 
 function withChange(scene: AnyScene, { delivery, run, appends, ...rest }: Change): State {
-  const { isGateOpen, isLookDue, look, faultsLeft } = { ...scene, ...rest };
+  const { isGateOpen, isWakeUpDue, look, validationErrorsLeft } = { ...scene, ...rest };
   const deliveries = scene.deliveries.map((old, index) =>
     delivery && index === scene.index ? { ...old, ...delivery } : old,
   );
@@ -108,7 +108,7 @@ function withChange(scene: AnyScene, { delivery, run, appends, ...rest }: Change
     if (run && at + 1 === scene.number) return run;
     return appends && old.of === scene.index ? withLogChanged(old) : old;
   });
-  return { deliveries, runs, isGateOpen, isLookDue, look, faultsLeft };
+  return { deliveries, runs, isGateOpen, isWakeUpDue, look, validationErrorsLeft };
 }
 
 const WITH_LOG_LOADED: readonly Run['at'][] = ['loaded', 'admitted', 'sending', 'succeeded', 'failed'];
@@ -117,17 +117,17 @@ function withLogChanged(run: Run): Run {
   return WITH_LOG_LOADED.includes(run.at) ? { ...run, isLogAsLoaded: false } : run;
 }
 
-function isAtRest({ deliveries, runs, isLookDue }: State): boolean {
+function isAtRest({ deliveries, runs, isWakeUpDue }: State): boolean {
   const isOver = ({ publish, end, job, isListed }: Delivery) =>
     job === 'absent' && !isListed && (publish === 'new' || end !== 'none');
-  return deliveries.every(isOver) && runs.every(({ at }) => at === 'idle') && !isLookDue;
+  return deliveries.every(isOver) && runs.every(({ at }) => at === 'idle') && !isWakeUpDue;
 }
 
 // Which of the runs and which of the deliveries it is makes no difference: one state stands for all that differ in that.
 function keyOf(state: State): string {
-  const { deliveries, isGateOpen, isLookDue, look, faultsLeft } = state;
+  const { deliveries, isGateOpen, isWakeUpDue, look, validationErrorsLeft } = state;
   const keys = deliveries.map((delivery, index) => keyOfDelivery(delivery, keyOfRuns(state, index)));
-  return `${keys.toSorted().join(';')};${isGateOpen},${isLookDue},${look},${faultsLeft}`;
+  return `${keys.toSorted().join(';')};${isGateOpen},${isWakeUpDue},${look},${validationErrorsLeft}`;
 }
 
 function keyOfDelivery({ job, isListed, end, failures, isDue, publish }: Delivery, runs: string): string {

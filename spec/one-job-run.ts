@@ -29,13 +29,13 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
     if (run.at !== 'loaded' || isGateOpen) return undefined;
     return { run: { ...IDLE, of: run.of, at: isListedFirst(choices) ? 'refused' : 'listed' } };
   },
-  'lists the delivery and asks for a look': ({ run, isLookDue, choices }) => {
+  'lists the delivery and asks for a look': ({ run, isWakeUpDue, choices }) => {
     if (run.at !== 'refused') return undefined;
     const asks = choices.without !== 'who lists a delivery asks for a look';
     return {
       run: isListedFirst(choices) ? { ...run, at: 'listed' } : IDLE,
       delivery: { isListed: true },
-      isLookDue: isLookDue || asks,
+      isWakeUpDue: isWakeUpDue || asks,
     };
   },
   'puts its job off as held': (scene) => {
@@ -77,16 +77,16 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
 /** A stall is none by itself: any step may come late. It is one once the lock has expired meanwhile. */
 export const runFaults: Readonly<Record<string, StepOf<RunScene>>> = {
   crashes: (scene) =>
-    scene.run.at !== 'idle' && scene.faultsLeft > 0
+    scene.run.at !== 'idle' && scene.validationErrorsLeft > 0
       ? {
           run: IDLE,
           delivery: { job: movedBy(scene.number, scene.delivery.job, 'active:crashed') },
-          faultsLeft: scene.faultsLeft - 1,
+          validationErrorsLeft: scene.validationErrorsLeft - 1,
         }
       : undefined,
-  'loses its lock': ({ number, delivery, faultsLeft }) =>
-    isLockedBy(number, delivery.job) && faultsLeft > 0
-      ? { delivery: { job: 'active:expired' }, faultsLeft: faultsLeft - 1 }
+  'loses its lock': ({ number, delivery, validationErrorsLeft }) =>
+    isLockedBy(number, delivery.job) && validationErrorsLeft > 0
+      ? { delivery: { job: 'active:expired' }, validationErrorsLeft: validationErrorsLeft - 1 }
       : undefined,
 };
 

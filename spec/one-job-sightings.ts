@@ -8,9 +8,9 @@ export const forbidden = {
       ({ publish, end, job }) => publish === 'acknowledged' && end === 'none' && job === 'absent',
     ),
   'a held delivery that no sweep finds': ({ after }) =>
-    after.deliveries.some(({ job, isListed }) => job === 'delayed:held' && !(isListed && after.isLookDue)),
+    after.deliveries.some(({ job, isListed }) => job === 'delayed:held' && !(isListed && after.isWakeUpDue)),
   'an entry at which nobody will look': ({ after }) =>
-    after.deliveries.some(({ isListed }) => isListed && !after.isLookDue),
+    after.deliveries.some(({ isListed }) => isListed && !after.isWakeUpDue),
   'an entry gone while its job is neither on the queue nor gone': ({ before, after }) =>
     after.deliveries.some(
       ({ job, isListed }, index) =>

@@ -7,7 +7,7 @@ export interface Bounds {
   /** Failures until a delivery is exhausted. */
   readonly attempts: number;
   /** How often a run crashes or loses its lock; may be infinite. */
-  readonly faults: number;
+  readonly validationErrors: number;
   /** Whether a delivery is also cancelled, brought forward, fanned out again, or held until its bound. */
   readonly accidents: 'all' | 'none';
 }
@@ -70,10 +70,10 @@ export interface State {
   readonly runs: readonly Run[];
   readonly isGateOpen: boolean;
   /** Whether a sweep will look at the endpoint. Claiming it only puts it off, so that a crash leaves it. */
-  readonly isLookDue: boolean;
+  readonly isWakeUpDue: boolean;
   /** What somebody who is about to look at the held ones has read of the gate. */
   readonly look: 'none' | 'saw open' | 'saw closed';
-  readonly faultsLeft: number;
+  readonly validationErrorsLeft: number;
 }
 
 export const IDLE: Run = { at: 'idle', of: 0, isLogAsLoaded: true };

@@ -31,7 +31,7 @@ export const deliveryAccidents: Steps<Scene> = {
   // By one script, which lists it, delays its job and asks for a look.
   'it is held along with another one': ({ delivery }) =>
     delivery.job === 'waiting'
-      ? { delivery: { job: 'delayed:held', isListed: true }, isLookDue: true }
+      ? { delivery: { job: 'delayed:held', isListed: true }, isWakeUpDue: true }
       : undefined,
   'it was held for as long as is allowed': ({ delivery }) =>
     delivery.job === 'delayed:held' ? { delivery: { job: 'waiting' } } : undefined,
@@ -44,25 +44,25 @@ function addedBy({ job }: Delivery, publish: Delivery['publish']): ReturnType<St
 /** Of the endpoint, and of whoever looks at those that are held there. */
 export const endpointSteps: Steps<State & { readonly choices: Choices }> = {
   'the gate opens': ({ isGateOpen }) => (isGateOpen ? undefined : { isGateOpen: true }),
-  'the sweep claims the endpoint': ({ look, isLookDue, isGateOpen }) =>
-    look === 'none' && isLookDue ? { look: isGateOpen ? 'saw open' : 'saw closed' } : undefined,
+  'the sweep claims the endpoint': ({ look, isWakeUpDue, isGateOpen }) =>
+    look === 'none' && isWakeUpDue ? { look: isGateOpen ? 'saw open' : 'saw closed' } : undefined,
   'the look finds the gate closed': ({ look, deliveries, choices }) =>
     look === 'saw closed'
       ? {
           look: 'none',
-          isLookDue:
+          isWakeUpDue:
             choices.without !== 'a look at a closed gate asks for another one' && deliveries.some(isListed),
         }
       : undefined,
   'the look finds nothing held': ({ look, deliveries }) =>
-    look === 'saw open' && !deliveries.some(isListed) ? { look: 'none', isLookDue: false } : undefined,
+    look === 'saw open' && !deliveries.some(isListed) ? { look: 'none', isWakeUpDue: false } : undefined,
 };
 
 export const endpointAccidents: Steps<State> = {
   'the gate closes': ({ isGateOpen }) => (isGateOpen ? { isGateOpen: false } : undefined),
-  'somebody asks for a look': ({ isLookDue }) => (isLookDue ? undefined : { isLookDue: true }),
-  'somebody looks unasked': ({ look, isGateOpen, isLookDue }) =>
-    look === 'none' && !isLookDue ? { look: isGateOpen ? 'saw open' : 'saw closed' } : undefined,
+  'somebody asks for a look': ({ isWakeUpDue }) => (isWakeUpDue ? undefined : { isWakeUpDue: true }),
+  'somebody looks unasked': ({ look, isGateOpen, isWakeUpDue }) =>
+    look === 'none' && !isWakeUpDue ? { look: isGateOpen ? 'saw open' : 'saw closed' } : undefined,
   'who looks crashes': ({ look }) => (look === 'none' ? undefined : { look: 'none' }),
 };
 
@@ -75,7 +75,7 @@ export const releaseSteps: Steps<Scene & { readonly choices: Choices }> = {
     return {
       look: 'none',
       delivery: { job: promoted(delivery.job), isListed: isLeft },
-      isLookDue: isLeft || deliveries.filter(isListed).length > 1,
+      isWakeUpDue: isLeft || deliveries.filter(isListed).length > 1,
     };
   },
 };

@@ -7,12 +7,18 @@ const ONE_DELIVERY: Bounds = {
   deliveries: 1,
   runs: 2,
   attempts: 2,
-  faults: Number.POSITIVE_INFINITY,
+  validationErrors: Number.POSITIVE_INFINITY,
   accidents: 'all',
 };
 // As large as it can be in a few seconds. With all accidents as well it is 667 128 states and half a minute: nothing
 // forbidden is among them either.
-const TWO_DELIVERIES: Bounds = { deliveries: 2, runs: 2, attempts: 1, faults: 1, accidents: 'none' };
+const TWO_DELIVERIES: Bounds = {
+  deliveries: 2,
+  runs: 2,
+  attempts: 1,
+  validationErrors: 1,
+  accidents: 'none',
+};
 
 const NEVER: readonly string[] = [...Object.keys(forbidden), STUCK];
 
@@ -54,14 +60,14 @@ describe('a delivery that has one job for life', () => {
   });
 
   it('is sent twice at once, or after its success, only if a run lost its lock', () => {
-    const { sightings } = visitOneJob('one delivery, no fault', { ...ONE_DELIVERY, faults: 0 });
+    const { sightings } = visitOneJob('one delivery, no fault', { ...ONE_DELIVERY, validationErrors: 0 });
     expect(sightings.has('two requests in flight')).toBe(false);
     expect(sightings.has('a request that starts after a recorded success')).toBe(false);
   });
 
   // The run has loaded the log before: only a cancellation and another run's answer, after it lost its lock, come between.
   it('may be admitted after its end is on record, unless what admits it reads the log again', () => {
-    const bounds = { ...ONE_DELIVERY, attempts: 1, faults: 1 };
+    const bounds = { ...ONE_DELIVERY, attempts: 1, validationErrors: 1 };
     const once = visitOneJob('one delivery, one attempt, one fault', bounds);
     const again = visitOneJob('the same, the log read again', bounds, {
       admission: 'reads the gate and the log',
@@ -83,7 +89,7 @@ describe('a delivery that has one job for life', () => {
     ],
     ['a recorded end stays', 'an acknowledged delivery without a job'],
   ])('relies on this: %s', (without, seen) => {
-    const bounds: Bounds = { ...ONE_DELIVERY, faults: 1, accidents: 'none' };
+    const bounds: Bounds = { ...ONE_DELIVERY, validationErrors: 1, accidents: 'none' };
     const findings = explore(oneJobForLife({ bounds, admission: 'reads the gate', without }));
     expect(Object.keys(violationsOf(findings))).toContain(seen);
   });

@@ -56,7 +56,7 @@ export interface Ledger {
   readonly published: ReadonlyMap<string, PublishedEvent>;
   readonly acknowledged: ReadonlyMap<string, AcknowledgedEvent>;
   readonly requests: readonly ReceivedRequest[];
-  readonly faults: readonly InjectedFault[];
+  readonly validationErrors: readonly InjectedFault[];
   readonly recorded: readonly RecordedDelivery[];
 }
 

@@ -109,7 +109,7 @@ async function actAndCheck(
     registered.push(one);
     return one;
   };
-  const faults = await act({
+  const validationErrors = await act({
     service,
     receivers,
     publisher,
@@ -134,7 +134,7 @@ async function actAndCheck(
   const recorded = redisMayLose === undefined ? await readEnded(read, patience.silentForMs) : await read();
   const { published } = publisher;
   const { requests } = receivers;
-  const ledger: Ledger = { published, acknowledged, requests, faults, recorded };
+  const ledger: Ledger = { published, acknowledged, requests, validationErrors, recorded };
   findings.push(...(await checkResources(service, base, ledger)));
   await keep(ledger);
   const { mostWorkers } = service;

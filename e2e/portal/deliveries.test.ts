@@ -153,7 +153,7 @@ describe('the list of deliveries', () => {
     await goTo('crm');
     await page.waitForURL(`**/portal/webhooks/${body.id}`);
     portal()
-      .faultsOf(page)
+      .validationErrorsOf(page)
       .expect(/answered 404: GET .*\/(events|webhooks)\/(nothing|crm)$/);
     await client.expect(204, 'DELETE', `/v1/webhooks/${body.id}`);
   });
@@ -298,7 +298,7 @@ describe('one delivery', () => {
   it('says so when it isn’t there', async () => {
     const page = await portal().signIn();
     portal()
-      .faultsOf(page)
+      .validationErrorsOf(page)
       .expect(/answered 404/);
     await go(page, `/deliveries/evt_none.${webhookId}`);
     await page.getByText('It may have been deleted').waitFor();

@@ -7,13 +7,13 @@ import { usePortal } from './support/use-portal';
 const portal = usePortal({ workers: 0 });
 
 let host: HostSite;
-let stranger: HostSite;
+let unknownEndpoint: HostSite;
 let framable: ApiClient;
 beforeAll(async () => {
-  [host, stranger] = await Promise.all([HostSite.start(), HostSite.start()]);
+  [host, unknownEndpoint] = await Promise.all([HostSite.start(), HostSite.start()]);
   ({ client: framable } = await portal().stack.startApi({ PORTAL_FRAME_ANCESTORS: host.origin }));
 });
-afterAll(() => Promise.all([host, stranger].map((site) => site.stop())));
+afterAll(() => Promise.all([host, unknownEndpoint].map((site) => site.stop())));
 
 async function open(site: HostSite, ...urls: readonly string[]): Promise<Page> {
   site.frames(...urls);
@@ -47,7 +47,7 @@ it('lets nobody frame it unless somebody is named', async () => {
 });
 
 it('lets nobody frame it but those who are named', async () => {
-  await expectRefused(stranger, framable);
+  await expectRefused(unknownEndpoint, framable);
 });
 
 it('works in the frame of a site that is named', async () => {
@@ -70,8 +70,8 @@ it('asks the site around it for a session, and takes one from there', async () =
 });
 
 it('takes no session from anybody else who can reach it', async () => {
-  stranger.frames();
-  const page = await open(host, `${framable.baseUrl}/portal/`, stranger.origin);
+  unknownEndpoint.frames();
+  const page = await open(host, `${framable.baseUrl}/portal/`, unknownEndpoint.origin);
   await until(async () => (await page.evaluate('heard[0]')) ?? undefined);
   const given = { type: 'hookferry:session', url: await createLink(framable) };
   const [frame, beside] = [await frameOf(page), await frameOf(page, 1)];

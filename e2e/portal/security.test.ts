@@ -48,7 +48,7 @@ describe('a link', () => {
     await second.getByRole('alert').getByText('This link does not work any more').waitFor();
     await second.getByRole('alert').getByText('The link was used already').waitFor();
     await portal()
-      .faultsOf(second)
+      .validationErrorsOf(second)
       .waitFor(/answered 401: POST .*\/exchange$/);
     expect(await second.getByRole('navigation').count()).toBe(0);
   });
@@ -57,7 +57,7 @@ describe('a link', () => {
     const page = await portal().open('/portal/#code=whc_made-up');
     await page.getByRole('alert').getByText('This link does not work any more').waitFor();
     await portal()
-      .faultsOf(page)
+      .validationErrorsOf(page)
       .waitFor(/answered 4\d\d: POST .*\/exchange$/);
   });
 
@@ -95,7 +95,7 @@ describe('a session', () => {
     await go(page, '/webhooks');
     await ended(page).waitFor();
     portal()
-      .faultsOf(page)
+      .validationErrorsOf(page)
       .expect(/answered 401/);
   });
 
@@ -118,10 +118,10 @@ describe('a session', () => {
 
   it('is made by an API key for operators, whose key stays nowhere', async () => {
     const page = await portal().open('/portal/');
-    const faults = portal().faultsOf(page);
+    const validationErrors = portal().validationErrorsOf(page);
     await page.getByLabel('API key').fill('whk_none');
     await page.keyboard.press('Enter');
-    await faults.waitFor(/answered 401/);
+    await validationErrors.waitFor(/answered 401/);
     await page.getByRole('alert').getByText('No valid API key').waitFor();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
     await page.getByLabel('API key').fill(portal().stack.bootstrapKey);
@@ -135,7 +135,7 @@ describe('a session', () => {
   it("sees nothing of another account, whichever of its pages it is told to open, or of the operator's", async () => {
     const [own, other] = [await createTenant('tenant-a'), await createTenant('tenant-b')];
     const page = await portal().signIn({ account: own.id });
-    const faults = portal().faultsOf(page);
+    const validationErrors = portal().validationErrorsOf(page);
     for (const path of [
       `/deliveries/${other.deliveryId}`,
       `/webhooks/${other.webhookId}`,
@@ -143,10 +143,10 @@ describe('a session', () => {
     ]) {
       await go(page, path);
       await page.getByRole('alert').first().waitFor();
-      await faults.waitFor(/answered 404/);
+      await validationErrors.waitFor(/answered 404/);
       expect(await page.locator('main').innerText()).not.toContain('/tenant-b');
     }
-    faults.expect(/answered 404/);
+    validationErrors.expect(/answered 404/);
     for (const path of ['/operations', '/accounts', '/accounts/tenant-b', '/dead-letters']) {
       await go(page, path);
       await page.getByText('There is no such page').waitFor();
@@ -164,10 +164,10 @@ describe('a session', () => {
         code: (await createLink({ capabilities: ['read', 'endpoints', 'resend', 'secrets'] })).code,
       },
     );
-    const stranger = new ApiClient(portal().client.baseUrl, body.token);
+    const unknownEndpoint = new ApiClient(portal().client.baseUrl, body.token);
     const headers = { 'x-account-id': 'somebody' };
-    expect((await stranger.request('GET', '/v1/webhooks', undefined, headers)).status).toBe(403);
-    expect((await stranger.request('GET', '/v1/api-keys')).status).toBe(403);
-    expect((await stranger.request('POST', '/v1/portal-sessions', {})).status).toBe(403);
+    expect((await unknownEndpoint.request('GET', '/v1/webhooks', undefined, headers)).status).toBe(403);
+    expect((await unknownEndpoint.request('GET', '/v1/api-keys')).status).toBe(403);
+    expect((await unknownEndpoint.request('POST', '/v1/portal-sessions', {})).status).toBe(403);
   });
 });

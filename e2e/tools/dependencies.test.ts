@@ -37,7 +37,7 @@ afterAll(async () => {
 
 describe('npm run dependencies', () => {
   it('finds nothing wrong with the lock file, without a network', async () => {
-    expect(await check(lock)).toEqual({ code: 0, faults: [] });
+    expect(await check(lock)).toEqual({ code: 0, validationErrors: [] });
   });
 
   it('names each package without integrity, those for other platforms too', async () => {
@@ -46,7 +46,7 @@ describe('npm run dependencies', () => {
       delete changed.packages[path]?.integrity;
     expect(await check(changed)).toEqual({
       code: 1,
-      faults: [
+      validationErrors: [
         expect.stringMatching(/^node_modules\/@esbuild\/darwin-arm64 \(\S+\) has no integrity/),
         expect.stringMatching(/^node_modules\/express \(\S+\) has no integrity/),
       ],
@@ -54,21 +54,23 @@ describe('npm run dependencies', () => {
   });
 
   it('does not take an integrity that can be forged', async () => {
-    const faults = await faultsWith('express', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' });
-    expect(faults).toEqual([expect.stringContaining('has no integrity of SHA-512')]);
+    const validationErrors = await faultsWith('express', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' });
+    expect(validationErrors).toEqual([expect.stringContaining('has no integrity of SHA-512')]);
   });
 
   it('names each package that says where it is fetched from', async () => {
     const resolved = 'https://packages.example.com/express.tgz';
-    const faults = await faultsWith('express', { resolved });
-    expect(faults).toEqual([expect.stringMatching(`names where to fetch it: ${resolved}$`)]);
+    const validationErrors = await faultsWith('express', { resolved });
+    expect(validationErrors).toEqual([expect.stringMatching(`names where to fetch it: ${resolved}$`)]);
   });
 
   it.each(['GPL-3.0-only', 'SEE LICENSE IN LICENSE', 'MIT AND GPL-2.0-only', undefined])(
     'refuses the licence %s in production',
     async (license) => {
-      const faults = await faultsWith('express', { license });
-      expect(faults).toEqual([expect.stringContaining(`has the licence ${license ?? '(none given)'}`)]);
+      const validationErrors = await faultsWith('express', { license });
+      expect(validationErrors).toEqual([
+        expect.stringContaining(`has the licence ${license ?? '(none given)'}`),
+      ]);
     },
   );
 
@@ -118,10 +120,10 @@ function productionOf({ packages }: Lock): string[] {
 async function faultsWith(name: string, change: Lock['packages'][string]): Promise<string[]> {
   const path = `node_modules/${name}`;
   const packages = { ...lock.packages, [path]: { ...lock.packages[path], ...change } };
-  return (await check({ ...lock, packages })).faults;
+  return (await check({ ...lock, packages })).validationErrors;
 }
 
-async function check(checked: Lock): Promise<{ code: number; faults: string[] }> {
+async function check(checked: Lock): Promise<{ code: number; validationErrors: string[] }> {
   const file = join(folder, 'lock.json');
   await writeFile(file, JSON.stringify(checked));
   return await new Promise((settle) => {
@@ -129,7 +131,7 @@ async function check(checked: Lock): Promise<{ code: number; faults: string[] }>
     execFile(process.execPath, args, (error, _stdout, stderr) => {
       settle({
         code: typeof error?.code === 'number' ? error.code : 0,
-        faults: stderr.split('\n').filter((line) => line !== ''),
+        validationErrors: stderr.split('\n').filter((line) => line !== ''),
       });
     });
   });

@@ -22,6 +22,6 @@ export const queueSchema = z
 export function parseFlags<Flags>(schema: z.ZodType<Flags>, given: unknown): Flags {
   const parsed = schema.safeParse(given, inWords);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `--${String(path[0])}: ${message}`);
-  throw new UsageError(faults.join('\n'));
+  const validationErrors = parsed.error.issues.map(({ path, message }) => `--${String(path[0])}: ${message}`);
+  throw new UsageError(validationErrors.join('\n'));
 }

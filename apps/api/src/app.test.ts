@@ -159,9 +159,9 @@ describe('app', () => {
     it("refuses an account that there is not to an operator, and any but its own to everybody else's key", async () => {
       const unknown = await act(uniqueAccountId(), `Bearer ${operatorKey}`);
       expect(readProblem(unknown)).toEqual({ status: 404, code: 'not_found' });
-      const stranger = await api.issueKey();
+      const unknownEndpoint = await api.issueKey();
       for (const account of [accountId, uniqueAccountId(), DEFAULT_ACCOUNT, '*']) {
-        const refused = await act(account, `Bearer ${stranger.key}`);
+        const refused = await act(account, `Bearer ${unknownEndpoint.key}`);
         expect(readProblem(refused)).toEqual({ status: 403, code: 'operator_only' });
       }
       expect((await act(accountId, `Bearer ${key}`)).status).toBe(route.status);
@@ -323,8 +323,8 @@ describe('app', () => {
     );
 
     it('refuses unknown members with 422, and names each of them, those that JavaScript inherits as well', async () => {
-      const strangers = '"colour":1,"a/b":2,"__proto__":{"url":"x"},"constructor":4,"toString":5';
-      const response = await sendBytes(`{${strangers},${json.slice(1)}`);
+      const unknownEndpoints = '"colour":1,"a/b":2,"__proto__":{"url":"x"},"constructor":4,"toString":5';
+      const response = await sendBytes(`{${unknownEndpoints},${json.slice(1)}`);
       expect(readProblem(response)).toEqual({
         status: 422,
         code: 'invalid_request',

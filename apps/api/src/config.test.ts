@@ -123,8 +123,8 @@ describe('config', () => {
       (NODE_ENV) => {
         const error = caughtFrom(() => readApiConfig({ NODE_ENV }));
         expect(error).toBeInstanceOf(ConfigError);
-        const [, ...faults] = (error as ConfigError).message.split('\n');
-        expect(faults).toEqual([
+        const [, ...validationErrors] = (error as ConfigError).message.split('\n');
+        expect(validationErrors).toEqual([
           expect.stringMatching(
             /^ {2}SECRETS_ENCRYPTION_KEY: must be set; .*openssl rand -base64 32.*INSECURE_/,
           ),
@@ -168,8 +168,8 @@ describe('config', () => {
     ])('refuses %s=%s in one line', (name, value) => {
       const error = caughtFrom(() => readApiConfig({ ...INSECURE, [name]: value }));
       expect(error).toBeInstanceOf(ConfigError);
-      const [, ...faults] = (error as ConfigError).message.split('\n');
-      expect(faults).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}.*: .+`))]);
+      const [, ...validationErrors] = (error as ConfigError).message.split('\n');
+      expect(validationErrors).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}.*: .+`))]);
     });
 
     it('repeats no secret that it refuses', () => {

@@ -254,9 +254,9 @@ it(`answers whatever it is sent, never with a fault of its own, and keeps nothin
     const sample = fc.sample(badRequests(), { seed: SEED + quarter, numRuns: REQUESTS / 4 });
     while (sample.length > 0) {
       const batch = sample.splice(-AT_A_TIME);
-      const faults = await Promise.all(batch.map(faultIn));
-      const at = faults.findIndex((fault) => fault !== undefined);
-      expect({ fault: faults[at], ...(at < 0 ? {} : batch[at]) }).toEqual({ fault: undefined });
+      const validationErrors = await Promise.all(batch.map(faultIn));
+      const at = validationErrors.findIndex((fault) => fault !== undefined);
+      expect({ fault: validationErrors[at], ...(at < 0 ? {} : batch[at]) }).toEqual({ fault: undefined });
     }
     collectGarbage();
     heapAfter.push(process.memoryUsage().heapUsed);

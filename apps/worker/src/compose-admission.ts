@@ -1,9 +1,9 @@
 import { createAdmit, createHold } from '@hookferry/core/deliver/flow/admit';
 import { Concurrency } from '@hookferry/core/deliver/flow/concurrency';
 import {
-  createLookAtEndpoint,
   createRestoreDelivery,
-  type EventHorizon,
+  createWakeUpEndpoint,
+  type OldestEventsPort,
   Releaser,
 } from '@hookferry/core/deliver/flow/releaser';
 import { createSettle } from '@hookferry/core/deliver/flow/settle';
@@ -27,7 +27,7 @@ const ENDPOINT_SHARE = 4;
 // Several times what a healthy receiver takes to answer.
 const PLACE_PATIENCE_MS = 100;
 // Endpoints that nothing is known of yet may hold half of the slots together.
-const STRANGERS_SHARE = 2;
+const UNKNOWN_SHARE = 2;
 // So many of the slow ones for each of the others: sixteen busy endpoints may begin to hang at once before they are felt.
 const SLOW_FACTOR = 4;
 
@@ -40,7 +40,7 @@ interface AdmissionDeps {
   readonly deliveryStore: DeliveryStore;
   readonly deliveryQueue: DeliveryQueue;
   readonly heldDeliveries: HeldDeliveries;
-  readonly eventHorizon: EventHorizon;
+  readonly oldestEvents: OldestEventsPort;
   /** Told how many attempts may be under way. */
   readonly onCapacity: (capacity: number) => void;
   readonly clock: Clock;
@@ -63,11 +63,11 @@ export function composeAdmission(config: WorkerConfig, deps: AdmissionDeps) {
     onSlotFree: () => releaser.slotIsFree(),
     maxPerEndpoint: quick,
     sharePerEndpoint: Math.max(Math.floor(quick / ENDPOINT_SHARE), 1),
-    maxStrangers: Math.max(Math.floor(quick / STRANGERS_SHARE), 1),
+    maxUnknown: Math.max(Math.floor(quick / UNKNOWN_SHARE), 1),
     patienceMs: PLACE_PATIENCE_MS,
   });
-  const lookAtEndpoint = createLookAtEndpoint({ ...deps, restoreDelivery: createRestoreDelivery(deps) });
-  const releaser = new Releaser({ ...deps, lookAtEndpoint, concurrency });
+  const wakeUpEndpoint = createWakeUpEndpoint({ ...deps, restoreDelivery: createRestoreDelivery(deps) });
+  const releaser = new Releaser({ ...deps, wakeUpEndpoint, concurrency });
   const disable = createDisable(deps);
   const disableFailing = createDisableFailing({ ...deps, disable, policy: disablePolicyOf(config) });
   return {

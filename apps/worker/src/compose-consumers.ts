@@ -7,8 +7,8 @@ import { createResend } from '@hookferry/core/replays/redeliver';
 import { createChooseEvents, createStepReplay } from '@hookferry/core/replays/step-replay';
 import { composeArchive } from './compose-archive';
 import { type ConsumerDeps, type ConsumersContext, composeShards, consumerOf } from './compose-shards';
-import { SharedCapacity } from './consumers/bullmq-keeping-worker';
 import { createErasureConsumer, createReplayConsumer } from './consumers/bullmq-stepwise';
+import { SharedCapacity } from './consumers/bullmq-worker';
 import { openStores } from './open-stores';
 import { ServedShards } from './served-shards';
 

@@ -11,7 +11,7 @@ import { VERSION } from '@hookferry/core/platform/version';
 import { createValidateEvent } from '@hookferry/core/publish/accept-events';
 import { createFanOutEvent, createRouteEvent } from '@hookferry/core/publish/fan-out-event';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
-import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
+import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import { createDeliveryPlacement, createRedisSendingClaims } from '@hookferry/core/queue/delivery-placement';
 import { createReadEventJob } from '@hookferry/core/queue/read-event-job';
@@ -19,7 +19,7 @@ import { composeAdmission } from './compose-admission';
 import { composeTransport } from './compose-transport';
 import { createDeliverConsumer } from './consumers/bullmq-deliver';
 import { createFanOutConsumer } from './consumers/bullmq-fan-out';
-import { SharedCapacity } from './consumers/bullmq-keeping-worker';
+import { SharedCapacity } from './consumers/bullmq-worker';
 import type { Stores, StoresContext } from './open-stores';
 import type { ShardPart } from './served-shards';
 
@@ -93,7 +93,7 @@ function composeFanOut(deps: ConsumerDeps) {
     createFanOutConsumer({
       ...shared,
       ...consumer,
-      eventHorizon: new BullmqEventHorizon(consumer),
+      oldestEvents: new OldestEvents(consumer),
       pushedEvents: new PushedEvents(consumer, FAN_OUT_CONCURRENCY),
     });
 }

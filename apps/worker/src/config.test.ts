@@ -131,8 +131,8 @@ describe('readWorkerConfig', () => {
     (NODE_ENV) => {
       const error = caughtFrom(() => readWorkerConfig({ NODE_ENV }));
       expect(error).toBeInstanceOf(ConfigError);
-      const [, ...faults] = (error as ConfigError).message.split('\n');
-      expect(faults).toEqual([
+      const [, ...validationErrors] = (error as ConfigError).message.split('\n');
+      expect(validationErrors).toEqual([
         expect.stringMatching(
           /^ {2}SECRETS_ENCRYPTION_KEY: must be set; .*openssl rand -base64 32.*INSECURE_/,
         ),
@@ -180,8 +180,8 @@ describe('readWorkerConfig', () => {
   ])('refuses %s=%j in one line', (name, value) => {
     const error = caughtFrom(() => readWorkerConfig({ ...INSECURE, [name]: value }));
     expect(error).toBeInstanceOf(ConfigError);
-    const [, ...faults] = (error as ConfigError).message.split('\n');
-    expect(faults).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}.*: .+`))]);
+    const [, ...validationErrors] = (error as ConfigError).message.split('\n');
+    expect(validationErrors).toEqual([expect.stringMatching(new RegExp(`^ {2}${name}.*: .+`))]);
   });
 
   it('names every wrong variable at once', () => {

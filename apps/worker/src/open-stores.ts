@@ -16,7 +16,7 @@ import type { Stoppable } from '@hookferry/core/platform/timers';
 import { ShardedAccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
 import { ShardedDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
-import { createShardedEventHorizon, ShardedEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
+import { createShardedOldestEvents, ShardedEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { createShardedHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { createRedisHeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
@@ -70,7 +70,7 @@ export function openStores(context: StoresContext) {
     replayStore: createRedisReplayStore(redis, config.RETENTION),
     remainsStore: createRedisRemainsStore(redis, shards),
     heldDeliveries: createShardedHeldDeliveries(redis, shards, servedShards),
-    eventHorizon: createShardedEventHorizon(redis, shards),
+    oldestEvents: createShardedOldestEvents(redis, shards),
     deliveryQueue,
     deadLetters,
     accountJobs,

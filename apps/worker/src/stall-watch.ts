@@ -64,7 +64,7 @@ export class StallWatch {
 
   /** Looks once at each. Never rejects. */
   async runOnce(): Promise<void> {
-    const looked = await Promise.all(this.options.watched().map((watched) => this.#lookAt(watched)));
+    const looked = await Promise.all(this.options.watched().map((watched) => this.#wakeUpAt(watched)));
     const suspect = looked.find((queue) => queue !== undefined);
     const stalled = suspect !== undefined && (await this.#isOurFault()) ? suspect : undefined;
     if (stalled !== undefined && this.#stalled === undefined) {
@@ -73,7 +73,7 @@ export class StallWatch {
     this.#stalled = stalled;
   }
 
-  async #lookAt(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
+  async #wakeUpAt(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
     const hasWaiting = await answerWithin(PATIENCE_MS, this.options.hasWaiting(watched));
     const before = this.#standstills.get(watched);
     const now = watched.steps();

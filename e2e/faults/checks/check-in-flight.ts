@@ -7,19 +7,21 @@ import { type Finding, toFindings } from './finding';
  * may be dead, and the receiver not know it yet.
  */
 export function checkInFlight(
-  { requests, faults }: Pick<Ledger, 'requests' | 'faults'>,
+  { requests, validationErrors }: Pick<Ledger, 'requests' | 'validationErrors'>,
   endpoint: string,
   cap: number,
 ): readonly Finding[] {
-  const most = mostAtOnce(requests.filter((one) => one.endpoint === endpoint && isUndisturbed(one, faults)));
+  const most = mostAtOnce(
+    requests.filter((one) => one.endpoint === endpoint && isUndisturbed(one, validationErrors)),
+  );
   return toFindings(
     'too many requests in flight',
     most > cap ? [`${most} at once at ${endpoint}, which takes ${cap}`] : [],
   );
 }
 
-function isUndisturbed(request: ReceivedRequest, faults: readonly InjectedFault[]): boolean {
-  return request.status !== null && countHits(faults, [request]) === 0;
+function isUndisturbed(request: ReceivedRequest, validationErrors: readonly InjectedFault[]): boolean {
+  return request.status !== null && countHits(validationErrors, [request]) === 0;
 }
 
 function mostAtOnce(requests: readonly ReceivedRequest[]): number {

@@ -11,21 +11,24 @@ export interface Duplicate {
 /** Every pair of event and endpoint that was accepted more than once. */
 export function findDuplicates({
   requests,
-  faults,
-}: Pick<Ledger, 'requests' | 'faults'>): readonly Duplicate[] {
+  validationErrors,
+}: Pick<Ledger, 'requests' | 'validationErrors'>): readonly Duplicate[] {
   const duplicates: Duplicate[] = [];
   for (const [pair, group] of groupByPair(requests)) {
     const accepted = group.filter(isAccepted);
     if (accepted.length > 1)
-      duplicates.push({ pair, requests: accepted, isExplained: isExplained(accepted, faults) });
+      duplicates.push({ pair, requests: accepted, isExplained: isExplained(accepted, validationErrors) });
   }
   return duplicates;
 }
 
-function isExplained(accepted: readonly ReceivedRequest[], faults: readonly InjectedFault[]): boolean {
+function isExplained(
+  accepted: readonly ReceivedRequest[],
+  validationErrors: readonly InjectedFault[],
+): boolean {
   const repeated = accepted.slice(0, -1);
   return (
-    repeated.every((request) => countHits(faults, [request]) > 0) &&
-    countHits(faults, repeated) >= repeated.length
+    repeated.every((request) => countHits(validationErrors, [request]) > 0) &&
+    countHits(validationErrors, repeated) >= repeated.length
   );
 }

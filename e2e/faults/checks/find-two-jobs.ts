@@ -9,52 +9,58 @@ export interface TwoJobs {
 }
 
 /** The pairs of which two jobs must have been at work, each with the first sign of it. */
-export function findTwoJobs({ requests, faults }: Pick<Ledger, 'requests' | 'faults'>): readonly TwoJobs[] {
+export function findTwoJobs({
+  requests,
+  validationErrors,
+}: Pick<Ledger, 'requests' | 'validationErrors'>): readonly TwoJobs[] {
   const found: TwoJobs[] = [];
   for (const [pair, group] of groupByPair(requests)) {
-    const sign = signOf(group, faults);
+    const sign = signOf(group, validationErrors);
     if (sign !== undefined) found.push({ pair, sign, requests: group });
   }
   return found;
 }
 
-function signOf(group: readonly ReceivedRequest[], faults: readonly InjectedFault[]) {
+function signOf(group: readonly ReceivedRequest[], validationErrors: readonly InjectedFault[]) {
   if (group.length === 1) return undefined;
-  if (hasUnexplainedOverlap(group, faults)) return 'overlapping requests';
-  if (hasAttemptsAfterAcceptance(group, faults)) return 'attempts after acceptance';
-  if (hasTooManyOfOneAttempt(group, faults)) return 'an attempt repeated too often';
+  if (hasUnexplainedOverlap(group, validationErrors)) return 'overlapping requests';
+  if (hasAttemptsAfterAcceptance(group, validationErrors)) return 'attempts after acceptance';
+  if (hasTooManyOfOneAttempt(group, validationErrors)) return 'an attempt repeated too often';
   return undefined;
 }
 
 /** One begins while another is under way, and nothing had happened to the sender of that one. */
-function hasUnexplainedOverlap(group: readonly ReceivedRequest[], faults: readonly InjectedFault[]): boolean {
+function hasUnexplainedOverlap(
+  group: readonly ReceivedRequest[],
+  validationErrors: readonly InjectedFault[],
+): boolean {
   return group.some((earlier, i) => {
     const overlapping = group.slice(i + 1).filter((later) => later.arrivedAt < earlier.endedAt);
-    return overlapping.length > 0 && countHits(faults, [earlier]) === 0;
+    return overlapping.length > 0 && countHits(validationErrors, [earlier]) === 0;
   });
 }
 
 /** A higher number follows only on an attempt that is on record as failed. */
 function hasAttemptsAfterAcceptance(
   group: readonly ReceivedRequest[],
-  faults: readonly InjectedFault[],
+  validationErrors: readonly InjectedFault[],
 ): boolean {
   return group.some(
     (request) =>
       isAccepted(request) &&
       group.some(({ attempt, arrivedAt }) => attempt > request.attempt && arrivedAt > request.arrivedAt) &&
-      countHits(faults, [request]) === 0,
+      countHits(validationErrors, [request]) === 0,
   );
 }
 
 /** Only an attempt that is not on record comes again under its number. */
 function hasTooManyOfOneAttempt(
   group: readonly ReceivedRequest[],
-  faults: readonly InjectedFault[],
+  validationErrors: readonly InjectedFault[],
 ): boolean {
   const attempts = new Set(group.map(({ attempt }) => attempt));
   return [...attempts].some((attempt) => {
     const same = group.filter((request) => request.attempt === attempt);
-    return same.length > 1 + countHits(faults, same.slice(0, -1));
+    return same.length > 1 + countHits(validationErrors, same.slice(0, -1));
   });
 }

@@ -30,7 +30,7 @@ const PATIENCE_MS = 15_000;
 
 /** The real service and a real browser, for all tests of a file; each page is in a context of its own. */
 export class Portal {
-  readonly #faults = new Map<Page, PageFaults>();
+  readonly #validationErrors = new Map<Page, PageFaults>();
 
   private constructor(
     readonly stack: Stack,
@@ -72,23 +72,23 @@ export class Portal {
     });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    this.#faults.set(page, await PageFaults.watch(page, this.client.baseUrl));
+    this.#validationErrors.set(page, await PageFaults.watch(page, this.client.baseUrl));
     return page;
   }
 
   /** What a page of ours has done that it must not. */
-  faultsOf(page: Page): PageFaults {
-    const faults = this.#faults.get(page);
-    if (!faults) throw new Error('This page was not opened by the portal.');
-    return faults;
+  validationErrorsOf(page: Page): PageFaults {
+    const validationErrors = this.#validationErrors.get(page);
+    if (!validationErrors) throw new Error('This page was not opened by the portal.');
+    return validationErrors;
   }
 
   /** Closes all pages; throws if one had faults. */
   async closePages(): Promise<void> {
-    const all = [...this.#faults];
-    this.#faults.clear();
+    const all = [...this.#validationErrors];
+    this.#validationErrors.clear();
     await Promise.all(all.map(([page]) => page.context().close()));
-    for (const [, faults] of all) faults.check();
+    for (const [, validationErrors] of all) validationErrors.check();
   }
 
   async stop(): Promise<void> {

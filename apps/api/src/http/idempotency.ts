@@ -39,7 +39,7 @@ type Kept =
       readonly error: {
         readonly code: ErrorCode;
         readonly detail: string;
-        readonly faults: AppError['faults'];
+        readonly validationErrors: AppError['validationErrors'];
       };
     };
 
@@ -90,7 +90,9 @@ export function createAnswerOnce({ idempotencyStore, newId, clock }: AnswerOnceD
       return reply;
     } catch (error) {
       if (error instanceof AppError && LASTING.includes(error.code)) {
-        await keep(slot, seal, { error: { code: error.code, detail: error.message, faults: error.faults } });
+        await keep(slot, seal, {
+          error: { code: error.code, detail: error.message, validationErrors: error.validationErrors },
+        });
       } else if (isFirst && error instanceof AppError && error.code === 'quota_exceeded') {
         // Nothing was made, and nothing more is to be stored.
         await unlessUnavailable(idempotencyStore.forget(slot));
@@ -139,14 +141,15 @@ function replay(sealed: string, seal: SealOptions, response: Response): RouteRep
   response.set(REPLAYED, 'true');
   if ('reply' in kept) return kept.reply;
   if ('long' in kept) throw notKept(kept.long);
-  throw new AppError(kept.error.code, kept.error.detail, { faults: kept.error.faults });
+  throw new AppError(kept.error.code, kept.error.detail, { validationErrors: kept.error.validationErrors });
 }
 
 function encodeKept(kept: Kept): string {
   const text = JSON.stringify(kept);
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_KEPT_BYTES) return text;
-  if ('error' in kept) return JSON.stringify({ error: { ...kept.error, faults: [] } } satisfies Kept);
+  if ('error' in kept)
+    return JSON.stringify({ error: { ...kept.error, validationErrors: [] } } satisfies Kept);
   if ('long' in kept) return text;
   const { status, body, bodyText = JSON.stringify(body) ?? '' } = kept.reply;
   const sha256 = createHash('sha256').update(bodyText).digest('hex');
@@ -164,7 +167,7 @@ function slotOf(request: Request, response: Response): Slot {
   const key = request.get(IDEMPOTENCY_KEY) ?? '';
   if (!IDEMPOTENCY_KEY_FORM.test(key)) {
     throw new AppError('invalid_request', 'The Idempotency-Key is not valid: see "errors".', {
-      faults: [{ pointer: 'Idempotency-Key', detail: 'must be 1 to 255 visible ASCII characters' }],
+      validationErrors: [{ pointer: 'Idempotency-Key', detail: 'must be 1 to 255 visible ASCII characters' }],
     });
   }
   const place = `${request.method} ${String(response.locals.route)}`;
@@ -181,7 +184,9 @@ function digest(text: string): string {
 
 function reused(): AppError {
   return new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
-    faults: [{ pointer: 'Idempotency-Key', detail: 'was used with another body or path; take a new one' }],
+    validationErrors: [
+      { pointer: 'Idempotency-Key', detail: 'was used with another body or path; take a new one' },
+    ],
   });
 }
 

@@ -1,7 +1,12 @@
 import { isIPv6 } from 'node:net';
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import type { AccountId } from '@hookferry/core/domain/event';
-import { AppError, faultsOf, invalidRequest, prototypeFaults } from '@hookferry/core/platform/app-error';
+import {
+  AppError,
+  invalidRequest,
+  prototypeErrors,
+  validationErrorsOf,
+} from '@hookferry/core/platform/app-error';
 import type { Clock } from '@hookferry/core/platform/clock';
 import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
 import { inWords } from '@hookferry/core/platform/zod-words';
@@ -207,15 +212,15 @@ function parseParams(params: unknown, schema: z.ZodType): unknown {
 // Afterwards: what has the declared shape is not deep.
 function parseBody(body: unknown, schema: z.ZodType, { hasEventData }: RequestShape): unknown {
   const parsed = parse(body, schema, '');
-  const faults = hasEventData ? [] : prototypeFaults(body);
-  if (faults.length > 0) throw invalidRequest(faults);
+  const validationErrors = hasEventData ? [] : prototypeErrors(body);
+  if (validationErrors.length > 0) throw invalidRequest(validationErrors);
   return parsed;
 }
 
 function parse(value: unknown, schema: z.ZodType, base: string): unknown {
   const parsed = schema.safeParse(value, inWords);
   if (parsed.success) return parsed.data;
-  throw invalidRequest(faultsOf(parsed.error, base));
+  throw invalidRequest(validationErrorsOf(parsed.error, base));
 }
 
 /** Of a request, as Express tells them: HTTP/1.0 has no host. */

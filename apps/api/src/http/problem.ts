@@ -1,5 +1,5 @@
 import type { Emit } from '@hookferry/core/domain/signal';
-import { AppError, type ErrorCode, faultSchema } from '@hookferry/core/platform/app-error';
+import { AppError, type ErrorCode, validationErrorSchema } from '@hookferry/core/platform/app-error';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
 import { requestIdOf, spanOf } from './announce-requests';
@@ -49,7 +49,7 @@ export const problemSchema = z
     detail: z.string(),
     code: codeSchema,
     request_id: z.string(),
-    errors: z.array(faultSchema).optional(),
+    errors: z.array(validationErrorSchema).optional(),
   })
   .meta({ id: 'Problem' });
 
@@ -92,9 +92,9 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
 }
 
 /** An error as clients see it. */
-export function presentProblem({ code, message, faults }: AppError, requestId: string) {
+export function presentProblem({ code, message, validationErrors }: AppError, requestId: string) {
   const { status, title } = PROBLEMS[code];
-  const errors = faults.length === 0 ? {} : { errors: faults };
+  const errors = validationErrors.length === 0 ? {} : { errors: validationErrors };
   return {
     status,
     body: {

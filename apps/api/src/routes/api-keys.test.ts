@@ -163,8 +163,8 @@ describe('DELETE /v1/api-keys/:id', () => {
   }
 
   it("leaves another account's key alone", async () => {
-    const stranger = await api.issueKey();
-    expect((await call('delete', `/v1/api-keys/${key.slice(4, 20)}`, stranger.key)).status).toBe(404);
+    const unknownEndpoint = await api.issueKey();
+    expect((await call('delete', `/v1/api-keys/${key.slice(4, 20)}`, unknownEndpoint.key)).status).toBe(404);
     expect(await statusFor(key)).toBe(200);
   });
 });

@@ -10,10 +10,10 @@ import type {
 import type { ErasePayload } from '@hookferry/core/operations/erase-payload';
 import {
   AppError,
-  type Fault,
-  faultSchema,
-  faultsOf,
   invalidRequest,
+  type ValidationError,
+  validationErrorSchema,
+  validationErrorsOf,
 } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { inWords } from '@hookferry/core/platform/zod-words';
@@ -102,7 +102,7 @@ const refusedOfBatchSchema = z
   .object({
     status: z.int(),
     error: z
-      .object({ code: codeSchema, detail: z.string(), errors: z.array(faultSchema).optional() })
+      .object({ code: codeSchema, detail: z.string(), errors: z.array(validationErrorSchema).optional() })
       .meta({ id: 'BatchError' }),
   })
   .meta({ id: 'RefusedOfBatch' });
@@ -165,7 +165,9 @@ function batchOf<Item extends z.ZodType>(item: Item) {
 
 function readItem(item: unknown, dataText: string): PublishedEvent | AppError {
   const parsed = publishedEventSchema.safeParse(item, inWords);
-  return parsed.success ? toPublishedEvent(parsed.data, dataText) : invalidEvent(faultsOf(parsed.error));
+  return parsed.success
+    ? toPublishedEvent(parsed.data, dataText)
+    : invalidEvent(validationErrorsOf(parsed.error));
 }
 
 // Before each is looked at: a body has room for hundreds of thousands.
@@ -184,8 +186,8 @@ function presentOutcome(outcome: Acceptance | AppError, index: number) {
   if (!(outcome instanceof AppError)) {
     return { status: outcome.isNew ? 202 : 200, ...presentAccepted(outcome.event) };
   }
-  const { code, message, faults } = outcome;
-  const errors = faults.map((fault) => withinBatch(fault, index));
+  const { code, message, validationErrors } = outcome;
+  const errors = validationErrors.map((fault) => withinBatch(fault, index));
   return {
     status: statusOf(code),
     error: { code, detail: message, ...(errors.length === 0 ? {} : { errors }) },
@@ -193,7 +195,7 @@ function presentOutcome(outcome: Acceptance | AppError, index: number) {
 }
 
 // Pointers lead into the whole body, as everywhere.
-function withinBatch({ pointer, detail }: Fault, index: number): Fault {
+function withinBatch({ pointer, detail }: ValidationError, index: number): ValidationError {
   return { pointer: `/events/${index}${pointer}`, detail };
 }
 

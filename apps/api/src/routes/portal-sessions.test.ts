@@ -293,11 +293,11 @@ describe("another account's belongings", () => {
   const ofAnAccount = routeCases.filter(({ operatorOnly, scope }) => !operatorOnly && scope !== 'none');
   let token: string;
   let foreign: Belongings;
-  let stranger: AccountId;
+  let unknownEndpoint: AccountId;
   beforeEach(async () => {
     token = await signIn({ capabilities: ['endpoints', 'resend', 'secrets'] });
-    stranger = uniqueAccountId();
-    foreign = await saveBelongings(api.redis, stranger);
+    unknownEndpoint = uniqueAccountId();
+    foreign = await saveBelongings(api.redis, unknownEndpoint);
   });
 
   it.each(named(ofAnAccount.filter(({ of }) => of !== undefined)))(
@@ -311,7 +311,7 @@ describe("another account's belongings", () => {
   );
 
   it.each(named(ofAnAccount))('are not reached by naming the account: %s', async (_name, route) => {
-    const response = await send(route, token, foreign).set('x-account-id', stranger);
+    const response = await send(route, token, foreign).set('x-account-id', unknownEndpoint);
     expect(response.status).toBe(403);
     expect(['operator_only', 'insufficient_scope']).toContain(response.body.code);
   });
@@ -320,7 +320,7 @@ describe("another account's belongings", () => {
     'are in no list: %s',
     async (_name, route) => {
       const { text } = await send(route, token, foreign);
-      for (const id of [...Object.values(foreign), stranger]) expect(text).not.toContain(id);
+      for (const id of [...Object.values(foreign), unknownEndpoint]) expect(text).not.toContain(id);
     },
   );
 });

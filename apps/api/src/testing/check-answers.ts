@@ -7,19 +7,21 @@ const REQUEST_STARTED = 'http.server.request.start';
 
 /** Compares what routes answer with the API's description, from now on. `stop` throws an Error with every difference. */
 export function checkAnswers(): { stop(): void } {
-  const faultsOf = createResponseCheck();
-  const faults = new Set<string>();
+  const validationErrorsOf = createResponseCheck();
+  const validationErrors = new Set<string>();
   const listen: ChannelListener = (message) => {
     const { response } = message as { readonly response: ServerResponse };
     onEnd(response, (body) => {
-      for (const fault of faultsOf(answerIn(response as Response, body))) faults.add(fault);
+      for (const fault of validationErrorsOf(answerIn(response as Response, body)))
+        validationErrors.add(fault);
     });
   };
   subscribe(REQUEST_STARTED, listen);
   return {
     stop() {
       unsubscribe(REQUEST_STARTED, listen);
-      if (faults.size > 0) throw new Error(`Not as described:\n${[...faults].join('\n')}`);
+      if (validationErrors.size > 0)
+        throw new Error(`Not as described:\n${[...validationErrors].join('\n')}`);
     },
   };
 }

@@ -27,7 +27,13 @@ export function createResponseCheck() {
   const description = describeApi(routes);
   const ajv = createDescriptionAjv(description);
 
-  return function faultsOf({ method, route, status, contentType, body }: RecordedAnswer): readonly string[] {
+  return function validationErrorsOf({
+    method,
+    route,
+    status,
+    contentType,
+    body,
+  }: RecordedAnswer): readonly string[] {
     const operation = operations.get(`${method} ${route}`);
     if (operation === undefined) return [];
     const place = placeOf(description, operation, status);
@@ -39,7 +45,7 @@ export function createResponseCheck() {
     const schema = [...place, 'content', contentType ?? 'none', 'schema'];
     if (memberAt(description, schema) === undefined) return [`${name} is not described as ${contentType}`];
     return textsIn(body, contentType)
-      .flatMap((text) => faultsIn(ajv, schema, text))
+      .flatMap((text) => validationErrorsIn(ajv, schema, text))
       .map((fault) => `${name}: ${fault}`);
   };
 }
@@ -72,7 +78,7 @@ function placeOf(description: Json, operation: readonly string[], status: number
   return isDescribed || status < 500 ? place : ['components', 'responses', 'Problem'];
 }
 
-function faultsIn(ajv: Ajv2020, place: readonly string[], body: string): readonly string[] {
+function validationErrorsIn(ajv: Ajv2020, place: readonly string[], body: string): readonly string[] {
   const validate = ajv.getSchema(DESCRIPTION + pointerTo(place));
   if (validate === undefined) return ['has no schema'];
   if (validate(JSON.parse(body)) === true) return [];

@@ -1,7 +1,7 @@
 import type { components } from '@hookferry/client';
 
 export type ProblemDetails = components['schemas']['Problem'];
-export type Fault = components['schemas']['Fault'];
+export type ValidationError = components['schemas']['Fault'];
 
 /** What the API said about a request that it refused, or what is known when no answer came. */
 export class ProblemError extends Error {
@@ -14,7 +14,7 @@ export class ProblemError extends Error {
     readonly status: number,
     readonly code: ProblemDetails['code'] | 'unreachable' | 'unknown',
     readonly requestId?: string,
-    readonly faults: readonly Fault[] = [],
+    readonly validationErrors: readonly ValidationError[] = [],
     options?: ErrorOptions,
   ) {
     super(detail, options);

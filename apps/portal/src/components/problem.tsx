@@ -36,9 +36,9 @@ export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUA
     <div role="alert" className={styles['problem']}>
       <p className={styles['title']}>{title}</p>
       <p>{text}</p>
-      {problem && problem.faults.length > 0 && (
+      {problem && problem.validationErrors.length > 0 && (
         <ul>
-          {problem.faults.map(({ pointer, detail }) => (
+          {problem.validationErrors.map(({ pointer, detail }) => (
             <li key={`${pointer} ${detail}`}>
               <code>{pointer}</code> {detail}
             </li>

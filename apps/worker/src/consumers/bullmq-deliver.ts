@@ -59,9 +59,9 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
   ): Promise<void> {
     await delayTooNew(job, token, emit);
     const run = readRun(job, lockDurationMs);
-    const result = placement.isAtHome(run, shard)
+    const result = placement.isInHomeShard(run, shard)
       ? await attempt(job, run, signal ?? new AbortController().signal)
-      : await orTryAgainSoon(() => bringHome(run), job, token, emit);
+      : await orTryAgainSoon(() => moveToHomeShard(run), job, token, emit);
     switch (result.kind) {
       case 'done':
         return;
@@ -92,8 +92,8 @@ export function createDeliverConsumer(options: DeliverConsumerOptions): Consumer
     }
   }
 
-  async function bringHome(run: DeliveryRun): Promise<DeliverResult> {
-    return (await placement.bringHome(run))
+  async function moveToHomeShard(run: DeliveryRun): Promise<DeliverResult> {
+    return (await placement.moveToHomeShard(run))
       ? { kind: 'done' }
       : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
   }

@@ -7,8 +7,8 @@ import { AppError } from '@hookferry/core/platform/app-error';
 import { createRouteEvent } from '@hookferry/core/publish/fan-out-event';
 import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';
-import { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
 import { BullmqEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
+import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -44,7 +44,7 @@ it('drops what comes for an account that is erased, be it an event or not, and s
     ...options,
     subscriptions,
     routeEvent,
-    eventHorizon: new BullmqEventHorizon(options),
+    oldestEvents: new OldestEvents(options),
     deadLetters: { keep: unexpected },
     takesEvents: async (accountId) => accountId !== event.accountId,
     readEventJob: unexpected,
@@ -74,7 +74,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
 
   const event = buildEvent();
   const younger = buildEvent({ accountId: event.accountId });
-  const eventHorizon = new BullmqEventHorizon(options);
+  const oldestEvents = new OldestEvents(options);
   const noted = () => client.zcard(queueKeys.putBackEvents);
   let runs = 0;
   const test = new EventEmitter();
@@ -84,7 +84,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
     ...options,
     subscriptions,
     routeEvent,
-    eventHorizon,
+    oldestEvents,
     deadLetters: { keep: async () => [] },
     takesEvents: async () => true,
     readEventJob: async () => ({ event, source: 'http' }),
@@ -99,10 +99,10 @@ it('lets those who deliver in order know of an event that is put back, until it 
 
   consumer.start();
   await putBack;
-  expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([1, true]);
+  expect([await noted(), await oldestEvents.hasOlder(younger)]).toEqual([1, true]);
   test.emit('looked');
   await completed;
-  expect([await noted(), await eventHorizon.hasOlder(younger)]).toEqual([0, false]);
+  expect([await noted(), await oldestEvents.hasOlder(younger)]).toEqual([0, false]);
 });
 
 it('keeps an invalid event that is nested too deeply to be written again, and holds nobody up for it', async () => {
@@ -114,7 +114,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
     subscriptions,
     routeEvent,
     takesEvents: async () => true,
-    eventHorizon: new BullmqEventHorizon(options),
+    oldestEvents: new OldestEvents(options),
     deadLetters: willClose(new BullmqDeadLetters(options, Date.now)),
     readEventJob: async () => {
       throw new AppError('invalid_request', 'The event is nested too deeply.');

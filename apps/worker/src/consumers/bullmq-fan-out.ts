@@ -8,7 +8,7 @@ import {
   type BullmqDeadLetters,
   describeRefusal,
 } from '@hookferry/core/queue/bullmq-dead-letters';
-import type { BullmqEventHorizon } from '@hookferry/core/queue/bullmq-event-horizon';
+import type { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import type { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import type { EventJob, ReadEvent, ReadEventJob } from '@hookferry/core/queue/read-event-job';
 import { type Job, UnrecoverableError } from 'bullmq';
@@ -21,7 +21,7 @@ export interface FanOutConsumerOptions extends ConsumerOptions {
   readonly fanOutEvent: FanOutEvent;
   readonly pushedEvents: Pick<PushedEvents, 'sort'>;
   readonly deadLetters: Pick<BullmqDeadLetters, 'keep'>;
-  readonly eventHorizon: Pick<BullmqEventHorizon, 'notePutBack' | 'forgetPutBack'>;
+  readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
   readonly readEventJob: ReadEventJob;
   readonly takesEvents: TakesEvents;
 }
@@ -37,7 +37,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
     fanOutEvent,
     pushedEvents,
     deadLetters,
-    eventHorizon,
+    oldestEvents,
     readEventJob,
     takesEvents,
     emit,
@@ -66,10 +66,10 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof UnrecoverableError)) await eventHorizon.notePutBack(id, timestamp);
+      if (!(error instanceof UnrecoverableError)) await oldestEvents.notePutBack(id, timestamp);
       throw error;
     }
-    if (attemptsStarted > 1) await eventHorizon.forgetPutBack(id);
+    if (attemptsStarted > 1) await oldestEvents.forgetPutBack(id);
   }
 
   async function isDropped({ id, data }: EventJob): Promise<boolean> {
@@ -95,7 +95,7 @@ export function createFanOutConsumer(options: FanOutConsumerOptions): Consumer {
   }
 
   async function reject(job: EventJob, fault: AppError): Promise<void> {
-    const reason = describeRefusal(fault.message, fault.faults);
+    const reason = describeRefusal(fault.message, fault.validationErrors);
     const displaced = await keep(job, fault, reason);
     emit({ name: 'event.rejected', jobId: job.id, code: fault.code, reason });
     for (const jobId of displaced) emit({ name: 'dead_letter.displaced', queue: EVENTS_QUEUE, jobId });

@@ -1,7 +1,7 @@
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Processor } from 'bullmq';
-import { KeepingWorker, type SharedCapacity } from './bullmq-keeping-worker';
+import { BullmqWorker, type SharedCapacity } from './bullmq-worker';
 
 export interface ConsumerOptions {
   readonly redis: RedisClient;
@@ -31,8 +31,8 @@ export function openWorker<Data>(
   queue: string,
   process: Processor<Data>,
   { redis, prefix, capacity, lockDurationMs, stalledCheckMs, emit }: ConsumerOptions,
-): KeepingWorker<Data> {
-  const worker = new KeepingWorker<Data>(queue, process, {
+): BullmqWorker<Data> {
+  const worker = new BullmqWorker<Data>(queue, process, {
     redis,
     prefix,
     capacity,

@@ -1,8 +1,8 @@
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
-import { SharedCapacity } from '../consumers/bullmq-keeping-worker';
 import type { ConsumerOptions } from '../consumers/bullmq-open-worker';
+import { SharedCapacity } from '../consumers/bullmq-worker';
 
 export interface TestQueues extends TestRedis {
   /** For a consumer of their jobs, one at a time, over a connection of its own: while there are none, it blocks. */

@@ -155,10 +155,10 @@ export class UsageRecorder {
     this.#timer = undefined;
     const taken = this.#changes;
     this.#changes = new Map();
-    const faults = await Promise.all(
+    const validationErrors = await Promise.all(
       [...taken].map(([id, changes]) => this.#write(id, [...changes.values()])),
     );
-    const error = faults.find((fault) => fault !== undefined);
+    const error = validationErrors.find((fault) => fault !== undefined);
     if (error !== undefined) this.options.emit({ name: 'task.failed', task: 'count usage', error });
   }
 

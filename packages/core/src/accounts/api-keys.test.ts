@@ -1,6 +1,6 @@
 import { DEFAULT_ACCOUNT, idOfKey, scopes } from '../domain/account';
 import type { AccountId } from '../domain/event';
-import { faultsOf } from '../platform/app-error';
+import { validationErrorsOf } from '../platform/app-error';
 import { createNewId, createSeededNewId, createSeededSecretBytes } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';
 import { noSessions } from '../testing/no-sessions';
@@ -196,7 +196,7 @@ describe('api key input', () => {
 
   function pointersOf(input: unknown): string[] {
     const { error } = schema.safeParse(input);
-    return error === undefined ? [] : faultsOf(error).map(({ pointer }) => pointer);
+    return error === undefined ? [] : validationErrorsOf(error).map(({ pointer }) => pointer);
   }
 
   describe('newApiKeySchema', () => {

@@ -234,11 +234,13 @@ describe('who may make what', () => {
 
   it('refuses others every account but their own, and the capability to operate', async () => {
     const { accountId: other } = await setUp();
-    const stranger = await setUp();
-    await expect(stranger.create({ account: other })).rejects.toMatchObject({ code: 'operator_only' });
-    await expect(stranger.create({ capabilities: operate })).rejects.toMatchObject({ code: 'operator_only' });
-    expect((await stranger.create({ account: stranger.accountId })).session.accountId).toBe(
-      stranger.accountId,
+    const unknownEndpoint = await setUp();
+    await expect(unknownEndpoint.create({ account: other })).rejects.toMatchObject({ code: 'operator_only' });
+    await expect(unknownEndpoint.create({ capabilities: operate })).rejects.toMatchObject({
+      code: 'operator_only',
+    });
+    expect((await unknownEndpoint.create({ account: unknownEndpoint.accountId })).session.accountId).toBe(
+      unknownEndpoint.accountId,
     );
   });
 

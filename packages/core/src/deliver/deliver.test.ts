@@ -14,7 +14,7 @@ import { createRedisDeliveryStore, type DeliveryStore } from '../events/redis-de
 import { createRedisEventStore, type EventStore } from '../events/redis-event-store';
 import { storageUnavailable } from '../platform/redis-connect';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
-import { buildAdmission, MAX_STRANGERS } from '../testing/build-admission';
+import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -671,7 +671,7 @@ describe('a delivery that has to wait', () => {
     await openBreaker(input.endpointId, NOW + MIN_OPEN_MS);
     expect(await deliver()).toEqual(HELD);
     expect(requests).toEqual([]);
-    expect(await admission.heldDeliveries.lookDueAt(input)).toBe(NOW + MIN_OPEN_MS);
+    expect(await admission.heldDeliveries.wakeUpDueAt(input)).toBe(NOW + MIN_OPEN_MS);
 
     moveClock(MIN_OPEN_MS);
     expect(await deliver()).toEqual({ kind: 'done' });
@@ -736,7 +736,7 @@ async function holdNext({ admission, input, event }: Awaited<ReturnType<typeof a
     },
     /** Whether it stays, also when somebody looks whether it may go. */
     async stays(): Promise<boolean> {
-      await admission.lookAtEndpoint(input, 1);
+      await admission.wakeUpEndpoint(input, 1);
       return (await queue.getJobState(jobId)) === 'delayed';
     },
   };
@@ -828,7 +828,7 @@ describe('an attempt at a slow endpoint', () => {
     await learn(admission, input.endpointId, { outcome: 'response_timeout', durationMs: 15_000 });
     expect(await deliver()).toEqual({ kind: 'done' });
     const place = await enter(admission.concurrency, input.endpointId);
-    expect(place).toMatchObject({ slot: { isSlow: false }, isStranger: false });
+    expect(place).toMatchObject({ slot: { isSlow: false }, isUnknown: false });
     admission.concurrency.leave(place, undefined);
   });
 
@@ -855,13 +855,13 @@ describe('an attempt at an endpoint that nothing is known of', () => {
   it('leaves its slot to others when such attempts hold their share already, until they are done', async () => {
     const results = [answered(500), answered(204)];
     const { deliver, admission, requests, signals } = await arrange({ results });
-    const strangers = await enterAsStrangers(admission, MAX_STRANGERS);
+    const unknownEndpoints = await enterAsUnknown(admission, MAX_UNKNOWN);
     expect(await deliver()).toMatchObject({ kind: 'retry' });
     expect(requests).toHaveLength(1);
     expect(signals.named('delivery.moved')).toMatchObject([{ reason: 'stranger' }]);
 
-    for (const stranger of strangers) admission.concurrency.leave(stranger, undefined);
-    expect(await countStrangersLetIn(admission)).toBe(MAX_STRANGERS);
+    for (const unknownEndpoint of unknownEndpoints) admission.concurrency.leave(unknownEndpoint, undefined);
+    expect(await countUnknownLetIn(admission)).toBe(MAX_UNKNOWN);
   });
 
   it('makes room for others however it comes to its end', async () => {
@@ -875,25 +875,25 @@ describe('an attempt at an endpoint that nothing is known of', () => {
     for (const end of ends) {
       const { deliver, admission } = await arrange(end);
       await deliver().catch(() => {});
-      expect(await countStrangersLetIn(admission)).toBe(MAX_STRANGERS);
+      expect(await countUnknownLetIn(admission)).toBe(MAX_UNKNOWN);
     }
     const { deliver, admission, input } = await arrange();
     await takeEveryPlace(admission, input);
-    const left = MAX_STRANGERS - 2;
+    const left = MAX_UNKNOWN - 2;
     await deliver();
-    expect(await countStrangersLetIn(admission)).toBe(left);
+    expect(await countUnknownLetIn(admission)).toBe(left);
   });
 });
 
-async function enterAsStrangers({ concurrency }: Admission, count: number): Promise<Place[]> {
+async function enterAsUnknown({ concurrency }: Admission, count: number): Promise<Place[]> {
   return await Promise.all(Array.from({ length: count }, () => enter(concurrency, uniqueEndpointId())));
 }
 
 /** How many attempts at endpoints that nothing is known of may begin without leaving their slots. */
-async function countStrangersLetIn(admission: Admission): Promise<number> {
-  const places = await enterAsStrangers(admission, MAX_STRANGERS + 1);
+async function countUnknownLetIn(admission: Admission): Promise<number> {
+  const places = await enterAsUnknown(admission, MAX_UNKNOWN + 1);
   for (const place of places) admission.concurrency.leave(place, undefined);
-  return places.filter(({ isOfStrangers }) => isOfStrangers).length;
+  return places.filter(({ isOfUnknown }) => isOfUnknown).length;
 }
 
 describe('where deliveries go one at a time', () => {

@@ -71,7 +71,7 @@ async function arrange() {
       );
     },
     async release() {
-      const request = { most: 1, lookWasDueAt: undefined, lookAgainAt: Number.MAX_SAFE_INTEGER, now: 0 };
+      const request = { most: 1, wakeUpWasDueAt: undefined, wakeUpAgainAt: Number.MAX_SAFE_INTEGER, now: 0 };
       await stores.heldDeliveries.release(address, request);
     },
     async readEverywhere() {

@@ -127,7 +127,7 @@ function nextAttemptOf(
 
 export interface LeaveOrderDeps {
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  readonly releaser: Pick<Releaser, 'lookAt'>;
+  readonly releaser: Pick<Releaser, 'wakeUpAt'>;
   readonly clock: Clock;
 }
 
@@ -139,7 +139,7 @@ export function createLeaveOrder({ admissionStore, releaser, clock }: LeaveOrder
   ): Promise<void> {
     if (ordering !== 'strict') return;
     await admissionStore.leaveOrder(id, eventId);
-    releaser.lookAt(accountId, id, clock());
+    releaser.wakeUpAt(accountId, id, clock());
   };
 }
 

@@ -61,8 +61,8 @@ export function createSendAttempt(deps: SendAttemptDeps) {
     }
   };
 
-  function announceSlow({ run: { endpointId, eventId } }: ReadyDelivery, { isStranger }: Place): void {
-    emit({ name: 'delivery.moved', endpointId, eventId, reason: isStranger ? 'stranger' : 'slow' });
+  function announceSlow({ run: { endpointId, eventId } }: ReadyDelivery, { isUnknown }: Place): void {
+    emit({ name: 'delivery.moved', endpointId, eventId, reason: isUnknown ? 'stranger' : 'slow' });
   }
 
   async function send(ready: ReadyDelivery, signal: AbortSignal): Promise<SendOutcome> {

@@ -27,9 +27,9 @@ export interface QueueShards {
   /** All in which there may be something, the first at the beginning. */
   all(): readonly QueueShard[];
   /** Where what belongs to an endpoint or an account is put. */
-  homeOf(id: string): QueueShard;
+  homeShardOf(id: string): QueueShard;
   /** Where it may be: at home, which comes first, and where it was or will be at home in another layout. */
-  homesOf(id: string): readonly QueueShard[];
+  homeShardsOf(id: string): readonly QueueShard[];
 }
 
 /** The shards of a layout that all processes have had for ever. */
@@ -43,8 +43,8 @@ export function shardsAmong(layout: QueueLayout, others: readonly QueueLayout[])
   return {
     first: layout.first,
     all: () => all,
-    homeOf: layout.shardOf,
-    homesOf:
+    homeShardOf: layout.shardOf,
+    homeShardsOf:
       others.length === 0
         ? (id) => [layout.shardOf(id)]
         : (id) => distinct([layout, ...others].map(({ shardOf }) => shardOf(id))),

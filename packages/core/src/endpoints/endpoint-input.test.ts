@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import * as fc from 'fast-check';
-import { faultsOf } from '../platform/app-error';
+import { validationErrorsOf } from '../platform/app-error';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { clientCertificate, clientKey, ed448Certificate, otherCertificate } from '../testing/certificates';
 import { costlyDsaKey, costlyRsaKey } from '../testing/costly-keys';
@@ -22,10 +22,10 @@ describe('endpoint input', () => {
     input: unknown,
   ) {
     const { error } = schema.safeParse(input);
-    return error ? faultsOf(error).map(({ pointer }) => pointer) : [];
+    return error ? validationErrorsOf(error).map(({ pointer }) => pointer) : [];
   }
 
-  const sharedFaults: [string, object, string[]][] = [
+  const sharedValidationErrors: [string, object, string[]][] = [
     ['a relative URL', { url: '/hooks' }, ['/url']],
     ['an http URL', { url: 'http://example.com' }, ['/url']],
     ['null as URL', { url: null }, ['/url']],
@@ -48,12 +48,12 @@ describe('endpoint input', () => {
     });
 
     it.each([
-      ...sharedFaults,
+      ...sharedValidationErrors,
       ['no URL', { url: undefined }, ['/url']],
       ['no event types', { events: undefined }, ['/events']],
       ['null as description', { description: null }, ['/description']],
       ['a secret that is none', { secret: 'whsec_short' }, ['/secret']],
-    ] satisfies typeof sharedFaults)('refuses %s', (_what, change, pointers) => {
+    ] satisfies typeof sharedValidationErrors)('refuses %s', (_what, change, pointers) => {
       expect(pointersOf(schema, { ...valid, ...change })).toEqual(pointers);
     });
 
@@ -64,7 +64,7 @@ describe('endpoint input', () => {
     it('takes 100 event types at most', () => {
       const events = Array.from({ length: 101 }, () => 'keyword.quick_win');
       const { error } = schema.safeParse({ ...valid, events });
-      expect(error && faultsOf(error)).toContainEqual({
+      expect(error && validationErrorsOf(error)).toContainEqual({
         pointer: '/events',
         detail: 'must name at most 100 event types',
       });
@@ -128,7 +128,7 @@ describe('endpoint input', () => {
       ['passphrase', 'anything', 'p'],
     ])('refuses as %s: %s', (member, _what, value) => {
       for (const { error } of [newTls({ [member]: value }), patchTls({ [member]: value })]) {
-        expect(error && faultsOf(error).map(({ pointer }) => pointer)).toEqual([`/tls/${member}`]);
+        expect(error && validationErrorsOf(error).map(({ pointer }) => pointer)).toEqual([`/tls/${member}`]);
         expect(JSON.stringify(error)).not.toContain('MIGHAgEAMBMG');
       }
     });
@@ -145,10 +145,10 @@ describe('endpoint input', () => {
     );
 
     it.each([
-      ...sharedFaults,
+      ...sharedValidationErrors,
       ['null as event types', { events: null }, ['/events']],
       ['a secret, which only a rotation changes', { secret: newSecret() }, ['/secret']],
-    ] satisfies typeof sharedFaults)('refuses %s', (_what, patch, pointers) => {
+    ] satisfies typeof sharedValidationErrors)('refuses %s', (_what, patch, pointers) => {
       expect(pointersOf(schema, patch)).toEqual(pointers);
     });
   });

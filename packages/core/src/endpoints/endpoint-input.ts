@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Endpoint, endpointSchema, endpointStatusSchema } from '../domain/endpoint';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
-import { AppError, type Fault, invalidRequest, jsonPointer } from '../platform/app-error';
+import { AppError, invalidRequest, jsonPointer, type ValidationError } from '../platform/app-error';
 import { foundElsewhere } from '../platform/zod-words';
 import {
   customHeadersPatchSchema,
@@ -118,10 +118,10 @@ export function mergeEndpoint(base: Partial<Endpoint>, patch: EndpointPatch, now
 // What a patch adds to can only be counted once it is merged.
 function requireBounds(endpoint: Endpoint): Endpoint {
   const bounds = { metadata: MAX_METADATA, headers: MAX_HEADERS };
-  const faults = Object.entries(bounds)
+  const validationErrors = Object.entries(bounds)
     .filter(([member, most]) => Object.keys(endpoint[member as keyof typeof bounds] ?? {}).length > most)
     .map(([member, most]) => ({ pointer: `/${member}`, detail: `must have at most ${most} members` }));
-  if (faults.length > 0) throw invalidRequest(faults);
+  if (validationErrors.length > 0) throw invalidRequest(validationErrors);
   return endpoint;
 }
 
@@ -171,7 +171,7 @@ export function movedSecrets(
   before: Sent,
   after: Sent,
   patch: Pick<EndpointPatch, 'headers' | 'tls'>,
-): Fault[] {
+): ValidationError[] {
   if (before.url === after.url && before.tls?.ca === after.tls?.ca) return [];
   const headers = Object.keys(before.headers ?? {}).filter((name) => isKept(patch.headers, name));
   const pointers = headers.map((name) => jsonPointer(['headers', name]));

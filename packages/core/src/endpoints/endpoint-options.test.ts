@@ -1,4 +1,4 @@
-import { faultsOf } from '../platform/app-error';
+import { validationErrorsOf } from '../platform/app-error';
 import {
   checkEndpointDraft,
   customHeadersPatchSchema,
@@ -64,7 +64,7 @@ describe('custom headers', () => {
     ['x-a', MASKED_VALUE],
   ])('refuses %j with the value %j', (name, value) => {
     const { error } = customHeadersSchema.safeParse({ [name]: value });
-    expect(error && faultsOf(error)).toEqual([{ pointer: `/${name}`, detail: expect.any(String) }]);
+    expect(error && validationErrorsOf(error)).toEqual([{ pointer: `/${name}`, detail: expect.any(String) }]);
   });
 
   it('lets a patch remove a header', () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpointUidSchema, orderings } from '../domain/endpoint';
 import { type TargetUrlRules, targetUrlSchema } from '../egress/target-url';
-import { type Fault, faultsOf } from '../platform/app-error';
+import { type ValidationError, validationErrorsOf } from '../platform/app-error';
 import { sentDurationSchema } from '../platform/duration';
 import { inWords, textSchema } from '../platform/zod-words';
 import { FILTER_FORM } from './filters/event-filters';
@@ -128,7 +128,7 @@ const draftSchema = z.strictObject({
  * What is wrong with an endpoint that somebody is about to register, in a browser: by the rules and in the words of the
  * service, as far as they don't hang on its settings or on other endpoints.
  */
-export function checkEndpointDraft(draft: unknown): readonly Fault[] {
+export function checkEndpointDraft(draft: unknown): readonly ValidationError[] {
   const { error } = draftSchema.safeParse(draft, inWords);
-  return error ? faultsOf(error) : [];
+  return error ? validationErrorsOf(error) : [];
 }

@@ -81,8 +81,8 @@ async function build(clock: Clock = () => NOW) {
     admissionStore,
     heldDeliveries,
     healthStore,
-    lookDueAt: (endpointId: EndpointId, account = accountId) =>
-      heldDeliveries.lookDueAt({ accountId: account, endpointId }),
+    wakeUpDueAt: (endpointId: EndpointId, account = accountId) =>
+      heldDeliveries.wakeUpDueAt({ accountId: account, endpointId }),
     failOnce: (endpointId: EndpointId) => redis.client.set(keys.breaker(endpointId), `1 0 ${NOW} 0`),
     raised,
     signals,
@@ -172,7 +172,7 @@ describe('the size of an endpoint', () => {
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`note-${i}`, '\u{1F680}'.repeat(length)]));
   const TOO_LARGE = {
     code: 'invalid_request',
-    faults: [{ pointer: '', detail: expect.stringContaining('at most 65536 bytes in all') }],
+    validationErrors: [{ pointer: '', detail: expect.stringContaining('at most 65536 bytes in all') }],
   };
 
   it('is bounded in all when it is created, and when it is changed', async () => {
@@ -228,7 +228,7 @@ describe('the TLS material', () => {
     const endpoint = await create(accountId, { ...input, tls: own });
     await expect(update(accountId, endpoint.id, { tls })).rejects.toMatchObject({
       code: 'invalid_request',
-      faults: [{ pointer, detail: expect.any(String) }],
+      validationErrors: [{ pointer, detail: expect.any(String) }],
     });
     expect(await read(accountId, endpoint.id)).toEqual(endpoint);
   });
@@ -242,7 +242,7 @@ describe('the TLS material', () => {
       tls: { ...own, key: costlyDsaKey() },
     }));
     await expect(update(accountId, id, { tls: { certificate: clientCertificate } })).rejects.toMatchObject({
-      faults: [{ pointer: '/tls/client_key' }],
+      validationErrors: [{ pointer: '/tls/client_key' }],
     });
     expect(await update(accountId, id, { tls: null })).not.toHaveProperty('tls');
   });
@@ -250,7 +250,7 @@ describe('the TLS material', () => {
   it('is looked at when an endpoint is created, too', async () => {
     const { create, accountId } = await build();
     await expect(create(accountId, { ...input, tls: { key: clientKey } })).rejects.toMatchObject({
-      faults: [{ pointer: '/tls/client_certificate' }],
+      validationErrors: [{ pointer: '/tls/client_certificate' }],
     });
   });
 
@@ -290,18 +290,18 @@ describe("a change of what an endpoint's attempts are limited by", () => {
   it.each([{ rateLimit: 5 }, { ordering: 'strict' }] as const)(
     'has what is held looked at now: %j',
     async (patch) => {
-      const { create, update, accountId, lookDueAt } = await build();
+      const { create, update, accountId, wakeUpDueAt } = await build();
       const { id } = await create(accountId, input);
       await update(accountId, id, patch);
-      expect(await lookDueAt(id)).toBe(NOW);
+      expect(await wakeUpDueAt(id)).toBe(NOW);
     },
   );
 
   it('asks for no look when it is none', async () => {
-    const { create, update, accountId, lookDueAt } = await build();
+    const { create, update, accountId, wakeUpDueAt } = await build();
     const { id } = await create(accountId, { ...input, rateLimit: 5, ordering: 'strict' });
     await update(accountId, id, { rateLimit: 5, ordering: 'strict', description: 'mine' });
-    expect(await lookDueAt(id)).toBeUndefined();
+    expect(await wakeUpDueAt(id)).toBeUndefined();
   });
 
   it.each([
@@ -321,7 +321,7 @@ describe("a change of what an endpoint's attempts are limited by", () => {
 
 describe('disable', () => {
   it("is the client's doing, and in force at once", async () => {
-    const { create, disable, read, accountId, lookDueAt, signals } = await build();
+    const { create, disable, read, accountId, wakeUpDueAt, signals } = await build();
     const endpoint = await create(accountId, input);
     const disabled = await disable(accountId, endpoint.id);
     expect(signals.named('endpoint.disabled')).toMatchObject([{ endpointId: endpoint.id, reason: 'client' }]);
@@ -332,7 +332,7 @@ describe('disable', () => {
       updatedAt: NOW + 1,
     });
     expect(await read(accountId, endpoint.id)).toEqual(disabled);
-    expect(await lookDueAt(endpoint.id)).toBeUndefined();
+    expect(await wakeUpDueAt(endpoint.id)).toBeUndefined();
   });
 
   it('changes nothing the second time', async () => {
@@ -355,7 +355,7 @@ describe('disable', () => {
 
 describe('enable', () => {
   it('lets what was held flow now, whatever the breaker thought of the receiver', async () => {
-    const { create, disable, enable, read, accountId, admissionStore, failOnce, lookDueAt } = await build();
+    const { create, disable, enable, read, accountId, admissionStore, failOnce, wakeUpDueAt } = await build();
     const { id } = await create(accountId, input);
     await disable(accountId, id);
     await failOnce(id);
@@ -364,24 +364,24 @@ describe('enable', () => {
     expect(enabled).not.toHaveProperty('disabledReason');
     expect(await read(accountId, id)).toEqual(enabled);
     expect(await admissionStore.readBreaker(id)).toEqual(CLOSED);
-    expect(await lookDueAt(id)).toBe(NOW);
+    expect(await wakeUpDueAt(id)).toBe(NOW);
   });
 
   // A client whose first try was cut short between the record and the look can only try again.
   it('has what is held looked at also of an endpoint that is enabled, and changes nothing of it', async () => {
-    const { create, enable, accountId, lookDueAt } = await build();
+    const { create, enable, accountId, wakeUpDueAt } = await build();
     const endpoint = await create(accountId, input);
     expect(await enable(accountId, endpoint.id)).toEqual(endpoint);
-    expect(await lookDueAt(endpoint.id)).toBe(NOW);
+    expect(await wakeUpDueAt(endpoint.id)).toBe(NOW);
   });
 
   it('has what is held looked at soon also when the process ends right after the change', async () => {
-    const { create, disable, enable, accountId, admissionStore, lookDueAt } = await build();
+    const { create, disable, enable, accountId, admissionStore, wakeUpDueAt } = await build();
     const { id } = await create(accountId, { ...input, status: 'disabled' });
     await disable(accountId, id);
     jest.spyOn(admissionStore, 'closeBreaker').mockRejectedValueOnce(new Error('killed'));
     await expect(enable(accountId, id)).rejects.toThrow('killed');
-    expect(await lookDueAt(id)).toBe(NOW + 3_000);
+    expect(await wakeUpDueAt(id)).toBe(NOW + 3_000);
   });
 });
 
@@ -396,7 +396,8 @@ describe('remove', () => {
   });
 
   it('takes along what limits its attempts, and has what is held looked at now, to be cancelled', async () => {
-    const { create, remove, accountId, admissionStore, heldDeliveries, failOnce, lookDueAt } = await build();
+    const { create, remove, accountId, admissionStore, heldDeliveries, failOnce, wakeUpDueAt } =
+      await build();
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
     const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
     await admissionStore.joinOrder(id, [delivery]);
@@ -404,7 +405,7 @@ describe('remove', () => {
     await failOnce(id);
     await remove(accountId, id);
     expect(await admissionStore.stand(id, undefined)).toMatchObject({ breaker: CLOSED, next: undefined });
-    expect(await lookDueAt(id)).toBe(NOW);
+    expect(await wakeUpDueAt(id)).toBe(NOW);
   });
 
   it('takes along how the attempts at it went', async () => {

@@ -38,7 +38,7 @@ export interface ManageEndpointsDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'removeAll'>;
   readonly healthStore: Pick<HealthStore, 'remove'>;
   readonly admissionStore: Pick<AdmissionStore, 'closeBreaker' | 'clearOrder' | 'joinOrder' | 'remove'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook' | 'pagesOf'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'pagesOf'>;
   readonly requireKnownFilters: RequireKnownFilters;
   readonly newId: NewId;
   readonly newSecret: () => string;
@@ -75,7 +75,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
   // An order from before has no meaning any more, and what is held may go by other rules now.
   async function applyLimits(before: Endpoint, { accountId, id, ordering }: Endpoint): Promise<void> {
     if (before.ordering !== ordering) await changeOrder(id, ordering);
-    await heldDeliveries.askForLook({ accountId, endpointId: id }, clock());
+    await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
   }
 
   // What is held takes its place; what is under way, or waits for its next attempt, does when it is asked again.
@@ -214,10 +214,10 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       );
       if (listener && listener.stream === undefined) throw nobodyListens();
       // Asked for first: it comes also if this process ends right after the change.
-      await heldDeliveries.askForLook({ accountId, endpointId }, clock() + CHANGE_MS);
+      await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock() + CHANGE_MS);
       const enabled = await change(accountId, endpointId, (endpoint) => enableEndpoint(endpoint, clock()));
       await admissionStore.closeBreaker(endpointId);
-      await heldDeliveries.askForLook({ accountId, endpointId }, clock());
+      await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
       emit({ name: 'endpoint.enabled', accountId, endpointId });
       return enabled;
     },
@@ -228,7 +228,7 @@ export function createManageEndpoints(deps: ManageEndpointsDeps) {
       if (!(await endpointStore.remove(accountId, id))) throw endpointNotFound();
       await Promise.all([deliveryStore.removeAll(id), admissionStore.remove(id), healthStore.remove(id)]);
       // What is held is released, and ends as cancelled.
-      await heldDeliveries.askForLook({ accountId, endpointId: id }, clock());
+      await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
       emit({ name: 'endpoint.deleted', accountId, endpointId: id });
     },
   };

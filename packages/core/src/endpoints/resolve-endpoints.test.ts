@@ -42,7 +42,7 @@ it('names each one that is not there', async () => {
   const resolve = await build().lookUp(refs);
   expect(caughtFrom(() => resolve(refs))).toMatchObject({
     code: 'invalid_request',
-    faults: [
+    validationErrors: [
       { pointer: '/webhook_ids/0', detail: `there is no webhook ${missing}` },
       { pointer: '/webhook_ids/2', detail: 'there is no webhook other' },
     ],

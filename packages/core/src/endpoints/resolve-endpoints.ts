@@ -35,11 +35,11 @@ function resolve(
 }
 
 function notThere(named: readonly { readonly ref: EndpointRef; readonly id: EndpointId | undefined }[]) {
-  const faults = named.flatMap(({ ref, id }, index) =>
+  const validationErrors = named.flatMap(({ ref, id }, index) =>
     id === undefined ? [{ pointer: `/webhook_ids/${index}`, detail: `there is no webhook ${ref}` }] : [],
   );
   return new AppError('invalid_request', 'The event is aimed at webhooks that are not there: see "errors".', {
-    faults,
+    validationErrors,
   });
 }
 

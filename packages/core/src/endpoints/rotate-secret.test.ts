@@ -102,7 +102,7 @@ describe('rotate secret', () => {
         expect(() => rotateSecret(endpoint, rotationOf(HOUR, secret), NOW)).toThrow(
           expect.objectContaining({
             code: 'invalid_request',
-            faults: [expect.objectContaining({ pointer: '/secret' })],
+            validationErrors: [expect.objectContaining({ pointer: '/secret' })],
           }),
         );
       }

@@ -2,11 +2,11 @@ import { _, Ajv2020, type AnySchema, type ErrorObject, type KeywordCxt } from 'a
 import type { FuncKeywordDefinition, RegExpEngine } from 'ajv/dist/types';
 import addFormats from 'ajv-formats';
 import { RE2JS } from 're2js';
-import { AppError, type Fault, jsonPointer, shorten } from '../platform/app-error';
+import { AppError, jsonPointer, shorten, type ValidationError } from '../platform/app-error';
 import { schemaFaultOf, UnusableRegExp } from './schema-fault';
 
 /** What is wrong with an event's `data`; nothing, if nothing is. */
-export type CheckData = (data: unknown) => readonly Fault[];
+export type CheckData = (data: unknown) => readonly ValidationError[];
 
 /**
  * Makes a check out of a JSON Schema (2020-12). It refers to itself at most: nothing is fetched. Whatever the schema is like,
@@ -41,7 +41,7 @@ export function compileDataSchema(schema: AnySchema): CheckData {
   };
 }
 
-const TOO_MUCH_WORK: Fault = {
+const TOO_MUCH_WORK: ValidationError = {
   pointer: '/data',
   detail: 'can not be checked: with the schema of its type that is too much work',
 };
@@ -51,7 +51,7 @@ function compile(ajv: Ajv2020, schema: AnySchema) {
     return ajv.compile(schema);
   } catch (error) {
     throw new AppError('invalid_request', 'The schema is not a JSON Schema (2020-12): see "errors".', {
-      faults: [schemaFaultOf(ajv, schema, error)],
+      validationErrors: [schemaFaultOf(ajv, schema, error)],
     });
   }
 }
@@ -61,7 +61,7 @@ function toFault({
   keyword,
   message = 'is not as its schema asks',
   params,
-}: ErrorObject): Fault {
+}: ErrorObject): ValidationError {
   return {
     pointer: `/data${shortenParts(instancePath)}${memberOf(params)}`,
     detail: WORDS[keyword] ?? message,

@@ -70,15 +70,17 @@ export type EventTypes = ReturnType<typeof createEventTypes>;
 function requireName(name: string): void {
   const { error } = eventTypeNameSchema.safeParse(name);
   if (!error) return;
-  const faults = error.issues.map(({ message }) => ({ pointer: '{name}', detail: message }));
-  throw new AppError('invalid_request', 'This is no name of an event type: see "errors".', { faults });
+  const validationErrors = error.issues.map(({ message }) => ({ pointer: '{name}', detail: message }));
+  throw new AppError('invalid_request', 'This is no name of an event type: see "errors".', {
+    validationErrors,
+  });
 }
 
 function requireFittingExample({ schema, example }: EventTypeInput): void {
-  const faults = compileDataSchema(schema)(example);
-  if (faults.length === 0) return;
+  const validationErrors = compileDataSchema(schema)(example);
+  if (validationErrors.length === 0) return;
   throw new AppError('invalid_request', 'The example is not as the schema asks: see "errors".', {
-    faults: faults.map(({ pointer, detail }) => ({
+    validationErrors: validationErrors.map(({ pointer, detail }) => ({
       pointer: pointer.replace(/^\/data/, '/example'),
       detail,
     })),

@@ -1,7 +1,7 @@
 import { caughtFrom } from '../testing/caught-from';
 import { compileDataSchema } from './compile-data-schema';
 
-function faultsOf(schema: object): unknown {
+function validationErrorsOf(schema: object): unknown {
   return caughtFrom(() => compileDataSchema(schema));
 }
 
@@ -74,8 +74,8 @@ it.each<[string, object, string, RegExp]>([
     /^does nothing without "if"$/,
   ],
 ])('a schema that can not be relied on has a pointer to %s', (_what, schema, pointer, detail) => {
-  expect(faultsOf(schema)).toMatchObject({
+  expect(validationErrorsOf(schema)).toMatchObject({
     code: 'invalid_request',
-    faults: [{ pointer, detail: expect.stringMatching(detail) as string }],
+    validationErrors: [{ pointer, detail: expect.stringMatching(detail) as string }],
   });
 });

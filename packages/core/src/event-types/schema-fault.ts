@@ -1,5 +1,5 @@
 import type { Ajv2020, AnySchema, ErrorObject } from 'ajv/dist/2020';
-import { type Fault, jsonPointer } from '../platform/app-error';
+import { jsonPointer, type ValidationError } from '../platform/app-error';
 import { nearestTo } from '../platform/zod-words';
 
 type Subschema = Readonly<Record<string, unknown>>;
@@ -63,7 +63,7 @@ export class UnusableRegExp extends Error {
 }
 
 /** The first fault for which ajv would not take a schema, with a pointer below `/schema` to where it is. */
-export function schemaFaultOf(ajv: Ajv2020, schema: AnySchema, error: unknown): Fault {
+export function schemaFaultOf(ajv: Ajv2020, schema: AnySchema, error: unknown): ValidationError {
   if (error instanceof UnusableRegExp) {
     return faultAt(schema, (subschema) => memberWithPattern(subschema, error.pattern), error.message);
   }
@@ -77,7 +77,7 @@ export function schemaFaultOf(ajv: Ajv2020, schema: AnySchema, error: unknown): 
 }
 
 /** By the schema of schemas, which tells of one place in several ways: the first of them. */
-function faultByMeta(ajv: Ajv2020, schema: AnySchema): Fault {
+function faultByMeta(ajv: Ajv2020, schema: AnySchema): ValidationError {
   void ajv.validateSchema(schema);
   const [first] = ajv.errors ?? [];
   if (!first) return { pointer: '/schema', detail: 'is not a JSON Schema (2020-12)' };
@@ -104,7 +104,7 @@ function memberWithPattern(subschema: Subschema, pattern: string): string | unde
 
 type MemberOf = (subschema: Subschema) => string | undefined;
 
-function faultAt(schema: AnySchema, memberOf: MemberOf, detail: string): Fault {
+function faultAt(schema: AnySchema, memberOf: MemberOf, detail: string): ValidationError {
   return { pointer: jsonPointer(['schema', ...(find(schema, memberOf) ?? [])]), detail };
 }
 

@@ -85,7 +85,7 @@ async function arrange() {
     },
     hangUp: (id: EndpointId, stream: string) => listeners.disconnect(addressOf(id), stream),
     die: (id: EndpointId, stream: string) => listenerStore.letGo(id, { process: 'api', stream }),
-    lookAfter: (id: EndpointId) => listeners.lookAfter(addressOf(id)),
+    wakeUpAfter: (id: EndpointId) => listeners.wakeUpAfter(addressOf(id)),
     isDue: async (id: EndpointId) =>
       (await listenerStore.listDue(now, 1_000)).some(({ endpointId }) => endpointId === id),
     read: (id: EndpointId) => endpoints.read(accountId, id),
@@ -132,7 +132,7 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
     create,
     connect,
     hangUp,
-    lookAfter,
+    wakeUpAfter,
     isDue,
     read,
     pass,
@@ -148,7 +148,7 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
   expect(await isDue(id)).toBe(false);
   pass(1);
   expect(await isDue(id)).toBe(true);
-  await lookAfter(id);
+  await wakeUpAfter(id);
   await expect(read(id)).rejects.toMatchObject(NOT_FOUND);
   await expect(endpoints.update(accountId, id, { events: ['*'] })).rejects.toMatchObject(NOT_FOUND);
   await expect(listeners.requireAwake(addressOf(id))).rejects.toMatchObject(NOT_FOUND);
@@ -156,13 +156,13 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
 });
 
 it('is brought what it missed while it was asleep when somebody comes back', async () => {
-  const { create, connect, hangUp, lookAfter, read, pass, ordered } = await arrange();
+  const { create, connect, hangUp, wakeUpAfter, read, pass, ordered } = await arrange();
   const { id } = await create();
   await connect(id, 'one');
   pass(5_000);
   await hangUp(id, 'one');
   pass(LOST_MS);
-  await lookAfter(id);
+  await wakeUpAfter(id);
   pass(600_000);
   expect((await create()).id).toBe(id);
   expect(ordered).toMatchObject([{ endpointId: id, mode: 'missing', since: START + 5_000, isDryRun: false }]);
@@ -173,10 +173,10 @@ it('is brought what it missed while it was asleep when somebody comes back', asy
 });
 
 it('still knows what it missed when its return breaks off before a replay is queued', async () => {
-  const { create, lookAfter, pass, ordered, setQueueAway } = await arrange();
+  const { create, wakeUpAfter, pass, ordered, setQueueAway } = await arrange();
   const { id } = await create();
   pass(LOST_MS);
-  await lookAfter(id);
+  await wakeUpAfter(id);
   setQueueAway(true);
   await expect(create()).rejects.toThrow('no Redis');
   setQueueAway(false);
@@ -192,22 +192,22 @@ it('is brought what was published before it was there, if that is asked for', as
 });
 
 it('is lost when the process that has it dies, and removed a day after it fell asleep', async () => {
-  const { create, connect, die, lookAfter, isDue, read, pass, listenerStore, accountId } = await arrange();
+  const { create, connect, die, wakeUpAfter, isDue, read, pass, listenerStore, accountId } = await arrange();
   const { id } = await create();
   await connect(id, 'one');
   pass(15_000);
-  await lookAfter(id);
+  await wakeUpAfter(id);
   expect(await read(id)).toMatchObject({ status: 'enabled' });
   await die(id, 'one');
   pass(15_000);
   expect(await isDue(id)).toBe(true);
-  await lookAfter(id);
+  await wakeUpAfter(id);
   expect(await read(id)).toMatchObject({ status: 'disabled', disabledReason: 'disconnected' });
   pass(LOST_MS);
-  await lookAfter(id);
+  await wakeUpAfter(id);
   pass(ASLEEP_MS);
   expect(await isDue(id)).toBe(true);
-  await lookAfter(id);
+  await wakeUpAfter(id);
   expect(await isDue(id)).toBe(false);
   await expect(listenerStore.listDue(START + 10 * ASLEEP_MS, 1_000)).resolves.not.toContainEqual({
     accountId,

@@ -156,7 +156,7 @@ export function createManageListeners(deps: ManageListenersDeps) {
   }
 
   /** Sees to one whose time has come: what is due is told by its record alone. */
-  async function lookAfter(address: EndpointAddress): Promise<void> {
+  async function wakeUpAfter(address: EndpointAddress): Promise<void> {
     const endpoint = await endpointStore.find(address.accountId, address.endpointId);
     if (endpoint?.listener === undefined) return await listenerStore.forget(address);
     const { stream } = endpoint.listener;
@@ -212,7 +212,7 @@ export function createManageListeners(deps: ManageListenersDeps) {
       await lose(address, stream).catch(ignoreNotFound);
     },
 
-    lookAfter,
+    wakeUpAfter,
   };
 }
 
@@ -242,7 +242,7 @@ function ignoreNotFound(error: unknown): void {
 }
 
 export interface WatchListenersOptions {
-  readonly listeners: Pick<ManageListeners, 'lookAfter'>;
+  readonly listeners: Pick<ManageListeners, 'wakeUpAfter'>;
   readonly listenerStore: Pick<ListenerStore, 'listDue'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -273,7 +273,7 @@ export class WatchListeners {
     const { listeners, listenerStore, clock, emit } = this.options;
     try {
       const due = await listenerStore.listDue(clock(), LOOKED_AFTER_AT_ONCE);
-      await Promise.all(due.map((address) => listeners.lookAfter(address)));
+      await Promise.all(due.map((address) => listeners.wakeUpAfter(address)));
     } catch (error) {
       emit({ name: 'task.failed', task: 'look after listeners', error });
     }

@@ -45,8 +45,8 @@ const LOOKED_AT = 1_000;
 export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards) {
   const heldCounts = createRedisHeldCounts(redis, shards);
   const firstOf = (key: string, limit: number) => redis.zrange(key, '0', String(limit - 1));
-  const homesOf = (endpointId: EndpointId) =>
-    shards.homesOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
+  const homeShardsOf = (endpointId: EndpointId) =>
+    shards.homeShardsOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
 
   return withStorageErrors({
     async count(accountId: AccountId): Promise<Remains> {
@@ -97,14 +97,20 @@ export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards)
 
     /** Those in its list of deliveries, and those that are held: either may reach back further than the other. */
     async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
-      const lists = [keys.deliveries(endpointId), ...homesOf(endpointId).map(({ held }) => held(endpointId))];
+      const lists = [
+        keys.deliveries(endpointId),
+        ...homeShardsOf(endpointId).map(({ held }) => held(endpointId)),
+      ];
       const members = await Promise.all(lists.map((list) => firstOf(list, limit)));
       return [...new Set(members.flat())].slice(0, limit).map(toLead);
     },
 
     async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
       const members = membersOf(leads);
-      const lists = [keys.deliveries(endpointId), ...homesOf(endpointId).map(({ held }) => held(endpointId))];
+      const lists = [
+        keys.deliveries(endpointId),
+        ...homeShardsOf(endpointId).map(({ held }) => held(endpointId)),
+      ];
       await Promise.all(lists.map((list) => redis.zrem(list, ...members)));
     },
 
@@ -164,7 +170,7 @@ export function createRedisRemainsStore(redis: RedisClient, shards: QueueShards)
         keyOf(endpointId),
       );
       await redis.unlink(...lists, ...keysOfLimits(endpointId));
-      for (const { held, looks } of homesOf(endpointId)) {
+      for (const { held, looks } of homeShardsOf(endpointId)) {
         await redis.unlink(held(endpointId));
         await redis.zrem(looks, `${accountId}/${endpointId}`);
       }

@@ -1,6 +1,6 @@
-import { prototypeFaults } from './app-error';
+import { prototypeErrors } from './app-error';
 
-const pointersIn = (json: string) => prototypeFaults(JSON.parse(json)).map(({ pointer }) => pointer);
+const pointersIn = (json: string) => prototypeErrors(JSON.parse(json)).map(({ pointer }) => pointer);
 
 describe('prototypeFaults', () => {
   it.each<[string, string[]]>([

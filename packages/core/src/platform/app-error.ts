@@ -36,11 +36,13 @@ export type ErrorCode =
   | 'internal_error';
 
 /** One fault in a request: `pointer` is a JSON Pointer into the body, or names a query or path parameter. */
-export const faultSchema = z.object({ pointer: z.string(), detail: z.string() }).meta({ id: 'Fault' });
-export type Fault = Readonly<z.infer<typeof faultSchema>>;
+export const validationErrorSchema = z
+  .object({ pointer: z.string(), detail: z.string() })
+  .meta({ id: 'Fault' });
+export type ValidationError = Readonly<z.infer<typeof validationErrorSchema>>;
 
 export interface AppErrorOptions {
-  readonly faults?: readonly Fault[];
+  readonly validationErrors?: readonly ValidationError[];
   /** When it makes sense to try again, counted from now. */
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
@@ -48,7 +50,7 @@ export interface AppErrorOptions {
 
 export class AppError extends Error {
   override readonly name = 'AppError';
-  readonly faults: readonly Fault[];
+  readonly validationErrors: readonly ValidationError[];
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -58,14 +60,17 @@ export class AppError extends Error {
     options: AppErrorOptions = {},
   ) {
     super(detail, { cause: options.cause });
-    this.faults = options.faults ?? [];
+    this.validationErrors = options.validationErrors ?? [];
     this.retryAfterMs = options.retryAfterMs;
   }
 }
 
 /** A request that is well formed and can't be granted for what it says. */
-export function invalidRequest(faults: readonly Fault[], cause?: unknown): AppError {
-  return new AppError('invalid_request', 'The request is not valid: see "errors".', { faults, cause });
+export function invalidRequest(validationErrors: readonly ValidationError[], cause?: unknown): AppError {
+  return new AppError('invalid_request', 'The request is not valid: see "errors".', {
+    validationErrors,
+    cause,
+  });
 }
 
 /** A path as a JSON Pointer (RFC 6901); of long names no more than the beginning. */
@@ -79,30 +84,30 @@ const NAME = '__proto__';
  * The members named `__proto__`, at every depth. JSON may have them, and JSON.parse makes them members like all others;
  * zod leaves them out of what it gives without a word, and whoever copied them would set the copy's prototype.
  */
-export function prototypeFaults(value: unknown, path: readonly PropertyKey[] = []): Fault[] {
+export function prototypeErrors(value: unknown, path: readonly PropertyKey[] = []): ValidationError[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = Object.hasOwn(value, NAME)
     ? [{ pointer: jsonPointer([...path, NAME]), detail: 'is not a name that a member can have' }]
     : [];
-  return [...own, ...Object.entries(value).flatMap(([name, each]) => prototypeFaults(each, [...path, name]))];
+  return [...own, ...Object.entries(value).flatMap(([name, each]) => prototypeErrors(each, [...path, name]))];
 }
 
 // Nobody reads more. An answer, and what is remembered of it for a day, would be ten times as long as a body that is made
 // of nothing but faults.
-const MAX_FAULTS = 100;
+const MAX_VALIDATION_ERRORS = 100;
 
 /** zod's issues as faults with a JSON Pointer (RFC 6901) each, below `base`: the first hundred. */
-export function faultsOf(error: z.ZodError, base = ''): Fault[] {
-  const some = error.issues.slice(0, MAX_FAULTS);
-  return some.flatMap((issue) => faultsOfIssue(issue, base)).slice(0, MAX_FAULTS);
+export function validationErrorsOf(error: z.ZodError, base = ''): ValidationError[] {
+  const some = error.issues.slice(0, MAX_VALIDATION_ERRORS);
+  return some.flatMap((issue) => faultsOfIssue(issue, base)).slice(0, MAX_VALIDATION_ERRORS);
 }
 
-function faultsOfIssue(issue: z.core.$ZodIssue, base: string): Fault[] {
+function faultsOfIssue(issue: z.core.$ZodIssue, base: string): ValidationError[] {
   const pointer = base + jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
     // `inWords` has a line for each.
     const details = issue.message.split('\n');
-    return issue.keys.slice(0, MAX_FAULTS).map((key, i) => ({
+    return issue.keys.slice(0, MAX_VALIDATION_ERRORS).map((key, i) => ({
       pointer: pointer + jsonPointer([key]),
       detail: details[i] ?? 'is not a known member',
     }));

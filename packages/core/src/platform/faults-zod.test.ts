@@ -1,25 +1,25 @@
 import { z } from 'zod';
-import { faultsOf } from './app-error';
+import { validationErrorsOf } from './app-error';
 import { foundElsewhere, inWords } from './zod-words';
 
 const schema = z.strictObject({ list: z.array(z.strictObject({ size: z.number('must be a number') })) });
 
-function faults(input: unknown, base?: string) {
+function validationErrors(input: unknown, base?: string) {
   const { error } = schema.safeParse(input, inWords);
-  return error && faultsOf(error, base);
+  return error && validationErrorsOf(error, base);
 }
 
 describe('faultsOf', () => {
   it('points to each fault as RFC 6901 says, below the base', () => {
     const expected = [{ pointer: '/list/1/size', detail: 'must be a number' }];
-    expect(faults({ list: [{ size: 1 }, { size: '2' }] })).toEqual(expected);
-    expect(faults({ list: [{ size: 1 }, { size: '2' }] }, '/data')).toEqual([
+    expect(validationErrors({ list: [{ size: 1 }, { size: '2' }] })).toEqual(expected);
+    expect(validationErrors({ list: [{ size: 1 }, { size: '2' }] }, '/data')).toEqual([
       { pointer: '/data/list/1/size', detail: 'must be a number' },
     ]);
   });
 
   it('names the known member that was most likely meant', () => {
-    expect(faults({ list: [{ size: 1, sized: 2 }], List: [] })).toEqual([
+    expect(validationErrors({ list: [{ size: 1, sized: 2 }], List: [] })).toEqual([
       { pointer: '/list/0/sized', detail: 'is not a known member; did you mean "size"?' },
       { pointer: '/List', detail: 'is not a known member; did you mean "list"?' },
     ]);
@@ -28,14 +28,14 @@ describe('faultsOf', () => {
   it('says where to find what is looked for in vain', () => {
     const moved = z.strictObject({ a: z.string() }).register(foundElsewhere, { b: 'is somewhere else' });
     const { error } = moved.transform(String).safeParse({ a: '', b: 1, constructor: 2 }, inWords);
-    expect(error && faultsOf(error)).toEqual([
+    expect(error && validationErrorsOf(error)).toEqual([
       { pointer: '/b', detail: 'is somewhere else' },
       { pointer: '/constructor', detail: 'is not a known member' },
     ]);
   });
 
   it('names each unknown member, with "~" and "/" escaped', () => {
-    expect(faults({ list: [{ size: 1, 'a/b': 1, 'c~d': 1 }], '': 1 })).toEqual([
+    expect(validationErrors({ list: [{ size: 1, 'a/b': 1, 'c~d': 1 }], '': 1 })).toEqual([
       { pointer: '/list/0/a~1b', detail: 'is not a known member' },
       { pointer: '/list/0/c~0d', detail: 'is not a known member' },
       { pointer: '/', detail: 'is not a known member' },
@@ -46,10 +46,10 @@ describe('faultsOf', () => {
     ['unknown members', { list: [], ...Object.fromEntries(Array.from({ length: 300 }, (_, i) => [i, 1])) }],
     ['wrong items', { list: Array.from({ length: 300 }, () => ({})) }],
   ])('names a hundred of ever so many %s', (_what, input) => {
-    expect(faults(input)).toHaveLength(100);
+    expect(validationErrors(input)).toHaveLength(100);
   });
 
   it('points to the whole with an empty pointer', () => {
-    expect(faults(null)).toMatchObject([{ pointer: '' }]);
+    expect(validationErrors(null)).toMatchObject([{ pointer: '' }]);
   });
 });

@@ -10,9 +10,9 @@ import { Cluster, type Redis, ReplyError } from 'ioredis';
 import { AppError } from './app-error';
 import { steadyClock } from './clock';
 import {
+  type BullmqWorkerOptions,
   type ClientOptions,
   type ConnectionHealth,
-  type KeepingOptions,
   KeptCluster,
   KeptRedis,
   type RedisRevivedSignal,
@@ -116,7 +116,11 @@ export function queuePrefix(url: string): string {
   return parseRedisUrl(url).kind === 'cluster' ? CLUSTER_QUEUE_PREFIX : QUEUE_PREFIX;
 }
 
-function createClient(target: RedisTarget, roleOptions: ClientOptions, keeping: KeepingOptions): RedisClient {
+function createClient(
+  target: RedisTarget,
+  roleOptions: ClientOptions,
+  keeping: BullmqWorkerOptions,
+): RedisClient {
   const options: ClientOptions = { ...roleOptions, ...target.auth, ...(target.tls ? { tls: {} } : {}) };
   switch (target.kind) {
     case 'single':

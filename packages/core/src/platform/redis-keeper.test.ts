@@ -9,20 +9,20 @@ import { startRedisProxy } from '../testing/redis-proxy';
 import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis } from '../testing/test-redis';
 import {
+  type BullmqWorkerPatience,
   ConnectionHealth,
-  type KeepingPatience,
   KeptCluster,
   KeptRedis,
   reconnectDelay,
 } from './redis-keeper';
 
-const IMPATIENT: KeepingPatience = { idleMs: 50, attemptMs: 200, stuckMs: 1_000 };
+const IMPATIENT: BullmqWorkerPatience = { idleMs: 50, attemptMs: 200, stuckMs: 1_000 };
 const WORKING = { maxRetriesPerRequest: null, retryStrategy: reconnectDelay, disconnectTimeout: 100 };
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
-function keeping(patience: KeepingPatience = IMPATIENT) {
+function keeping(patience: BullmqWorkerPatience = IMPATIENT) {
   const signals = recordSignals();
   return { signals, name: 'probe', emit: signals.listen, health: new ConnectionHealth(), patience };
 }

@@ -17,15 +17,15 @@ export interface RedisRevivedSignal {
   readonly status: string;
 }
 
-export interface KeepingOptions {
+export interface BullmqWorkerOptions {
   /** For the log. */
   readonly name: string;
   readonly emit: (signal: RedisRevivedSignal) => void;
   readonly health?: ConnectionHealth | undefined;
-  readonly patience?: KeepingPatience | undefined;
+  readonly patience?: BullmqWorkerPatience | undefined;
 }
 
-export interface KeepingPatience {
+export interface BullmqWorkerPatience {
   /** How long nothing may be under way before a connection is tried anew. */
   readonly idleMs: number;
   /** How long one attempt may take, with all that is asked before the connection is ready. */
@@ -34,7 +34,7 @@ export interface KeepingPatience {
   readonly stuckMs: number;
 }
 
-const USUAL_PATIENCE: KeepingPatience = {
+const USUAL_PATIENCE: BullmqWorkerPatience = {
   // ioredis itself waits a second at most between two attempts.
   idleMs: 3_000,
   // To connect takes 1.5 s at most, and so does a Sentinel's answer; each of them that fails is a sign of life.
@@ -100,7 +100,7 @@ class ConnectionKeeper {
   /** Counted by our own timers: a process that was stopped for a while has not been stuck. */
   #quietMs = 0;
 
-  constructor(private readonly options: KeepingOptions) {}
+  constructor(private readonly options: BullmqWorkerOptions) {}
 
   get name(): string {
     return this.options.name;
@@ -148,7 +148,7 @@ class ConnectionKeeper {
     this.#wait();
   }
 
-  get #patience(): KeepingPatience {
+  get #patience(): BullmqWorkerPatience {
     return this.options.patience ?? USUAL_PATIENCE;
   }
 
@@ -201,9 +201,9 @@ function isTrying(status: string | undefined): boolean {
 export class KeptRedis extends Redis {
   // ioredis connects before it has one.
   declare private keeper: ConnectionKeeper | undefined;
-  declare private keeping: KeepingOptions;
+  declare private keeping: BullmqWorkerOptions;
 
-  constructor(options: ClientOptions, keeping: KeepingOptions) {
+  constructor(options: ClientOptions, keeping: BullmqWorkerOptions) {
     const keeper = new ConnectionKeeper(keeping);
     super(options.sentinels ? { ...options, Connector: patientConnector(keeper) } : options);
     this.keeping = keeping;
@@ -240,10 +240,10 @@ export class KeptRedis extends Redis {
 /** A client of a Cluster that ends only when it is closed; its duplicates too. */
 export class KeptCluster extends Cluster {
   declare private keeper: ConnectionKeeper | undefined;
-  declare private keeping: KeepingOptions;
+  declare private keeping: BullmqWorkerOptions;
   declare private firstNodes: readonly ClusterNode[];
 
-  constructor(nodes: readonly ClusterNode[], options: ClusterSettings, keeping: KeepingOptions) {
+  constructor(nodes: readonly ClusterNode[], options: ClusterSettings, keeping: BullmqWorkerOptions) {
     super([...nodes], options);
     this.firstNodes = nodes;
     this.keeping = keeping;

@@ -2,7 +2,7 @@ import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { startRedisServer } from '../testing/redis-server';
 import { connectRedis } from './redis-connect';
-import { describeUnsafe, faultsIn, watchRedisSafety } from './redis-safety';
+import { describeUnsafe, validationErrorsIn, watchRedisSafety } from './redis-safety';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -13,7 +13,7 @@ describe('faultsIn', () => {
   it.each(['6.2.0', '7.0.15', '8.2.1', '10.0.0'])(
     'finds nothing in a Redis %s that is set up well',
     (version) => {
-      expect(faultsIn(SAFE.replace('7.0.15', version))).toEqual([]);
+      expect(validationErrorsIn(SAFE.replace('7.0.15', version))).toEqual([]);
     },
   );
 
@@ -24,7 +24,7 @@ describe('faultsIn', () => {
     ['aof_enabled:1', 'aof_enabled:0', /appendonly is no: /],
     ['role:master', 'role:slave', /replica/],
   ])('says what is wrong when %s is %s', (right, wrong, fault) => {
-    expect(faultsIn(SAFE.replace(right, wrong))).toEqual([expect.stringMatching(fault)]);
+    expect(validationErrorsIn(SAFE.replace(right, wrong))).toEqual([expect.stringMatching(fault)]);
   });
 });
 

@@ -27,14 +27,14 @@ export function watchRedisSafety(redis: RedisClient, emit: (signal: RedisUnsafeS
 /** What is unsafe about Redis, in one line; of a Cluster, about any of its masters. Never rejects. */
 export async function describeUnsafe(redis: RedisClient): Promise<string | undefined> {
   const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
-  const faults = await Promise.all(nodes.map(faultsOfNode));
-  const distinct = [...new Set(faults.flat())];
+  const validationErrors = await Promise.all(nodes.map(faultsOfNode));
+  const distinct = [...new Set(validationErrors.flat())];
   return distinct.length === 0 ? undefined : distinct.join(' ');
 }
 
 async function faultsOfNode(redis: Redis): Promise<readonly string[]> {
   try {
-    return faultsIn(await redis.info());
+    return validationErrorsIn(await redis.info());
   } catch (error) {
     // What is away is told of by its connection, and looked at when that stands again.
     return isForbidden(error)
@@ -44,7 +44,7 @@ async function faultsOfNode(redis: Redis): Promise<readonly string[]> {
 }
 
 /** @param info what Redis says of itself. */
-export function faultsIn(info: string): readonly string[] {
+export function validationErrorsIn(info: string): readonly string[] {
   const read = (field: string) => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
   const version = read('redis_version');
   const policy = read('maxmemory_policy');

@@ -24,7 +24,7 @@ describe('environment', () => {
     return path;
   }
 
-  function faultLines(environment: Environment): string[] {
+  function errorLines(environment: Environment): string[] {
     const error = caughtFrom(() => readConfig(schema, environment));
     return error instanceof ConfigError ? error.message.split('\n') : [];
   }
@@ -48,14 +48,14 @@ describe('environment', () => {
     });
 
     it('checks what is in a file like any other value', () => {
-      expect(faultLines({ TOKEN_FILE: writeSecret('short') })).toEqual([
+      expect(errorLines({ TOKEN_FILE: writeSecret('short') })).toEqual([
         "The configuration can't be used:",
         '  TOKEN: must have at least 8 characters',
       ]);
     });
 
     it('names every fault on a line of its own', () => {
-      const lines = faultLines({
+      const lines = errorLines({
         PORT: '65536',
         TOKEN: 'short',
         HOST: 'localhost',
@@ -71,17 +71,17 @@ describe('environment', () => {
 
     it('says which file can not be read', () => {
       const path = join(directory, 'missing');
-      expect(faultLines({ TOKEN_FILE: path })).toEqual([
+      expect(errorLines({ TOKEN_FILE: path })).toEqual([
         "The configuration can't be used:",
         `  TOKEN: TOKEN_FILE names ${path}, which can't be read (ENOENT)`,
       ]);
     });
 
     it('repeats no value of a secret', () => {
-      expect(faultLines({ TOKEN: 's3cr3t', TOKEN_FILE: writeSecret('s3cr3t') }).join()).not.toContain(
+      expect(errorLines({ TOKEN: 's3cr3t', TOKEN_FILE: writeSecret('s3cr3t') }).join()).not.toContain(
         's3cr3t',
       );
-      expect(faultLines({ TOKEN: 's3cr3t' }).join()).not.toContain('s3cr3t');
+      expect(errorLines({ TOKEN: 's3cr3t' }).join()).not.toContain('s3cr3t');
     });
   });
 });

@@ -24,12 +24,12 @@ export function readConfig<T extends z.ZodObject>(schema: T, environment: Enviro
     Object.fromEntries(lookups.map(({ name, value }) => [name, value])),
     inWords,
   );
-  const faults = [
+  const validationErrors = [
     ...lookups.flatMap(({ name, fault }) => (fault === undefined ? [] : [`${name}: ${fault}`])),
     ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
   ];
-  if (parsed.success && faults.length === 0) return parsed.data;
-  throw new ConfigError(["The configuration can't be used:", ...faults].join('\n  '));
+  if (parsed.success && validationErrors.length === 0) return parsed.data;
+  throw new ConfigError(["The configuration can't be used:", ...validationErrors].join('\n  '));
 }
 
 interface Lookup {

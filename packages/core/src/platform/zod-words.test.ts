@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { faultsOf } from './app-error';
+import { validationErrorsOf } from './app-error';
 import { inWords, nearestTo, textSchema } from './zod-words';
 
 describe('zod words', () => {
@@ -35,7 +35,7 @@ describe('zod words', () => {
 
   function detailOf(wrong: object): string | undefined {
     const { error } = schema.safeParse({ ...good, ...wrong }, inWords);
-    return error && faultsOf(error)[0]?.detail;
+    return error && validationErrorsOf(error)[0]?.detail;
   }
 
   describe('inWords', () => {

@@ -127,7 +127,7 @@ describe('accept events', () => {
       ]);
       expect(outcomes[2]).toBe(unreadable);
       expect(outcomes[4]).toMatchObject({
-        faults: [{ pointer: '/webhook_ids/1', detail: `there is no webhook ${MISSING_ENDPOINT}` }],
+        validationErrors: [{ pointer: '/webhook_ids/1', detail: `there is no webhook ${MISSING_ENDPOINT}` }],
       });
       expect(added).toHaveLength(1);
       expect(signals.named('event.accepted')).toHaveLength(1);
@@ -245,10 +245,12 @@ describe('validate event', () => {
     );
   }
 
-  async function faultPointers(type: string, data: unknown): Promise<string[]> {
+  async function errorPointers(type: string, data: unknown): Promise<string[]> {
     const error = await rejectionOf(validateEvent({ type, data }));
     expect(error).toMatchObject({ name: 'AppError', code: 'invalid_request' });
-    return (error as { faults: { pointer: string }[] }).faults.map(({ pointer }) => pointer);
+    return (error as { validationErrors: { pointer: string }[] }).validationErrors.map(
+      ({ pointer }) => pointer,
+    );
   }
 
   describe('validateEvent', () => {
@@ -288,11 +290,11 @@ describe('validate event', () => {
       ['import.completed', { failed_rows: 0.5 }, ['/data/failed_rows']],
       ['import.completed', { colour: 'red' }, ['/data/colour']],
     ])('refuses a %s with %j, and points there', async (type, change, pointers) => {
-      expect(await faultPointers(type, { ...examples[type], ...change })).toEqual(pointers);
+      expect(await errorPointers(type, { ...examples[type], ...change })).toEqual(pointers);
     });
 
     it.each([undefined, null, 'text', 1, []])('refuses %j in the place of data', async (data) => {
-      expect(await faultPointers('keyword.quick_win', data)).toEqual(['/data']);
+      expect(await errorPointers('keyword.quick_win', data)).toEqual(['/data']);
     });
 
     it('takes a brief without its optional members', async () => {
@@ -308,7 +310,7 @@ describe('validate event', () => {
       async (type) => {
         expect(await rejectionOf(validateEvent({ type, data: {} }))).toMatchObject({
           code: 'invalid_request',
-          faults: [
+          validationErrors: [
             {
               pointer: '/type',
               detail: `"${type}" is not a known event type; known are ${publishableTypeNames.join(', ')}`,
@@ -323,7 +325,9 @@ describe('validate event', () => {
       async (type, data) => {
         expect(await rejectionOf(validateEvent({ type, data }))).toMatchObject({
           code: 'invalid_request',
-          faults: [{ pointer: '/type', detail: expect.stringContaining('is raised by this service itself') }],
+          validationErrors: [
+            { pointer: '/type', detail: expect.stringContaining('is raised by this service itself') },
+          ],
         });
       },
     );
@@ -340,13 +344,13 @@ describe('validate event', () => {
 
     it('refuses a number beyond what any number can be', async () => {
       expect(
-        await faultPointers('keyword.quick_win', { keyword: 'k', position: 1, volume: JSON.parse('1e400') }),
+        await errorPointers('keyword.quick_win', { keyword: 'k', position: 1, volume: JSON.parse('1e400') }),
       ).toEqual(['/data/volume']);
     });
 
     it('refuses __proto__ and constructor in data as it does any unknown member', async () => {
       const dataText = '{"__proto__":{"keyword":"k"},"constructor":{},"position":1,"volume":0}';
-      expect(await faultPointers('keyword.quick_win', JSON.parse(dataText))).toEqual([
+      expect(await errorPointers('keyword.quick_win', JSON.parse(dataText))).toEqual([
         '/data/keyword',
         '/data/__proto__',
         '/data/constructor',
@@ -358,7 +362,7 @@ describe('validate event', () => {
       const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
       expect(await rejectionOf(validateUnchecked(event))).toMatchObject({
         code: 'invalid_request',
-        faults: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
+        validationErrors: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
       });
     });
 
@@ -397,21 +401,24 @@ describe('validate event', () => {
         [{ amount: JSON.parse('1e400') }, '/data/amount'],
         [{ amount: 1, colour: 'red' }, '/data/colour'],
       ])('refuses %j, and points there', async (data, pointer) => {
-        expect(await rejectionOf(of(data))).toMatchObject({ code: 'invalid_request', faults: [{ pointer }] });
+        expect(await rejectionOf(of(data))).toMatchObject({
+          code: 'invalid_request',
+          validationErrors: [{ pointer }],
+        });
       });
 
       it('refuses data that are missing or too deep, even if the schema takes anything', async () => {
         const anything = buildValidateEvent({ eventTypes: [{ name: 'any.thing', schema: true }] });
         for (const data of [undefined, JSON.parse('['.repeat(101) + ']'.repeat(101))]) {
           const validation = validateEvent({ type: 'any.thing', data }, anything);
-          expect(await rejectionOf(validation)).toMatchObject({ faults: [{ pointer: '/data' }] });
+          expect(await rejectionOf(validation)).toMatchObject({ validationErrors: [{ pointer: '/data' }] });
         }
       });
 
       it('is named among the known ones to whoever publishes another', async () => {
         const validation = validateEvent({ type: 'invoice.lost', data: {} }, validate);
         expect(await rejectionOf(validation)).toMatchObject({
-          faults: [{ detail: expect.stringMatching(/known are .*, invoice\.paid$/) }],
+          validationErrors: [{ detail: expect.stringMatching(/known are .*, invoice\.paid$/) }],
         });
       });
     });

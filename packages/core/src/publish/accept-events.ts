@@ -13,7 +13,7 @@ import { eventTypeNameSchema, MAX_DEPTH } from '../event-types/custom-event-type
 import { listNames } from '../event-types/event-types';
 import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { EventStore } from '../events/redis-event-store';
-import { AppError, type Fault, faultsOf, shorten } from '../platform/app-error';
+import { AppError, shorten, type ValidationError, validationErrorsOf } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import { depthOf } from '../platform/json';
 import { inWords } from '../platform/zod-words';
@@ -245,8 +245,8 @@ export function createValidateEvent({ eventTypeStore, maxBytes }: ValidateEventD
     if (!check) throw invalidEvent([await wrongType(event.type)]);
     if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
     if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
-    const faults = check(event.data);
-    if (faults.length > 0) throw invalidEvent(faults);
+    const validationErrors = check(event.data);
+    if (validationErrors.length > 0) throw invalidEvent(validationErrors);
     return serialise(event, maxBytes);
   };
 
@@ -255,7 +255,7 @@ export function createValidateEvent({ eventTypeStore, maxBytes }: ValidateEventD
     return (await eventTypeStore.find(type))?.check;
   }
 
-  async function wrongType(type: string): Promise<Fault> {
+  async function wrongType(type: string): Promise<ValidationError> {
     const custom = (await eventTypeStore.names()).toSorted();
     const fault = isOperational(type)
       ? 'is raised by this service itself and can not be published; what can be are'
@@ -277,7 +277,7 @@ export function tooDeep(cause?: unknown): AppError {
 function checkBy(schema: z.ZodType): CheckData {
   return (data) => {
     const parsed = schema.safeParse(data, inWords);
-    return parsed.success ? [] : faultsOf(parsed.error, '/data');
+    return parsed.success ? [] : validationErrorsOf(parsed.error, '/data');
   };
 }
 
@@ -289,6 +289,9 @@ function serialise({ type, dataText }: UncheckedEvent, maxBytes: number): string
 }
 
 /** An event that is none, by whichever door it came. */
-export function invalidEvent(faults: readonly Fault[], cause?: unknown): AppError {
-  return new AppError('invalid_request', 'The event is not valid: see "errors".', { faults, cause });
+export function invalidEvent(validationErrors: readonly ValidationError[], cause?: unknown): AppError {
+  return new AppError('invalid_request', 'The event is not valid: see "errors".', {
+    validationErrors,
+    cause,
+  });
 }

@@ -34,7 +34,7 @@ async function endingOf(body: Body) {
   );
   if (fault === undefined) return {};
   if (!(fault instanceof AppError)) throw fault;
-  const pointers = fault.faults.map(({ pointer }) => pointer);
+  const pointers = fault.validationErrors.map(({ pointer }) => pointer);
   return { code: fault.code, ...(pointers.length === 0 ? {} : { pointers }) };
 }
 

@@ -86,8 +86,8 @@ describe('sharded account jobs', () => {
     const changing: QueueShards = {
       first,
       all: () => shards.all(),
-      homeOf: (id) => shards.homeOf(id),
-      homesOf: (id) => shards.homesOf(id),
+      homeShardOf: (id) => shards.homeShardOf(id),
+      homeShardsOf: (id) => shards.homeShardsOf(id),
     };
     const { addTo, accountsIn, removeAll } = await arrange(changing);
     await addTo(first, 'acme');

@@ -154,7 +154,7 @@ describe('bullmq dead letter store', () => {
   });
 
   const error = new AppError('invalid_request', 'The event is not valid.', {
-    faults: [{ pointer: '/type', detail: 'is not known' }],
+    validationErrors: [{ pointer: '/type', detail: 'is not known' }],
   });
   const invalidJob = { name: 'invoice.paid', timestamp: NOW - 60_000, data: { account_id: 'acme' } };
 

@@ -29,8 +29,8 @@ describe('bullmq dead letters', () => {
     timestamp: 1_700_000_000_000,
     data: { account_id: 'default' },
   };
-  const faults = [{ pointer: '/type', detail: 'is not known' }];
-  const error = new AppError('invalid_request', 'The event is not valid.', { faults });
+  const validationErrors = [{ pointer: '/type', detail: 'is not known' }];
+  const error = new AppError('invalid_request', 'The event is not valid.', { validationErrors });
 
   describe('keep', () => {
     it('keeps the job as it was, and why it was refused', async () => {
@@ -38,7 +38,7 @@ describe('bullmq dead letters', () => {
       expect((await letters.getWaiting()).map(({ name, data }) => ({ name, data }))).toEqual([
         {
           name: 'keyword.lost',
-          data: { job, code: 'invalid_request', reason: 'The event is not valid.', errors: faults },
+          data: { job, code: 'invalid_request', reason: 'The event is not valid.', errors: validationErrors },
         },
       ]);
     });

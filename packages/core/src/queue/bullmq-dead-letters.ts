@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type AccountId, accountIdSchema } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DEAD_LETTERS_QUEUE } from '../domain/queues';
-import { type AppError, type Fault, faultSchema } from '../platform/app-error';
+import { type AppError, type ValidationError, validationErrorSchema } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { createJobKeys } from './bullmq-layout';
 import { openQueue, type QueueConnection } from './bullmq-on-demand-queue';
@@ -81,16 +81,16 @@ export const rejectedJobSchema = z.object({
   job: z.object({ id: z.string(), name: z.string(), timestamp: z.number(), data: z.unknown() }),
   code: z.string(),
   reason: z.string(),
-  errors: z.array(faultSchema).readonly(),
+  errors: z.array(validationErrorSchema).readonly(),
 });
 export type RejectedJob = Readonly<z.infer<typeof rejectedJobSchema>>;
 
-function rejectedJobOf(job: EventJob, { code, message, faults }: AppError): RejectedJob {
-  return { job, code, reason: message, errors: faults };
+function rejectedJobOf(job: EventJob, { code, message, validationErrors }: AppError): RejectedJob {
+  return { job, code, reason: message, errors: validationErrors };
 }
 
 /** In one line, for people; `reason` refers to `errors`, if there are any. */
-export function describeRefusal(reason: string, errors: readonly Fault[]): string {
+export function describeRefusal(reason: string, errors: readonly ValidationError[]): string {
   if (errors.length === 0) return reason;
   return errors.map(({ pointer, detail }) => `${pointer || "the job's data"} ${detail}`).join('; ');
 }

@@ -32,18 +32,18 @@ export class ShardedDeliveryQueue implements DeliveryQueue, ResendQueue, Delayed
   }
 
   async addAll(deliveries: readonly NewDelivery[], target?: ScriptTarget): Promise<void> {
-    await this.#inHomes(deliveries, (queue, some) => queue.addAll(some, target));
+    await this.#inHomeShards(deliveries, (queue, some) => queue.addAll(some, target));
   }
 
   async addRequested(deliveries: readonly RequestedDelivery[]): Promise<void> {
-    await this.#inHomes(deliveries, (queue, some) => queue.addRequested(some));
+    await this.#inHomeShards(deliveries, (queue, some) => queue.addRequested(some));
   }
 
   /** Gives a delivery its job at home that has one elsewhere. @returns whether that one may go. */
-  async bringHome(
+  async moveToHomeShard(
     delivery: NewDelivery & { readonly request?: DeliveryRequested | undefined },
   ): Promise<boolean> {
-    return await this.#queues.in(this.shards.homeOf(delivery.endpointId)).takeIn(delivery);
+    return await this.#queues.in(this.shards.homeShardOf(delivery.endpointId)).takeIn(delivery);
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
@@ -82,11 +82,11 @@ export class ShardedDeliveryQueue implements DeliveryQueue, ResendQueue, Delayed
     await Promise.all(this.#queues.made().map((queue) => queue.close()));
   }
 
-  async #inHomes<Delivery extends DeliveryParts>(
+  async #inHomeShards<Delivery extends DeliveryParts>(
     deliveries: readonly Delivery[],
     add: (queue: BullmqDeliveryQueue, some: readonly Delivery[]) => Promise<void>,
   ): Promise<void> {
-    const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeOf(endpointId));
+    const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
     await Promise.all(groups.map(([shard, some]) => add(this.#queues.in(shard), some)));
   }
 
@@ -94,7 +94,7 @@ export class ShardedDeliveryQueue implements DeliveryQueue, ResendQueue, Delayed
     { endpointId }: DeliveryParts,
     question: (queue: BullmqDeliveryQueue) => Promise<Answer>,
   ): Promise<readonly Answer[]> {
-    return await Promise.all(this.#queues.inEach(this.shards.homesOf(endpointId)).map(question));
+    return await Promise.all(this.#queues.inEach(this.shards.homeShardsOf(endpointId)).map(question));
   }
 }
 

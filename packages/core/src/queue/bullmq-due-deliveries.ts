@@ -70,7 +70,7 @@ export class DueDeliveries {
 
   start(): void {
     this.#isStopped = false;
-    this.#lookAt(this.options.clock());
+    this.#wakeUpAt(this.options.clock());
   }
 
   async stop(): Promise<void> {
@@ -82,7 +82,7 @@ export class DueDeliveries {
 
   /** That a delivery is due at a time. Others' are found within a second. */
   expect(dueAt: number): void {
-    if (!this.#isStopped) this.#lookAt(dueAt);
+    if (!this.#isStopped) this.#wakeUpAt(dueAt);
   }
 
   /** Puts back all that are due; gives when the next one is, if there is one. */
@@ -95,7 +95,7 @@ export class DueDeliveries {
     }
   }
 
-  #lookAt(at: number): void {
+  #wakeUpAt(at: number): void {
     if (this.#timer !== undefined && this.#timerAt <= at) return;
     clearTimeout(this.#timer);
     const delayMs = Math.max(at - this.options.clock(), GATHERED_MS);
@@ -111,10 +111,10 @@ export class DueDeliveries {
     const latest = clock() + LOOK_EVERY_MS;
     try {
       const next = (await this.runOnce()) ?? latest;
-      if (!this.#isStopped) this.#lookAt(Math.min(next, latest));
+      if (!this.#isStopped) this.#wakeUpAt(Math.min(next, latest));
     } catch (error) {
       emit({ name: 'task.failed', task: 'put due deliveries back', error });
-      if (!this.#isStopped) this.#lookAt(latest);
+      if (!this.#isStopped) this.#wakeUpAt(latest);
     }
   }
 }

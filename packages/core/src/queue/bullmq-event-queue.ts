@@ -1,6 +1,6 @@
 import { eventJobId } from '@hookferry/producer/contract';
 import { z } from 'zod';
-import type { EventHorizon } from '../deliver/flow/releaser';
+import type { OldestEventsPort } from '../deliver/flow/releaser';
 import { endpointIdSchema, endpointRefsSchema } from '../domain/endpoint';
 import {
   type AcceptedEvent,
@@ -18,14 +18,14 @@ import { parsedOrUndefined } from '../platform/json';
 import { type RedisClient, storageUnavailable } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';
 import type { EventQueue } from '../publish/accept-events';
-import { BullmqEventHorizon } from './bullmq-event-horizon';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
+import { OldestEvents } from './bullmq-oldest-events';
 import { BullmqOnDemandQueue, type NewJob, type QueueConnection } from './bullmq-on-demand-queue';
 import { byShard, PerShard } from './shards-in-force';
 
 /** Where events of an account may wait: in its shards, and where producers push, who know of no shards. */
 function shardsOfAccount(shards: QueueShards, accountId: AccountId): readonly QueueShard[] {
-  const homes = shards.homesOf(accountId);
+  const homes = shards.homeShardsOf(accountId);
   return homes.some(({ prefix }) => prefix === shards.first.prefix) ? homes : [...homes, shards.first];
 }
 
@@ -41,11 +41,11 @@ export class ShardedEventQueue implements EventQueue {
   }
 
   async add(event: AcceptedEvent): Promise<void> {
-    await this.#queues.in(this.shards.homeOf(event.accountId)).add(event);
+    await this.#queues.in(this.shards.homeShardOf(event.accountId)).add(event);
   }
 
   async addAll(events: readonly AcceptedEvent[]): Promise<void> {
-    const groups = byShard(events, ({ accountId }) => this.shards.homeOf(accountId));
+    const groups = byShard(events, ({ accountId }) => this.shards.homeShardOf(accountId));
     await Promise.all(groups.map(([shard, some]) => this.#queues.in(shard).addAll(some)));
   }
 
@@ -55,8 +55,8 @@ export class ShardedEventQueue implements EventQueue {
 }
 
 /** What of the events queue is not fanned out yet, in whichever shard it is. */
-export function createShardedEventHorizon(redis: RedisClient, shards: QueueShards): EventHorizon {
-  const horizons = new PerShard(redis, (connection) => new BullmqEventHorizon(connection));
+export function createShardedOldestEvents(redis: RedisClient, shards: QueueShards): OldestEventsPort {
+  const horizons = new PerShard(redis, (connection) => new OldestEvents(connection));
   return {
     async hasOlder(event) {
       const asked = horizons.inEach(shardsOfAccount(shards, event.accountId));

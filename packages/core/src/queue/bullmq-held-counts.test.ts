@@ -29,7 +29,7 @@ async function arrange() {
     }
   };
   const release = async (most: number) =>
-    await held.release(address, { most, lookWasDueAt: NOW, lookAgainAt: NOW, now: NOW });
+    await held.release(address, { most, wakeUpWasDueAt: NOW, wakeUpAgainAt: NOW, now: NOW });
   return { client, held, address, hold, release, counts: createRedisHeldCounts(client, shards) };
 }
 

@@ -14,7 +14,7 @@ import { createJobKeys } from './bullmq-layout';
 const queueKeys = queueKeysOf('bull');
 
 const NOW = 1_700_000_000_000;
-const LOOK_AT = NOW + 10_000;
+const WAKE_UP_AT = NOW + 10_000;
 const HOUR_MS = 3_600_000;
 
 const jobKeys = createJobKeys(QUEUE_PREFIX, DELIVERIES_QUEUE);
@@ -48,19 +48,19 @@ async function arrange(count: number, { priority = 0 } = {}) {
   const eventIds = Array.from({ length: count }, () => uniqueEventId());
   for (const [index, eventId] of eventIds.entries()) {
     await queue.add('d', {}, { jobId: jobIdOf(eventId), delay: HOUR_MS, priority });
-    await held.enter(address, { eventId, acceptedAt: NOW + index }, LOOK_AT, 'busy');
+    await held.enter(address, { eventId, acceptedAt: NOW + index }, WAKE_UP_AT, 'busy');
   }
   return {
     address,
     eventIds,
     jobIdOf,
     jobIds: eventIds.map(jobIdOf),
-    lookDueAt: () => held.lookDueAt(address),
+    wakeUpDueAt: () => held.wakeUpDueAt(address),
     stillHeld: () => readHeld(held, address.endpointId),
     /** Releases as a look does that began when it was last asked for one. */
-    async release(most: number, lookAgainAt = NOW + 60_000, only?: EventId) {
-      const lookWasDueAt = await held.lookDueAt(address);
-      return await held.release(address, { most, only, lookWasDueAt, lookAgainAt, now: NOW });
+    async release(most: number, wakeUpAgainAt = NOW + 60_000, only?: EventId) {
+      const wakeUpWasDueAt = await held.wakeUpDueAt(address);
+      return await held.release(address, { most, only, wakeUpWasDueAt, wakeUpAgainAt, now: NOW });
     },
   };
 }
@@ -90,7 +90,7 @@ describe('those that are held along', () => {
     const { address, eventIds, jobIds } = await arrangeWaiting(220);
     const others = await arrangeWaiting(1);
     const entry = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
-    const along = await held.enter(address, entry, LOOK_AT, 'busy', HOUR);
+    const along = await held.enter(address, entry, WAKE_UP_AT, 'busy', HOUR);
     expect(along).toEqual(eventIds.slice(0, along.length));
     expect(along.length).toBeGreaterThanOrEqual(200);
     expect(await readHeld(held, address.endpointId)).toEqual([entry.eventId, ...along]);
@@ -100,20 +100,20 @@ describe('those that are held along', () => {
 
   it('are none unless that is asked for', async () => {
     const { address, jobIds } = await arrangeWaiting(2);
-    expect(await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT, 'busy')).toEqual(
-      [],
-    );
+    expect(
+      await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, WAKE_UP_AT, 'busy'),
+    ).toEqual([]);
     expect(await redis.client.zrange(jobKeys.prioritized, '0', '-1')).toEqual(jobIds);
   });
 
   it('leave those alone that were put back: somebody has room for them', async () => {
     const { address, jobIds } = await arrangeWaiting(2);
     const entry = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
-    await held.enter(address, entry, LOOK_AT, 'busy', HOUR);
-    const lookWasDueAt = await held.lookDueAt(address);
-    await held.release(address, { most: 2, lookWasDueAt, lookAgainAt: NOW, now: NOW });
+    await held.enter(address, entry, WAKE_UP_AT, 'busy', HOUR);
+    const wakeUpWasDueAt = await held.wakeUpDueAt(address);
+    await held.release(address, { most: 2, wakeUpWasDueAt, wakeUpAgainAt: NOW, now: NOW });
     const released = await redis.client.zrange(jobKeys.prioritized, '0', '-1');
-    expect(await held.enter(address, entry, LOOK_AT, 'busy', HOUR)).toEqual([]);
+    expect(await held.enter(address, entry, WAKE_UP_AT, 'busy', HOUR)).toEqual([]);
     expect(await redis.client.zrange(jobKeys.prioritized, '0', '-1')).toEqual(released);
     expect(released).toEqual(jobIds);
   });
@@ -122,14 +122,14 @@ describe('those that are held along', () => {
     const { address, jobIds } = await arrangeWaiting(1);
     await redis.client.hset(jobKeys.job(jobIds[0] ?? ''), 'at', '');
     expect(
-      await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT, 'busy', HOUR),
+      await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, WAKE_UP_AT, 'busy', HOUR),
     ).toEqual([]);
   });
 
   it('are jobs as BullMQ knows them: delayed by the time that was given or longer, and released like any other', async () => {
     const { address, eventIds, jobIds } = await arrangeWaiting(2);
     const before = Date.now();
-    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW - 1 }, LOOK_AT, 'busy', HOUR);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW - 1 }, WAKE_UP_AT, 'busy', HOUR);
     for (const jobId of jobIds) {
       const job = await queue.getJob(jobId);
       expect(await job?.getState()).toBe('delayed');
@@ -139,8 +139,8 @@ describe('those that are held along', () => {
       // As if it had been taken for that: whoever takes it next knows that it has waited.
       expect(job?.attemptsStarted).toBe(1);
     }
-    const lookWasDueAt = await held.lookDueAt(address);
-    const released = await held.release(address, { most: 3, lookWasDueAt, lookAgainAt: NOW, now: NOW });
+    const wakeUpWasDueAt = await held.wakeUpDueAt(address);
+    const released = await held.release(address, { most: 3, wakeUpWasDueAt, wakeUpAgainAt: NOW, now: NOW });
     expect(released).toMatchObject({ released: 2, left: 0 });
     expect((await take()).id).toBe(deliveryIdOf({ eventId: eventIds[0] ?? uniqueEventId(), ...address }));
   });
@@ -148,10 +148,10 @@ describe('those that are held along', () => {
   it('are before what came to the endpoint later once they are released, and take turns with others', async () => {
     const { address, jobIds } = await arrangeWaiting(3);
     const others = await arrangeWaiting(3);
-    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW - 1 }, LOOK_AT, 'busy', HOUR);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW - 1 }, WAKE_UP_AT, 'busy', HOUR);
     const later = await arrangeWaiting(1, address);
-    const lookWasDueAt = await held.lookDueAt(address);
-    await held.release(address, { most: 4, lookWasDueAt, lookAgainAt: NOW, now: NOW });
+    const wakeUpWasDueAt = await held.wakeUpDueAt(address);
+    await held.release(address, { most: 4, wakeUpWasDueAt, wakeUpAgainAt: NOW, now: NOW });
     const order = [];
     for (let i = 0; i < 7; i += 1) order.push((await take()).id);
     expect(new Set(order.slice(0, 2))).toEqual(new Set([jobIds[0], others.jobIds[0]]));
@@ -274,7 +274,7 @@ describe('release', () => {
     const { release, address, jobIdOf, jobIds } = await arrange(1);
     const older = uniqueEventId();
     await queue.add('d', {}, { jobId: jobIdOf(older), delay: HOUR_MS });
-    await held.enter(address, { eventId: older, acceptedAt: NOW - 1 }, LOOK_AT, 'busy');
+    await held.enter(address, { eventId: older, acceptedAt: NOW - 1 }, WAKE_UP_AT, 'busy');
     await release(2);
     expect([(await take()).id, (await take()).id]).toEqual([jobIdOf(older), jobIds[0]]);
   });
@@ -312,17 +312,17 @@ describe('release', () => {
   });
 
   it('keeps the entry of a job that a worker is at, lets another one go instead, and looks again soon', async () => {
-    const { release, eventIds, jobIds, stillHeld, lookDueAt } = await arrange(2);
+    const { release, eventIds, jobIds, stillHeld, wakeUpDueAt } = await arrange(2);
     await (await queue.getJob(jobIds[0] ?? ''))?.promote();
     await take();
     expect(await release(1, NOW + 10_000)).toEqual({ released: 1, left: 1, isMissing: false });
     expect(await stillHeld()).toEqual(eventIds.slice(0, 1));
-    expect(await lookDueAt()).toBe(NOW + 100);
+    expect(await wakeUpDueAt()).toBe(NOW + 100);
   });
 
   it('loses nothing and puts nothing back twice, however many look at once', async () => {
     const { release, stillHeld } = await arrange(6);
-    const released = await Promise.all([1, 2, 3, 4].map(() => release(2, LOOK_AT)));
+    const released = await Promise.all([1, 2, 3, 4].map(() => release(2, WAKE_UP_AT)));
     expect(released.reduce((sum, each) => sum + each.released, 0)).toBe(6);
     expect(await stillHeld()).toEqual([]);
     expect(await queue.getJobCountByTypes('wait', 'prioritized')).toBe(6);
@@ -331,60 +331,60 @@ describe('release', () => {
 
 describe('a look', () => {
   it('is asked for by whoever enters a delivery, unless there is one before', async () => {
-    const { address, lookDueAt } = await arrange(1);
-    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT + 1, 'busy');
-    expect(await lookDueAt()).toBe(LOOK_AT);
-    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, LOOK_AT - 1, 'busy');
-    expect(await lookDueAt()).toBe(LOOK_AT - 1);
+    const { address, wakeUpDueAt } = await arrange(1);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, WAKE_UP_AT + 1, 'busy');
+    expect(await wakeUpDueAt()).toBe(WAKE_UP_AT);
+    await held.enter(address, { eventId: uniqueEventId(), acceptedAt: NOW }, WAKE_UP_AT - 1, 'busy');
+    expect(await wakeUpDueAt()).toBe(WAKE_UP_AT - 1);
   });
 
   it('is due again when it says so, and not any more when nothing is held', async () => {
-    const { release, lookDueAt } = await arrange(2);
+    const { release, wakeUpDueAt } = await arrange(2);
     await release(1, NOW + 500);
-    expect(await lookDueAt()).toBe(NOW + 500);
+    expect(await wakeUpDueAt()).toBe(NOW + 500);
     await release(1, NOW + 500);
-    expect(await lookDueAt()).toBeUndefined();
+    expect(await wakeUpDueAt()).toBeUndefined();
   });
 
   it.each([
-    ['earlier than the one that is under way', LOOK_AT - 500],
+    ['earlier than the one that is under way', WAKE_UP_AT - 500],
     // The model found it: an endpoint that was enabled while a look had found it disabled kept what it held.
-    ['at the very time of the one that is under way', LOOK_AT],
-    ['later than the one that is under way', LOOK_AT + 500],
+    ['at the very time of the one that is under way', WAKE_UP_AT],
+    ['later than the one that is under way', WAKE_UP_AT + 500],
   ])('that is asked for meanwhile, %s, is not taken away', async (_what, at) => {
-    const { address, lookDueAt } = await arrange(1);
-    const request = { most: 0, lookWasDueAt: await lookDueAt(), lookAgainAt: at + 60_000, now: NOW };
-    await held.askForLook(address, at);
+    const { address, wakeUpDueAt } = await arrange(1);
+    const request = { most: 0, wakeUpWasDueAt: await wakeUpDueAt(), wakeUpAgainAt: at + 60_000, now: NOW };
+    await held.askForWakeUp(address, at);
     await held.release(address, request);
-    expect(await lookDueAt()).toBeLessThanOrEqual(at);
+    expect(await wakeUpDueAt()).toBeLessThanOrEqual(at);
   });
 
   it('is asked for where nothing is held as well', async () => {
     const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
-    await held.askForLook(address, LOOK_AT);
-    expect(await held.lookDueAt(address)).toBe(LOOK_AT);
+    await held.askForWakeUp(address, WAKE_UP_AT);
+    expect(await held.wakeUpDueAt(address)).toBe(WAKE_UP_AT);
   });
 
   it('that is due goes to one of all who ask, and is due again soon in case it does not come to it', async () => {
     await redis.client.del(queueKeys.looks);
-    const { address, lookDueAt } = await arrange(1);
-    expect(await held.claimDueLooks(LOOK_AT - 1, 10)).toEqual([]);
-    const claims = await Promise.all([1, 2, 3].map(() => held.claimDueLooks(LOOK_AT, 10)));
+    const { address, wakeUpDueAt } = await arrange(1);
+    expect(await held.claimDueWakeUps(WAKE_UP_AT - 1, 10)).toEqual([]);
+    const claims = await Promise.all([1, 2, 3].map(() => held.claimDueWakeUps(WAKE_UP_AT, 10)));
     expect(claims.flat()).toEqual([address]);
-    expect(await lookDueAt()).toBe(LOOK_AT + 5_000);
-    expect(await held.claimDueLooks(LOOK_AT + 5_000, 10)).toEqual([address]);
+    expect(await wakeUpDueAt()).toBe(WAKE_UP_AT + 5_000);
+    expect(await held.claimDueWakeUps(WAKE_UP_AT + 5_000, 10)).toEqual([address]);
   });
 });
 
 it('tells what is held, in the order of acceptance, once each', async () => {
   const { address, eventIds } = await arrange(3);
   const [first = uniqueEventId(), second = uniqueEventId(), third = uniqueEventId()] = eventIds;
-  await held.enter(address, { eventId: first, acceptedAt: NOW + 9 }, LOOK_AT, 'busy');
+  await held.enter(address, { eventId: first, acceptedAt: NOW + 9 }, WAKE_UP_AT, 'busy');
   expect(await readHeld(held, address.endpointId)).toEqual([first, second, third]);
   expect(await held.count(address.endpointId)).toBe(3);
   expect(await held.isHeld(address.endpointId, third)).toBe(true);
-  const stranger = uniqueEventId();
-  expect(await held.isHeld(address.endpointId, stranger)).toBe(false);
-  expect(await held.findHeld(address.endpointId, [stranger, second])).toEqual(new Set([second]));
+  const unknownEndpoint = uniqueEventId();
+  expect(await held.isHeld(address.endpointId, unknownEndpoint)).toBe(false);
+  expect(await held.findHeld(address.endpointId, [unknownEndpoint, second])).toEqual(new Set([second]));
   expect(await held.findHeld(address.endpointId, [])).toEqual(new Set());
 });

@@ -33,17 +33,17 @@ export function createShardedHeldDeliveries(
   served: () => readonly QueueShard[] = () => shards.all(),
 ) {
   const stores = new PerShard(redis, createBullmqHeldDeliveries);
-  const atHome = ({ endpointId }: EndpointAddress) => stores.in(shards.homeOf(endpointId));
-  const anywhere = (endpointId: EndpointId) => stores.inEach(shards.homesOf(endpointId));
+  const atHome = ({ endpointId }: EndpointAddress) => stores.in(shards.homeShardOf(endpointId));
+  const anywhere = (endpointId: EndpointId) => stores.inEach(shards.homeShardsOf(endpointId));
 
   return {
     enter: (address, ...rest) => atHome(address).enter(address, ...rest),
     release: (address, request) => atHome(address).release(address, request),
-    askForLook: (address, at) => atHome(address).askForLook(address, at),
-    lookDueAt: (address) => atHome(address).lookDueAt(address),
+    askForWakeUp: (address, at) => atHome(address).askForWakeUp(address, at),
+    wakeUpDueAt: (address) => atHome(address).wakeUpDueAt(address),
 
-    async claimDueLooks(now, most) {
-      const due = await Promise.all(stores.inEach(served()).map((store) => store.claimDueLooks(now, most)));
+    async claimDueWakeUps(now, most) {
+      const due = await Promise.all(stores.inEach(served()).map((store) => store.claimDueWakeUps(now, most)));
       return due.flat();
     },
 
@@ -72,7 +72,7 @@ export function createShardedHeldDeliveries(
       accountId: AccountId,
       endpointIds: readonly EndpointId[],
     ): Promise<readonly EndpointId[]> {
-      const addresses = endpointIds.flatMap((id) => shards.homesOf(id).map((shard) => ({ id, shard })));
+      const addresses = endpointIds.flatMap((id) => shards.homeShardsOf(id).map((shard) => ({ id, shard })));
       const found = byShard(addresses, ({ shard }) => shard).map(([shard, some]) =>
         stores.in(shard).findHolding(
           accountId,
@@ -258,27 +258,27 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
     async enter(
       address: EndpointAddress,
       { eventId, acceptedAt }: HeldDelivery,
-      lookAt: number,
+      wakeUpAt: number,
       reason: HoldReason,
       alongForMs?: number,
     ): Promise<readonly EventId[]> {
       const { prioritized, delayed, base } = jobKeys;
       const index = [keys.held(address.endpointId), keys.looks, keys.heldCounts, keys.countedAsHeld];
       const suffix = suffixOf(address.endpointId);
-      const entry = [eventId, acceptedAt, encodeAddress(address), lookAt, reason];
+      const entry = [eventId, acceptedAt, encodeAddress(address), wakeUpAt, reason];
       const args = [...entry, base, suffix, alongForMs ?? '', systemClock()];
       const along = alongSchema.parse(await ENTER(redis, [...index, prioritized, delayed], args));
       return along.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
     },
 
     async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-      const { most, only = '', lookWasDueAt = '', lookAgainAt, now } = request;
+      const { most, only = '', wakeUpWasDueAt = '', wakeUpAgainAt, now } = request;
       const { endpointId } = address;
       const suffix = suffixOf(endpointId);
       const { delayed, prioritized, priorityCounter, meta, active, marker, events } = jobKeys;
       const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
       const order = [keys.fairOrder(DELIVERIES_QUEUE), keys.accountWeights];
-      const args = [jobKeys.base, encodeAddress(address), suffix, most, only, lookWasDueAt, lookAgainAt];
+      const args = [jobKeys.base, encodeAddress(address), suffix, most, only, wakeUpWasDueAt, wakeUpAgainAt];
       const reply = await RELEASE(
         redis,
         [keys.held(endpointId), keys.looks, ...queue, ...order, keys.heldCounts, keys.countedAsHeld],
@@ -288,16 +288,16 @@ export function createBullmqHeldDeliveries({ redis, prefix }: QueueConnection) {
       return { released, left, isMissing: isMissing === 1 };
     },
 
-    async askForLook(address: EndpointAddress, at: number): Promise<void> {
+    async askForWakeUp(address: EndpointAddress, at: number): Promise<void> {
       await ASK_FOR_LOOK(redis, [keys.looks], [encodeAddress(address), at]);
     },
 
-    async lookDueAt(address: EndpointAddress): Promise<number | undefined> {
+    async wakeUpDueAt(address: EndpointAddress): Promise<number | undefined> {
       const due = await redis.zscore(keys.looks, encodeAddress(address));
       return due === null ? undefined : Number(due);
     },
 
-    async claimDueLooks(now: number, most: number): Promise<readonly EndpointAddress[]> {
+    async claimDueWakeUps(now: number, most: number): Promise<readonly EndpointAddress[]> {
       const due = dueSchema.parse(await CLAIM_DUE(redis, [keys.looks], [now, most, now + CLAIM_MS]));
       return due.map(decodeAddress);
     },

@@ -19,14 +19,14 @@ async function arrange({ isSettled = false } = {}) {
   const [before, now] = [createQueueLayout(1, 'bull'), createQueueLayout(4, 'bull')];
   const shards = shardsAmong(now, [before]);
   const deliveryQueue = willClose(new ShardedDeliveryQueue(redis, shards));
-  const run = misplacedRun((id) => shards.homeOf(id).prefix !== 'bull');
+  const run = misplacedRun((id) => shards.homeShardOf(id).prefix !== 'bull');
   const claims = createRedisSendingClaims(redis);
   const placement = createDeliveryPlacement({
-    shards: { homeOf: shards.homeOf, formerHomesOf: () => before.shards, isSettled },
+    shards: { homeShardOf: shards.homeShardOf, formerHomeShardsOf: () => before.shards, isSettled },
     deliveryQueue,
     claims,
   });
-  const home = shards.homeOf(run.endpointId);
+  const home = shards.homeShardOf(run.endpointId);
   const keysIn = ({ prefix }: QueueShard) => createJobKeys(prefix, DELIVERIES_QUEUE);
   const jobId = deliveryIdOf(run);
   return {
@@ -36,7 +36,7 @@ async function arrange({ isSettled = false } = {}) {
     former: before.first,
     claims,
     placement,
-    jobsAtHome: () => client.zrange(keysIn(home).prioritized, '0', '-1'),
+    jobsInHomeShard: () => client.zrange(keysIn(home).prioritized, '0', '-1'),
     lock: (shard: QueueShard) => client.set(keysIn(shard).lock(jobId), 'token'),
     unlock: (shard: QueueShard) => client.del(keysIn(shard).lock(jobId)),
     jobId,
@@ -53,25 +53,25 @@ function misplacedRun(isMisplaced: (endpointId: string) => boolean): DeliveryRun
 }
 
 it('gives a delivery its job at home, once, however often it breaks off before the other one is gone', async () => {
-  const { placement, run, former, home, jobsAtHome, jobId } = await arrange();
-  expect([placement.isAtHome(run, former), placement.isAtHome(run, home)]).toEqual([false, true]);
-  expect(await placement.bringHome(run)).toBe(true);
-  expect(await placement.bringHome(run)).toBe(true);
-  expect(await jobsAtHome()).toEqual([jobId]);
+  const { placement, run, former, home, jobsInHomeShard, jobId } = await arrange();
+  expect([placement.isInHomeShard(run, former), placement.isInHomeShard(run, home)]).toEqual([false, true]);
+  expect(await placement.moveToHomeShard(run)).toBe(true);
+  expect(await placement.moveToHomeShard(run)).toBe(true);
+  expect(await jobsInHomeShard()).toEqual([jobId]);
 });
 
 it('keeps a job while a worker is at another one at home, which may not know what it was added for', async () => {
-  const { placement, run, home, lock, unlock, jobsAtHome, client, jobId } = await arrange();
-  await placement.bringHome(run);
+  const { placement, run, home, lock, unlock, jobsInHomeShard, client, jobId } = await arrange();
+  await placement.moveToHomeShard(run);
   await lock(home);
   const request = { requestId: 'req', trigger: 'manual', requestedAt: 1 } as const;
-  expect(await placement.bringHome({ ...run, request })).toBe(false);
+  expect(await placement.moveToHomeShard({ ...run, request })).toBe(false);
   // That one comes to its end.
   const { job, prioritized } = createJobKeys(home.prefix, DELIVERIES_QUEUE);
   await unlock(home);
   await client.del(job(jobId), prioritized);
-  expect(await placement.bringHome({ ...run, request })).toBe(true);
-  expect(await jobsAtHome()).toEqual([jobId]);
+  expect(await placement.moveToHomeShard({ ...run, request })).toBe(true);
+  expect(await jobsInHomeShard()).toEqual([jobId]);
   expect(await client.hget(job(jobId), 'data')).toContain('"req"');
 });
 

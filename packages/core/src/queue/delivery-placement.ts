@@ -7,8 +7,8 @@ import type { ShardedDeliveryQueue } from './bullmq-delivery-queue';
 import type { ShardsInForce } from './shards-in-force';
 
 export interface DeliveryPlacementDeps {
-  readonly shards: Pick<ShardsInForce, 'homeOf' | 'formerHomesOf' | 'isSettled'>;
-  readonly deliveryQueue: Pick<ShardedDeliveryQueue, 'bringHome' | 'isRunningIn'>;
+  readonly shards: Pick<ShardsInForce, 'homeShardOf' | 'formerHomeShardsOf' | 'isSettled'>;
+  readonly deliveryQueue: Pick<ShardedDeliveryQueue, 'moveToHomeShard' | 'isRunningIn'>;
   readonly claims: SendingClaims;
 }
 
@@ -27,7 +27,7 @@ export function createDeliveryPlacement({ shards, deliveryQueue, claims }: Deliv
     if (!(await claims.claim(run, shard))) return 'elsewhere';
     try {
       // What began before anybody knew of another layout has claimed nothing.
-      if (await deliveryQueue.isRunningIn(shards.formerHomesOf(run.endpointId), run)) return 'elsewhere';
+      if (await deliveryQueue.isRunningIn(shards.formerHomeShardsOf(run.endpointId), run)) return 'elsewhere';
       return await attempt();
     } finally {
       await claims.release(run, shard);
@@ -35,11 +35,11 @@ export function createDeliveryPlacement({ shards, deliveryQueue, claims }: Deliv
   }
 
   return {
-    isAtHome: ({ endpointId }: Pick<DeliveryRun, 'endpointId'>, shard: QueueShard): boolean =>
-      shards.homeOf(endpointId).prefix === shard.prefix,
+    isInHomeShard: ({ endpointId }: Pick<DeliveryRun, 'endpointId'>, shard: QueueShard): boolean =>
+      shards.homeShardOf(endpointId).prefix === shard.prefix,
 
     /** @returns whether the job may end where it is: not so while a worker is at another one at home. */
-    bringHome: (run: DeliveryRun): Promise<boolean> => deliveryQueue.bringHome(run),
+    moveToHomeShard: (run: DeliveryRun): Promise<boolean> => deliveryQueue.moveToHomeShard(run),
 
     /** Makes an attempt, unless the delivery is just being worked on in another shard. */
     work,

@@ -65,7 +65,7 @@ it.each<[string, (arranged: Awaited<ReturnType<typeof arrange>>) => Promise<unkn
       const held = createBullmqHeldDeliveries(connection);
       await held.enter(address, { eventId, acceptedAt: NOW }, NOW, 'busy');
       expect(
-        await held.release(address, { most: 1, lookWasDueAt: NOW, lookAgainAt: NOW, now: NOW }),
+        await held.release(address, { most: 1, wakeUpWasDueAt: NOW, wakeUpAgainAt: NOW, now: NOW }),
       ).toMatchObject({ released: 1 });
     },
   ],

@@ -21,9 +21,9 @@ export interface ReleaseRequest {
   /** This one alone. */
   readonly only?: EventId | undefined;
   /** What `lookDueAt` gave at the beginning of the look. */
-  readonly lookWasDueAt: number | undefined;
+  readonly wakeUpWasDueAt: number | undefined;
   /** When to look again, if some stay. Milliseconds since the Unix epoch. */
-  readonly lookAgainAt: number;
+  readonly wakeUpAgainAt: number;
   readonly now: number;
 }
 
@@ -50,17 +50,17 @@ export interface HeldDeliveries {
   enter(
     address: EndpointAddress,
     delivery: HeldDelivery,
-    lookAt: number,
+    wakeUpAt: number,
     reason: HoldReason,
     alongForMs?: number,
   ): Promise<readonly EventId[]>;
   /** Puts jobs back onto the queue. An entry goes with that, or when its job turns out not to be delayed any more. */
   release(address: EndpointAddress, request: ReleaseRequest): Promise<Released>;
   /** Asks for a look at an endpoint, unless there will be one before. */
-  askForLook(address: EndpointAddress, at: number): Promise<void>;
-  lookDueAt(address: EndpointAddress): Promise<number | undefined>;
+  askForWakeUp(address: EndpointAddress, at: number): Promise<void>;
+  wakeUpDueAt(address: EndpointAddress): Promise<number | undefined>;
   /** All that are held of an endpoint's, page by page, those whose events were accepted first at the beginning. */
   pagesOf(endpointId: EndpointId): AsyncIterable<readonly HeldDelivery[]>;
   /** Some of those whose look is due, to one caller: they are due again soon, in case it does not come to it. */
-  claimDueLooks(now: number, most: number): Promise<readonly EndpointAddress[]>;
+  claimDueWakeUps(now: number, most: number): Promise<readonly EndpointAddress[]>;
 }

@@ -90,7 +90,7 @@ describe('readEventJob', () => {
     const data: unknown = JSON.parse('['.repeat(depth) + ']'.repeat(depth));
     await expect(readEventJob(buildJob({ ...published, data }))).rejects.toMatchObject({
       code: 'invalid_request',
-      faults: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
+      validationErrors: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
     });
   });
 
@@ -101,7 +101,7 @@ describe('readEventJob', () => {
     const { event } = await read(buildJob({ ...invoice, data: { id: 1 } }));
     expect(event.body).toBe('{"type":"invoice.paid","data":{"id":1}}');
     await expect(read(buildJob({ ...invoice, data: {} }))).rejects.toMatchObject({
-      faults: [{ pointer: '/data/id' }],
+      validationErrors: [{ pointer: '/data/id' }],
     });
   });
 
@@ -161,7 +161,7 @@ describe('readEventJob', () => {
     await expect(readEventJob(buildJob(data))).rejects.toMatchObject({
       name: 'AppError',
       code: 'invalid_request',
-      faults: pointers.map((pointer) => expect.objectContaining({ pointer })),
+      validationErrors: pointers.map((pointer) => expect.objectContaining({ pointer })),
     });
   });
 

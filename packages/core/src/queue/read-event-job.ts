@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { LookUpEndpoints } from '../endpoints/resolve-endpoints';
-import { AppError, faultsOf } from '../platform/app-error';
+import { AppError, validationErrorsOf } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { derivedId } from '../platform/ids';
 import { inWords } from '../platform/zod-words';
@@ -89,7 +89,7 @@ function parsePublished(job: EventJob): z.output<typeof publishedEventSchema> {
   const parsed = publishedEventSchema.safeParse(job.data, inWords);
   if (!parsed.success) {
     throw new AppError('invalid_request', 'The job is not an event: see "errors".', {
-      faults: faultsOf(parsed.error),
+      validationErrors: validationErrorsOf(parsed.error),
     });
   }
   return parsed.data;

@@ -44,7 +44,7 @@ const addressesSchema = z.array(z.string().transform((address) => addressSchema.
 const countsSchema = z.partialRecord(z.enum(holdReasons), z.coerce.number());
 
 /** How many deliveries are held, in all shards of the queues together. */
-export function createRedisHeldCounts(redis: RedisClient, shards: Pick<QueueShards, 'all' | 'homesOf'>) {
+export function createRedisHeldCounts(redis: RedisClient, shards: Pick<QueueShards, 'all' | 'homeShardsOf'>) {
   return withStorageErrors({
     /** All endpoints' together, by reason. Each time some endpoints are counted anew. */
     async read(): Promise<Readonly<Record<HoldReason, number>>> {
@@ -61,7 +61,7 @@ export function createRedisHeldCounts(redis: RedisClient, shards: Pick<QueueShar
 
     /** After entries of an endpoint went otherwise than by being released. */
     async recount(address: EndpointAddress): Promise<void> {
-      await Promise.all(shards.homesOf(address.endpointId).map((shard) => recountIn(shard, address)));
+      await Promise.all(shards.homeShardsOf(address.endpointId).map((shard) => recountIn(shard, address)));
     },
   });
 

@@ -91,12 +91,12 @@ export class ShardsInForce implements QueueShards {
     return this.#shards.all();
   }
 
-  homeOf(id: string): QueueShard {
-    return this.#shards.homeOf(id);
+  homeShardOf(id: string): QueueShard {
+    return this.#shards.homeShardOf(id);
   }
 
-  homesOf(id: string): readonly QueueShard[] {
-    return this.#shards.homesOf(id);
+  homeShardsOf(id: string): readonly QueueShard[] {
+    return this.#shards.homeShardsOf(id);
   }
 
   /** Those that no process puts anything into any more, as far as it knows. */
@@ -107,8 +107,8 @@ export class ShardsInForce implements QueueShards {
   }
 
   /** Where it was at home before: a worker may still be at it there. */
-  formerHomesOf(id: string): readonly QueueShard[] {
-    const home = this.homeOf(id);
+  formerHomeShardsOf(id: string): readonly QueueShard[] {
+    const home = this.homeShardOf(id);
     const shards = this.#formerLayouts().map(({ shardOf }) => shardOf(id));
     return shards.filter(({ prefix }) => prefix !== home.prefix);
   }

@@ -9,7 +9,7 @@ import type { HeldDeliveries } from '../queue/held-deliveries';
 export interface CancelDeliveryDeps extends AnnounceEndDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'append'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
   readonly clock: Clock;
 }
 
@@ -34,7 +34,7 @@ export function createCancelDelivery(deps: CancelDeliveryDeps) {
     await deps.admissionStore.leaveOrder(endpointId, eventId);
     // Not for a delivery that nobody has made: by the wrong account, its endpoint would look as if it were deleted.
     if (listed && accountId !== undefined) {
-      await deps.heldDeliveries.askForLook({ accountId, endpointId }, deps.clock());
+      await deps.heldDeliveries.askForWakeUp({ accountId, endpointId }, deps.clock());
     }
   };
 }

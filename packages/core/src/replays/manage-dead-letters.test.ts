@@ -119,18 +119,18 @@ describe('manage dead letters', () => {
       eventId,
       delivery,
       nextInOrder: async () => (await all.admissionStore.stand(endpointId, undefined)).next,
-      lookDueAt: () => all.heldDeliveries.lookDueAt({ accountId, endpointId }),
+      wakeUpDueAt: () => all.heldDeliveries.wakeUpDueAt({ accountId, endpointId }),
     };
   }
 
   describe('drop', () => {
     it('cancels the delivery, passes its turn on and has its endpoint looked at', async () => {
-      const { drop, held, deadLetter, deliveryStore, delivery, nextInOrder, lookDueAt, signals } =
+      const { drop, held, deadLetter, deliveryStore, delivery, nextInOrder, wakeUpDueAt, signals } =
         await arrangeDelivery();
       await drop(deadLetter.id);
       expect((await deliveryStore.find(delivery))?.status).toBe('cancelled');
       expect(await nextInOrder()).toBeUndefined();
-      expect(await lookDueAt()).toBe(NOW);
+      expect(await wakeUpDueAt()).toBe(NOW);
       expect(held.size).toBe(0);
       expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled', lagMs: 5_000 }]);
       const dropped = { queue: 'deliveries', jobId: deadLetter.jobId };
@@ -147,12 +147,12 @@ describe('manage dead letters', () => {
     });
 
     it('cancels the delivery also when its job can not be read', async () => {
-      const { drop, deadLetter, deliveryStore, nextInOrder, lookDueAt, delivery } =
+      const { drop, deadLetter, deliveryStore, nextInOrder, wakeUpDueAt, delivery } =
         await arrangeDelivery('nonsense');
       await drop(deadLetter.id);
       expect((await deliveryStore.find(delivery))?.status).toBe('cancelled');
       expect(await nextInOrder()).toBeUndefined();
-      expect(await lookDueAt()).toBeUndefined();
+      expect(await wakeUpDueAt()).toBeUndefined();
     });
 
     it('puts nothing on record of a delivery that nobody has made', async () => {
@@ -164,7 +164,7 @@ describe('manage dead letters', () => {
       await drop(deadLetter.id);
       expect(await redis.client.keys(`*${delivery.endpointId}*`)).toEqual([]);
       const address = { accountId: 'acme' as AccountId, endpointId: delivery.endpointId };
-      expect(await heldDeliveries.lookDueAt(address)).toBeUndefined();
+      expect(await heldDeliveries.wakeUpDueAt(address)).toBeUndefined();
       expect(signals.named('delivery.ended')).toEqual([]);
     });
 

@@ -3,9 +3,9 @@ import { createAdmit, createHold } from '../deliver/flow/admit';
 import { Concurrency } from '../deliver/flow/concurrency';
 import { createRedisAttemptStore } from '../deliver/flow/redis-attempt-store';
 import {
-  createLookAtEndpoint,
   createRestoreDelivery,
-  type EventHorizon,
+  createWakeUpEndpoint,
+  type OldestEventsPort,
   Releaser,
 } from '../deliver/flow/releaser';
 import { createSettle } from '../deliver/flow/settle';
@@ -30,12 +30,12 @@ export interface AdmissionOptions {
   readonly redis: RedisClient;
   readonly clock: Clock;
   /** Whether events that were accepted earlier are still to be fanned out; by default there are none. */
-  readonly eventHorizon?: EventHorizon;
+  readonly oldestEvents?: OldestEventsPort;
   readonly signals?: ReturnType<typeof recordSignals>;
 }
 
 /** How many attempts at endpoints that nothing is known of may be under way. */
-export const MAX_STRANGERS = 4;
+export const MAX_UNKNOWN = 4;
 export const SLOTS = 16;
 const disablePolicy: DisablePolicy = { afterMs: 5 * 86_400_000, failureSpanMs: 12 * 3_600_000 };
 const ATTEMPT_TIMEOUT_MS = 15_000;
@@ -45,7 +45,7 @@ export function buildAdmission({
   redis,
   clock,
   signals = recordSignals(),
-  eventHorizon = { hasOlder: async () => false },
+  oldestEvents = { hasOlder: async () => false },
 }: AdmissionOptions) {
   const connection = { redis, prefix: QUEUE_PREFIX };
   const slots = new ForgottenSlots({
@@ -61,7 +61,7 @@ export function buildAdmission({
     onSlotFree: () => releaser.slotIsFree(),
     sharePerEndpoint: 8,
     maxPerEndpoint: 8,
-    maxStrangers: MAX_STRANGERS,
+    maxUnknown: MAX_UNKNOWN,
     patienceMs: 0,
   });
   const parts = {
@@ -73,7 +73,7 @@ export function buildAdmission({
     openBreakers: createRedisOpenBreakers(redis),
     deliveryQueue: new BullmqDeliveryQueue(connection),
     heldDeliveries: createBullmqHeldDeliveries(connection),
-    eventHorizon,
+    oldestEvents,
     concurrency,
     attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
     clock,
@@ -83,14 +83,14 @@ export function buildAdmission({
   const healthStore = createRedisHealthStore(redis, disablePolicy.afterMs);
   const disable = createDisable(parts);
   const disableFailing = createDisableFailing({ ...parts, healthStore, disable, policy: disablePolicy });
-  const lookAtEndpoint = createLookAtEndpoint({ ...parts, restoreDelivery: createRestoreDelivery(parts) });
-  const releaser = new Releaser({ ...parts, lookAtEndpoint });
+  const wakeUpEndpoint = createWakeUpEndpoint({ ...parts, restoreDelivery: createRestoreDelivery(parts) });
+  const releaser = new Releaser({ ...parts, wakeUpEndpoint });
   return {
     ...parts,
     slots,
     healthStore,
     signals,
-    lookAtEndpoint,
+    wakeUpEndpoint,
     releaser,
     admit: createAdmit(parts),
     hold: createHold({ ...parts, releaser }),

@@ -1,4 +1,4 @@
-import type { Fault } from '../../api/problem';
+import type { ValidationError } from '../../api/problem';
 import { SelectField, TextField } from '../../components/field';
 import type { Draft } from './draft';
 import { faultAt } from './draft-faults';
@@ -7,7 +7,7 @@ import styles from './webhook-form.module.css';
 
 interface AdvancedSettingsProps {
   readonly draft: Draft;
-  readonly faults: readonly Fault[];
+  readonly validationErrors: readonly ValidationError[];
   readonly onChange: (part: Partial<Draft>) => void;
 }
 
@@ -22,8 +22,8 @@ const MEMBERS = [
 ];
 
 /** What most webhooks need not have. Folded, unless something in it is wrong. */
-export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsProps) {
-  const isWrong = MEMBERS.some((member) => faultAt(faults, member) !== undefined);
+export function AdvancedSettings({ draft, validationErrors, onChange }: AdvancedSettingsProps) {
+  const isWrong = MEMBERS.some((member) => faultAt(validationErrors, member) !== undefined);
   return (
     <details className={styles['advanced']} open={isWrong || undefined}>
       <summary>Advanced settings</summary>
@@ -33,7 +33,7 @@ export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsPr
           hint="At most so many requests reach it within any second. Empty: no limit."
           inputMode="numeric"
           value={draft.rateLimit}
-          error={faultAt(faults, '/rate_limit')}
+          error={faultAt(validationErrors, '/rate_limit')}
           onChange={(event) => onChange({ rateLimit: event.target.value })}
         />
         <TextField
@@ -41,7 +41,7 @@ export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsPr
           hint="At most so many requests of each worker are under way at once: 1 to 1000. Empty: as the service sees fit."
           inputMode="numeric"
           value={draft.maxConcurrency}
-          error={faultAt(faults, '/max_concurrency')}
+          error={faultAt(validationErrors, '/max_concurrency')}
           onChange={(event) => onChange({ maxConcurrency: event.target.value })}
         />
         <SelectField
@@ -58,21 +58,21 @@ export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsPr
           hint="For a whole attempt: 1000 to 60000. Empty: as the service has it."
           inputMode="numeric"
           value={draft.timeoutMs}
-          error={faultAt(faults, '/timeout_ms')}
+          error={faultAt(validationErrors, '/timeout_ms')}
           onChange={(event) => onChange({ timeoutMs: event.target.value })}
         />
         <TextField
           label="Retry schedule"
           hint="Waits between attempts, such as 5s, 5m, 2h. Empty: as the service has it."
           value={draft.retrySchedule}
-          error={faultAt(faults, '/retry_schedule')}
+          error={faultAt(validationErrors, '/retry_schedule')}
           onChange={(event) => onChange({ retrySchedule: event.target.value })}
         />
         <TextField
           label="Name of your own (uid)"
           hint="Works wherever its id does."
           value={draft.uid}
-          error={faultAt(faults, '/uid')}
+          error={faultAt(validationErrors, '/uid')}
           onChange={(event) => onChange({ uid: event.target.value })}
         />
         <PairsField
@@ -80,7 +80,7 @@ export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsPr
           hint="Sent with each request. Their values are never shown again: *** stands for one that stays as it is."
           one="header"
           pairs={draft.headers}
-          error={faultAt(faults, '/headers')}
+          error={faultAt(validationErrors, '/headers')}
           onChange={(headers) => onChange({ headers })}
         />
         <PairsField
@@ -88,7 +88,7 @@ export function AdvancedSettings({ draft, faults, onChange }: AdvancedSettingsPr
           hint="Notes of your own."
           one="note"
           pairs={draft.metadata}
-          error={faultAt(faults, '/metadata')}
+          error={faultAt(validationErrors, '/metadata')}
           onChange={(metadata) => onChange({ metadata })}
         />
       </div>

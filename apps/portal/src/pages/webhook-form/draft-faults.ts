@@ -1,5 +1,5 @@
 import { checkEndpointDraft } from '@hookferry/core/endpoints/endpoint-options';
-import type { Fault } from '../../api/problem';
+import type { ValidationError } from '../../api/problem';
 import { bodyOf, type Draft, MASK } from './draft';
 
 /**
@@ -7,14 +7,14 @@ import { bodyOf, type Draft, MASK } from './draft';
  *
  * @param keptFor the only URL that values may stay with which are masked; left out: they may go anywhere.
  */
-export function faultsOfDraft(draft: Draft, keptFor?: string): readonly Fault[] {
+export function faultsOfDraft(draft: Draft, keptFor?: string): readonly ValidationError[] {
   return [...faultsOfMembers(draft), ...faultsOfMoving(draft, keptFor)];
 }
 
 const GIVE_ANEW = 'must be given anew or removed, as the URL changes and your link may not see its value';
 
 /** The service refuses to take secrets along to another URL for who may not see them. */
-function faultsOfMoving({ url, headers }: Draft, keptFor = url): readonly Fault[] {
+function faultsOfMoving({ url, headers }: Draft, keptFor = url): readonly ValidationError[] {
   if (sameUrl(url, keptFor)) return [];
   const kept = headers.filter(({ name, value }) => value === MASK && name.trim() !== '');
   return kept.map(({ name }) => ({ pointer: `/headers/${name.trim()}`, detail: GIVE_ANEW }));
@@ -24,20 +24,22 @@ function sameUrl(one: string, other: string): boolean {
   return URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href;
 }
 
-function faultsOfMembers(draft: Draft): readonly Fault[] {
+function faultsOfMembers(draft: Draft): readonly ValidationError[] {
   // A value that is masked is one that stays as it is.
   const headers = draft.headers.filter(({ value }) => value !== MASK);
-  const faults = checkEndpointDraft(bodyOf({ ...draft, headers }));
-  if (isJson(draft.filter)) return faults;
+  const validationErrors = checkEndpointDraft(bodyOf({ ...draft, headers }));
+  if (isJson(draft.filter)) return validationErrors;
   return [
-    ...faults.filter(({ pointer }) => pointer !== '/filter'),
+    ...validationErrors.filter(({ pointer }) => pointer !== '/filter'),
     { pointer: '/filter', detail: 'must be JSON' },
   ];
 }
 
 /** What is wrong with a member, inside it too, in one sentence. */
-export function faultAt(faults: readonly Fault[], member: string): string | undefined {
-  const own = faults.filter(({ pointer }) => pointer === member || pointer.startsWith(`${member}/`));
+export function faultAt(validationErrors: readonly ValidationError[], member: string): string | undefined {
+  const own = validationErrors.filter(
+    ({ pointer }) => pointer === member || pointer.startsWith(`${member}/`),
+  );
   if (own.length === 0) return undefined;
   return own.map(({ pointer, detail }) => `${pointer.slice(member.length + 1)} ${detail}`.trim()).join('; ');
 }

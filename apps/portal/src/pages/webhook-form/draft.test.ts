@@ -55,20 +55,25 @@ it('finds nothing wrong with what the service gave, masked headers included', ()
 });
 
 it('says what is wrong where it is', () => {
-  const faults = faultsOfDraft({ ...emptyDraft, url: 'ftp://a', filter: '{', retrySchedule: '5s, soon' });
-  expect(faultAt(faults, '/url')).toBe('must be an http(s) URL');
-  expect(faultAt(faults, '/filter')).toBe('must be JSON');
-  expect(faultAt(faults, '/retry_schedule')).toMatch(/^1 must be a duration/);
-  expect(faultAt(faults, '/events')).toBeUndefined();
+  const validationErrors = faultsOfDraft({
+    ...emptyDraft,
+    url: 'ftp://a',
+    filter: '{',
+    retrySchedule: '5s, soon',
+  });
+  expect(faultAt(validationErrors, '/url')).toBe('must be an http(s) URL');
+  expect(faultAt(validationErrors, '/filter')).toBe('must be JSON');
+  expect(faultAt(validationErrors, '/retry_schedule')).toMatch(/^1 must be a duration/);
+  expect(faultAt(validationErrors, '/events')).toBeUndefined();
 });
 
 describe('another URL, for who may not see what headers hold', () => {
   const moved = { ...draft, url: 'https://elsewhere.example.com/hook' };
 
   it('has each value that is not shown given anew', () => {
-    const faults = faultsOfDraft(moved, webhook.url);
-    expect(faults.map(({ pointer }) => pointer)).toEqual(['/headers/x-team', '/headers/x-token']);
-    expect(faultAt(faults, '/headers')).toContain('x-team must be given anew or removed');
+    const validationErrors = faultsOfDraft(moved, webhook.url);
+    expect(validationErrors.map(({ pointer }) => pointer)).toEqual(['/headers/x-team', '/headers/x-token']);
+    expect(faultAt(validationErrors, '/headers')).toContain('x-team must be given anew or removed');
     const headers = [{ key: 0, name: 'x-team', value: 'blue' }];
     expect(faultsOfDraft({ ...moved, headers }, webhook.url)).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { type Fault, ProblemError } from '../../api/problem';
+import { ProblemError, type ValidationError } from '../../api/problem';
 import { Button } from '../../components/button';
 import { ButtonLink } from '../../components/button-link';
 import { TextField } from '../../components/field';
@@ -31,9 +31,9 @@ export function WebhookForm(props: WebhookFormProps) {
   const [draft, setDraft] = useState(initial);
   const [isSent, setIsSent] = useState(false);
   const [refused, setRefused] = useState<Draft>();
-  const faults = faultsOfDraft(draft, keptFor);
+  const validationErrors = faultsOfDraft(draft, keptFor);
   const shown = [
-    ...faults.filter(({ pointer }) => isSent || isTyped(pointer, initial, draft)),
+    ...validationErrors.filter(({ pointer }) => isSent || isTyped(pointer, initial, draft)),
     // What the service found stays until something is changed.
     ...(refused === draft ? faultsOfAnswer(error) : []),
   ];
@@ -42,7 +42,7 @@ export function WebhookForm(props: WebhookFormProps) {
     event.preventDefault();
     setIsSent(true);
     setRefused(draft);
-    if (faults.length === 0) onSubmit(draft);
+    if (validationErrors.length === 0) onSubmit(draft);
   };
 
   return (
@@ -75,7 +75,7 @@ export function WebhookForm(props: WebhookFormProps) {
         error={faultAt(shown, '/filter')}
         onChange={(filter) => change({ filter })}
       />
-      <AdvancedSettings draft={draft} faults={shown} onChange={change} />
+      <AdvancedSettings draft={draft} validationErrors={shown} onChange={change} />
       {error && refused === draft && (
         <Problem
           error={error}
@@ -117,6 +117,6 @@ function isConflict(error: Error): boolean {
   return error instanceof ProblemError && error.code === 'precondition_failed';
 }
 
-function faultsOfAnswer(error: Error | null): readonly Fault[] {
-  return error instanceof ProblemError ? error.faults : [];
+function faultsOfAnswer(error: Error | null): readonly ValidationError[] {
+  return error instanceof ProblemError ? error.validationErrors : [];
 }

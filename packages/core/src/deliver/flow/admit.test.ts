@@ -1,7 +1,7 @@
 import { CLOSED, FAILURES_TO_OPEN } from '../../domain/breaker';
 import type { Endpoint } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
-import { buildAdmission, MAX_STRANGERS } from '../../testing/build-admission';
+import { buildAdmission, MAX_UNKNOWN } from '../../testing/build-admission';
 import { buildEndpoint } from '../../testing/build-endpoint';
 import { readHeld } from '../../testing/read-held';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
@@ -40,7 +40,7 @@ describe('admit', () => {
     const admission = buildAdmission({
       redis: redis.client,
       clock: () => NOW,
-      eventHorizon: { hasOlder: async () => horizon.hasOlder },
+      oldestEvents: { hasOlder: async () => horizon.hasOlder },
     });
     opened.push(admission);
     const breaker = openUntil === undefined ? CLOSED : { failures: FAILURES_TO_OPEN, openUntil };
@@ -75,11 +75,11 @@ describe('admit', () => {
         await admission.admissionStore.withdraw(endpoint.id, answer, breaker, NOW);
       },
       freePlaces: () => admission.concurrency.freePlaces(endpoint.id),
-      async countStrangersLetIn(): Promise<number> {
+      async countUnknownLetIn(): Promise<number> {
         let letIn = 0;
         for (;;) {
           const place = await admission.concurrency.enter({ id: uniqueEndpointId() }, false, false);
-          if (typeof place === 'string' || !place.isOfStrangers) return letIn;
+          if (typeof place === 'string' || !place.isOfUnknown) return letIn;
           letIn += 1;
         }
       },
@@ -97,7 +97,7 @@ describe('admit', () => {
   it('holds what is for a disabled endpoint, with a look soon: it may be enabled while the job is on its way', async () => {
     const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
     const { admit, freePlaces } = await arrange({ endpoint });
-    expect(await admit()).toEqual({ kind: 'refused', reason: 'disabled', lookAt: SOON });
+    expect(await admit()).toEqual({ kind: 'refused', reason: 'disabled', wakeUpAt: SOON });
     expect(freePlaces()).toBe(2);
   });
 
@@ -105,7 +105,7 @@ describe('admit', () => {
     const { admit } = await arrange();
     await admit();
     await admit();
-    expect(await admit()).toEqual({ kind: 'refused', reason: 'busy', lookAt: SOON });
+    expect(await admit()).toEqual({ kind: 'refused', reason: 'busy', wakeUpAt: SOON });
   });
 
   it('holds what finds no slot until one is free, with a look in any case', async () => {
@@ -115,31 +115,31 @@ describe('admit', () => {
     expect(await admit()).toEqual({
       kind: 'refused',
       reason: 'busy',
-      lookAt: NOW + 10_000,
+      wakeUpAt: NOW + 10_000,
       awaitsSlot: true,
     });
   });
 
   describe('what was taken on the way', () => {
     it('is left when the rate limit allows none', async () => {
-      const { admit, admitted, breakOff, freePlaces, countStrangersLetIn } = await arrange({
+      const { admit, admitted, breakOff, freePlaces, countUnknownLetIn } = await arrange({
         endpoint: buildEndpoint({ rateLimit: 1 }),
       });
       await breakOff(await admitted());
       expect(await admit()).toMatchObject({ kind: 'refused', reason: 'rate_limited' });
       expect(freePlaces()).toBe(2);
-      expect(await countStrangersLetIn()).toBe(MAX_STRANGERS);
+      expect(await countUnknownLetIn()).toBe(MAX_UNKNOWN);
     });
 
     it('is left when Redis refuses to say', async () => {
-      const { admit, endpoint, freePlaces, countStrangersLetIn } = await arrange({
+      const { admit, endpoint, freePlaces, countUnknownLetIn } = await arrange({
         endpoint: buildEndpoint({ rateLimit: 1 }),
       });
       // To a key that holds something else, no attempt can be added.
       await redis.client.set(keys.recentAttempts(endpoint.id), 'x');
       await expect(admit()).rejects.toThrow('WRONGTYPE');
       expect(freePlaces()).toBe(2);
-      expect(await countStrangersLetIn()).toBe(MAX_STRANGERS);
+      expect(await countUnknownLetIn()).toBe(MAX_UNKNOWN);
     });
 
     it('is nothing of the rate limit where there is no place', async () => {
@@ -159,7 +159,7 @@ describe('admit', () => {
       const answer = await admit();
       if (answer.kind === 'admitted') throw new Error('It was admitted.');
       expect(answer.reason).toBe('rate_limited');
-      expect(answer.lookAt).toBeLessThanOrEqual(NOW + 1_001);
+      expect(answer.wakeUpAt).toBeLessThanOrEqual(NOW + 1_001);
     });
 
     it('counts an attempt for longer than it may take, and holds no longer than to the next look in any case', async () => {
@@ -170,7 +170,7 @@ describe('admit', () => {
       const { nextInMs } = (await admissionStore.stand(endpoint.id, 1)).rate;
       expect(nextInMs).toBeGreaterThan(60_000);
       expect(nextInMs).toBeLessThanOrEqual(65_001);
-      expect(await admit()).toMatchObject({ reason: 'rate_limited', lookAt: NOW + 10_000 });
+      expect(await admit()).toMatchObject({ reason: 'rate_limited', wakeUpAt: NOW + 10_000 });
     });
 
     it('lets those that have waited go before a newcomer', async () => {
@@ -193,7 +193,7 @@ describe('admit', () => {
       const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await admitted(first);
       const before = freePlaces();
-      expect(await admit()).toEqual({ kind: 'refused', reason: 'out_of_turn', lookAt: SOON });
+      expect(await admit()).toEqual({ kind: 'refused', reason: 'out_of_turn', wakeUpAt: SOON });
       expect(freePlaces()).toBe(before);
     });
 
@@ -207,7 +207,7 @@ describe('admit', () => {
     it('holds the first one while an older event is not fanned out yet, which would come too late', async () => {
       const { admit, horizon } = await arrange({ endpoint: strict(), hasOlderEvents: true });
       const first = { eventId: uniqueEventId() };
-      expect(await admit(first)).toEqual({ kind: 'refused', reason: 'out_of_turn', lookAt: SOON });
+      expect(await admit(first)).toEqual({ kind: 'refused', reason: 'out_of_turn', wakeUpAt: SOON });
       horizon.hasOlder = false;
       expect(await admit(first)).toMatchObject({ kind: 'admitted' });
     });
@@ -216,7 +216,7 @@ describe('admit', () => {
   describe('a breaker', () => {
     it('that is open holds everything until its time, and takes no place', async () => {
       const { admit, freePlaces } = await arrange({ openUntil: NOW + 7_000 });
-      expect(await admit()).toEqual({ kind: 'refused', reason: 'breaker_open', lookAt: NOW + 7_000 });
+      expect(await admit()).toEqual({ kind: 'refused', reason: 'breaker_open', wakeUpAt: NOW + 7_000 });
       expect(freePlaces()).toBe(2);
     });
 
@@ -232,7 +232,7 @@ describe('admit', () => {
     it('that was probed holds the others, and looks no later than when the probe is taken for lost', async () => {
       const { admit, admitted, concurrency } = await arrange({ openUntil: PROBE_AT });
       concurrency.leave((await admitted()).place, undefined);
-      expect(await admit()).toEqual({ kind: 'refused', reason: 'breaker_open', lookAt: NOW + 60_000 });
+      expect(await admit()).toEqual({ kind: 'refused', reason: 'breaker_open', wakeUpAt: NOW + 60_000 });
     });
 
     it('that was probed keeps nothing of the rate limit of one that is not its probe', async () => {
@@ -264,14 +264,14 @@ describe('hold', () => {
       eventId: uniqueEventId(),
       acceptedAt: NOW - 1_000,
       reason: 'busy',
-      lookAt: NOW + 100,
+      wakeUpAt: NOW + 100,
       isForAll: false,
       ...change,
     };
     const admission = buildAdmission({ redis: redis.client, clock: () => NOW });
     const asked: string[] = [];
     const releaser = {
-      lookAt: (_accountId: string, endpointId: string, at: number) => asked.push(`${endpointId} at ${at}`),
+      wakeUpAt: (_accountId: string, endpointId: string, at: number) => asked.push(`${endpointId} at ${at}`),
       awaitSlot: (_accountId: string, endpointId: string) => asked.push(`${endpointId} with a slot`),
     };
     return { ...admission, hold: createHold({ ...admission, random: () => random, releaser }), input, asked };
@@ -288,7 +288,7 @@ describe('hold', () => {
   it('asks for a look, in Redis for everybody and here, where it is known at once', async () => {
     const { hold, input, heldDeliveries, asked } = arrange();
     await hold(input);
-    expect(await heldDeliveries.lookDueAt(input)).toBe(NOW + 100);
+    expect(await heldDeliveries.wakeUpDueAt(input)).toBe(NOW + 100);
     expect(asked).toEqual([`${input.endpointId} at ${NOW + 100}`]);
   });
 
@@ -332,7 +332,7 @@ describe('hold', () => {
   it('announces nothing that Redis did not take, so that the job is not put off without an entry', async () => {
     const { input, signals, ...admission } = arrange();
     const heldDeliveries = { enter: () => Promise.reject(new Error('OOM')) };
-    const hold = createHold({ ...admission, heldDeliveries, releaser: { lookAt() {}, awaitSlot() {} } });
+    const hold = createHold({ ...admission, heldDeliveries, releaser: { wakeUpAt() {}, awaitSlot() {} } });
     await expect(hold(input)).rejects.toThrow('OOM');
     expect(signals.named('delivery.held')).toEqual([]);
   });

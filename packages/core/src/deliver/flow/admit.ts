@@ -7,7 +7,7 @@ import type { AdmissionAnswer, AdmissionStore } from '../../endpoints/flow/redis
 import type { Clock } from '../../platform/clock';
 import type { HeldDeliveries } from '../../queue/held-deliveries';
 import type { Concurrency, Place } from './concurrency';
-import { type EventHorizon, type Releaser, SAFETY_LOOK_MS } from './releaser';
+import { type OldestEventsPort, type Releaser, SAFETY_WAKE_UP_MS } from './releaser';
 
 export type Admission = Admitted | Refused;
 
@@ -25,14 +25,14 @@ export interface Refused {
   readonly kind: 'refused';
   readonly reason: HoldReason;
   /** When to look again. Milliseconds since the Unix epoch. */
-  readonly lookAt: number;
+  readonly wakeUpAt: number;
   /** Whether it waits for a slot, whichever endpoint's attempt frees it. */
   readonly awaitsSlot?: boolean;
 }
 
 export interface AdmitDeps {
   readonly admissionStore: Pick<AdmissionStore, 'admit'>;
-  readonly eventHorizon: EventHorizon;
+  readonly oldestEvents: OldestEventsPort;
   readonly concurrency: Pick<Concurrency, 'enter' | 'leave'>;
   /** How long an attempt may take at an endpoint that says nothing else. Milliseconds. */
   readonly attemptTimeoutMs: number;
@@ -58,7 +58,7 @@ const SOON_MS = 100;
  * ordering this costs no more than a look into memory; for others, one script that takes all of it or nothing.
  */
 export function createAdmit(deps: AdmitDeps) {
-  const { admissionStore, eventHorizon, concurrency, attemptTimeoutMs, clock } = deps;
+  const { admissionStore, oldestEvents, concurrency, attemptTimeoutMs, clock } = deps;
 
   return async function admit(input: AdmitInput): Promise<Admission> {
     const { endpoint, breaker } = input;
@@ -66,7 +66,7 @@ export function createAdmit(deps: AdmitDeps) {
     if (endpoint.status === 'disabled') return refused('disabled', now + SOON_MS);
     if (phaseOf(breaker, now) === 'open') return refused('breaker_open', breaker.openUntil);
     const place = await concurrency.enter(endpoint, breaker.failures > 0, input.hasWaited);
-    if (place === 'no_slot') return { ...refused('busy', now + SAFETY_LOOK_MS), awaitsSlot: true };
+    if (place === 'no_slot') return { ...refused('busy', now + SAFETY_WAKE_UP_MS), awaitsSlot: true };
     if (place === 'endpoint_full') return refused('busy', now + SOON_MS);
     if (!isLimited(input)) return { kind: 'admitted', place, attemptKey: undefined, isProbe: false };
     let admission: Admission | undefined;
@@ -89,7 +89,7 @@ export function createAdmit(deps: AdmitDeps) {
       case 'breaker_open':
         return refused('breaker_open', Math.min(answer.openUntil, now + PROBE_MS));
       case 'rate_limited':
-        return refused('rate_limited', now + Math.min(answer.nextInMs, SAFETY_LOOK_MS));
+        return refused('rate_limited', now + Math.min(answer.nextInMs, SAFETY_WAKE_UP_MS));
       case 'out_of_turn':
       case 'first':
         return refused('out_of_turn', now + SOON_MS);
@@ -105,7 +105,7 @@ export function createAdmit(deps: AdmitDeps) {
     if (endpoint.ordering === 'none')
       return await admissionStore.admit(id, { ...request, ordering: 'any' }, clock());
     const answer = await admissionStore.admit(id, { ...request, ordering: 'look' }, clock());
-    if (answer.kind !== 'first' || (await eventHorizon.hasOlder({ accountId, id: eventId, acceptedAt })))
+    if (answer.kind !== 'first' || (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt })))
       return answer;
     return await admissionStore.admit(id, { ...request, ordering: 'begin' }, clock());
   }
@@ -117,13 +117,13 @@ function isLimited({ endpoint, breaker }: AdmitInput): boolean {
   return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || endpoint.ordering === 'strict';
 }
 
-function refused(reason: HoldReason, lookAt: number): Refused {
-  return { kind: 'refused', reason, lookAt };
+function refused(reason: HoldReason, wakeUpAt: number): Refused {
+  return { kind: 'refused', reason, wakeUpAt };
 }
 
 export interface HoldDeps {
   readonly heldDeliveries: Pick<HeldDeliveries, 'enter'>;
-  readonly releaser: Pick<Releaser, 'lookAt' | 'awaitSlot'>;
+  readonly releaser: Pick<Releaser, 'wakeUpAt' | 'awaitSlot'>;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
   readonly emit: Emit;
@@ -136,7 +136,7 @@ export interface HoldInput {
   readonly acceptedAt: number;
   readonly reason: HoldReason;
   /** When to look whether it may go. Milliseconds since the Unix epoch. */
-  readonly lookAt: number;
+  readonly wakeUpAt: number;
   /** Of the event, for the log. */
   readonly traceId?: string | undefined;
   /** Whether it waits for a slot, whichever endpoint's attempt frees it. */
@@ -161,7 +161,7 @@ const BOUND_MS = 3_600_000;
 export function createHold({ heldDeliveries, releaser, random, emit }: HoldDeps) {
   return async function hold({
     reason,
-    lookAt,
+    wakeUpAt,
     awaitsSlot = false,
     isForAll,
     traceId,
@@ -171,8 +171,8 @@ export function createHold({ heldDeliveries, releaser, random, emit }: HoldDeps)
     const address = { accountId, endpointId };
     const entry = { eventId, acceptedAt };
     const alongForMs = isForAll ? BOUND_MS : undefined;
-    const along = await heldDeliveries.enter(address, entry, lookAt, reason, alongForMs);
-    releaser.lookAt(accountId, endpointId, lookAt);
+    const along = await heldDeliveries.enter(address, entry, wakeUpAt, reason, alongForMs);
+    releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
     if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
     emit({
       name: 'delivery.held',

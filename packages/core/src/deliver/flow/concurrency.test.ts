@@ -15,7 +15,7 @@ describe('concurrency', () => {
     readonly share?: number;
     /** How many while nobody else wants any. */
     readonly maxPerEndpoint?: number;
-    readonly maxStrangers?: number;
+    readonly maxUnknown?: number;
     readonly slow?: number;
     readonly patienceMs?: number;
   }
@@ -24,7 +24,7 @@ describe('concurrency', () => {
   function arrange({
     share = 16,
     maxPerEndpoint = share,
-    maxStrangers = 16,
+    maxUnknown = 16,
     slow = 16,
     patienceMs = 0,
   }: Arrangement = {}) {
@@ -46,7 +46,7 @@ describe('concurrency', () => {
       onSlotFree,
       sharePerEndpoint: share,
       maxPerEndpoint,
-      maxStrangers,
+      maxUnknown,
       patienceMs,
     });
     const taken: Place[] = [];
@@ -235,10 +235,10 @@ describe('concurrency', () => {
     ] as const)(
       'that %s begins among the quick, also beside any number of strangers',
       async (_what, attempt) => {
-        const { concurrency, learn, enter } = arrange({ maxStrangers: 1, slow: 0 });
+        const { concurrency, learn, enter } = arrange({ maxUnknown: 1, slow: 0 });
         await learn(attempt);
         await enter(THERE);
-        expect(await enter(HERE, true)).toMatchObject({ isStranger: false, slot: { isSlow: false } });
+        expect(await enter(HERE, true)).toMatchObject({ isUnknown: false, slot: { isSlow: false } });
         expect(concurrency.isSlow(HERE)).toBe(false);
       },
     );
@@ -274,7 +274,7 @@ describe('concurrency', () => {
     });
 
     it('that finds no slot leaves its place to another one', async () => {
-      const { concurrency, enter, leave } = arrange({ slow: 0, maxStrangers: 1 });
+      const { concurrency, enter, leave } = arrange({ slow: 0, maxUnknown: 1 });
       await enter(THERE);
       expect(await enter(HERE)).toBe('no_slot');
       leave(DELIVERED);
@@ -284,23 +284,23 @@ describe('concurrency', () => {
 
   describe('strangers', () => {
     it('begin among the quick up to their share, beyond it among the slow, and again as others leave', async () => {
-      const { enter, leave } = arrange({ maxStrangers: 2 });
+      const { enter, leave } = arrange({ maxUnknown: 2 });
       await enter(uniqueEndpointId());
       await enter(HERE);
       const beyond = await enter(uniqueEndpointId());
-      expect(beyond).toMatchObject({ isStranger: true, isOfStrangers: false, slot: { isSlow: true } });
+      expect(beyond).toMatchObject({ isUnknown: true, isOfUnknown: false, slot: { isSlow: true } });
       leave();
       const next = await enter(uniqueEndpointId());
-      expect(next).toMatchObject({ isStranger: true, isOfStrangers: true, slot: { isSlow: false } });
+      expect(next).toMatchObject({ isUnknown: true, isOfUnknown: true, slot: { isSlow: false } });
     });
 
     it('keep their share until they leave, also when the endpoint becomes known meanwhile', async () => {
-      const { concurrency, enter } = arrange({ maxStrangers: 1, slow: 0 });
-      const stranger = await enter(HERE);
+      const { concurrency, enter } = arrange({ maxUnknown: 1, slow: 0 });
+      const unknownEndpoint = await enter(HERE);
       expect(await enter(THERE)).toBe('no_slot');
-      if (typeof stranger === 'object') concurrency.leave(stranger, DELIVERED);
+      if (typeof unknownEndpoint === 'object') concurrency.leave(unknownEndpoint, DELIVERED);
       await enter(HERE);
-      expect(await enter(THERE)).toMatchObject({ isOfStrangers: true });
+      expect(await enter(THERE)).toMatchObject({ isOfUnknown: true });
     });
 
     it('that leave, and slow ones, make room that is told of; quick ones do not', async () => {

@@ -11,9 +11,9 @@ export interface Place {
   readonly endpointId: EndpointId;
   readonly slot: Slot;
   /** Whether nothing was known of its endpoint when it began. */
-  readonly isStranger: boolean;
+  readonly isUnknown: boolean;
   /** Whether it takes one of the slots that such endpoints share. */
-  readonly isOfStrangers: boolean;
+  readonly isOfUnknown: boolean;
   /** Whether its endpoint had its share under way when it began. */
   readonly isBeyondShare: boolean;
 }
@@ -30,7 +30,7 @@ export interface ConcurrencyOptions {
   /** How many it may have while nobody else wants them. */
   readonly maxPerEndpoint: number;
   /** How many attempts at endpoints that nothing is known of may be under way, all together. */
-  readonly maxStrangers: number;
+  readonly maxUnknown: number;
   /** When no place of an endpoint has come free for so long, those that wait for one are to be held. Milliseconds. */
   readonly patienceMs: number;
 }
@@ -88,7 +88,7 @@ const PATIENT_MS = 50;
 // A receiver that has become slower for good is known as such after some hundred answers.
 const FORGET_BEST = 1 / 128;
 // How long a wait is expected of one whose pace is not known.
-const STRANGERS_MS = 20;
+const UNKNOWN_MS = 20;
 
 /** Well above what a receiver that accepts first and works afterwards takes; well below any usual time-out. */
 export const SLOW_MS = 5_000;
@@ -107,7 +107,7 @@ const REMEMBERED_ENDPOINTS = 50_000;
 export class Concurrency {
   readonly #limits = new Map<EndpointId, Limit>();
   readonly #known = createLru<EndpointId, Known>(REMEMBERED_ENDPOINTS);
-  #strangers = 0;
+  #unknownEndpoints = 0;
 
   constructor(private readonly options: ConcurrencyOptions) {}
 
@@ -135,8 +135,8 @@ export class Concurrency {
   }
 
   /** @param attempt what came of it; none if nothing did. */
-  leave({ endpointId, slot, isOfStrangers, isBeyondShare }: Place, attempt: EndedAttempt | undefined): void {
-    if (isOfStrangers) this.#strangers -= 1;
+  leave({ endpointId, slot, isOfUnknown, isBeyondShare }: Place, attempt: EndedAttempt | undefined): void {
+    if (isOfUnknown) this.#unknownEndpoints -= 1;
     this.options.slots.leave(slot);
     const { size, usualMs, bestMs, bound } = this.#free(endpointId, attempt, isBeyondShare);
     // Pace is all that counts here: a receiver that refuses at once holds no slot.
@@ -144,7 +144,7 @@ export class Concurrency {
       const lastMs = paceOf(attempt);
       this.#known.set(endpointId, { lastMs, size: idleSizeOf(attempt, size), usualMs, bestMs, bound });
     }
-    if (isOfStrangers || slot.isSlow) this.options.onSlotFree();
+    if (isOfUnknown || slot.isSlow) this.options.onSlotFree();
   }
 
   /** How many more may begin at an endpoint now, or will find a place within a moment. */
@@ -179,13 +179,13 @@ export class Concurrency {
 
   #takeSlot(endpointId: EndpointId, lastMs: number | undefined): Place | undefined {
     if (!this.#hasSlotFor(lastMs)) return undefined;
-    const isStranger = lastMs === undefined;
-    const isOfStrangers = isStranger && this.#hasRoomForStrangers;
-    if (isOfStrangers) this.#strangers += 1;
-    const isSlow = isStranger ? !isOfStrangers : lastMs > SLOW_MS;
+    const isUnknown = lastMs === undefined;
+    const isOfUnknown = isUnknown && this.#hasRoomForUnknown;
+    if (isOfUnknown) this.#unknownEndpoints += 1;
+    const isSlow = isUnknown ? !isOfUnknown : lastMs > SLOW_MS;
     const pace = isSlow ? 'slow' : this.#isPatient(endpointId) ? 'patient' : 'quick';
     const isBeyondShare = this.#limitOf(endpointId).underWay > this.options.sharePerEndpoint;
-    return { endpointId, slot: this.options.slots.take(pace), isStranger, isOfStrangers, isBeyondShare };
+    return { endpointId, slot: this.options.slots.take(pace), isUnknown, isOfUnknown, isBeyondShare };
   }
 
   #isPatient(endpointId: EndpointId): boolean {
@@ -193,12 +193,12 @@ export class Concurrency {
   }
 
   #hasSlotFor(lastMs: number | undefined): boolean {
-    const isAmongQuick = lastMs === undefined ? this.#hasRoomForStrangers : lastMs <= SLOW_MS;
+    const isAmongQuick = lastMs === undefined ? this.#hasRoomForUnknown : lastMs <= SLOW_MS;
     return isAmongQuick || this.options.slots.hasRoomForSlow;
   }
 
-  get #hasRoomForStrangers(): boolean {
-    return this.#strangers < this.options.maxStrangers;
+  get #hasRoomForUnknown(): boolean {
+    return this.#unknownEndpoints < this.options.maxUnknown;
   }
 
   /** How many may be under way at the moment. */
@@ -212,7 +212,7 @@ export class Concurrency {
   }
 
   /** How many may wait: as many as will be done with while anybody has the patience. More would only be in others' way. */
-  #lineOf(endpointId: EndpointId, limit: Limit, lastMs = STRANGERS_MS): number {
+  #lineOf(endpointId: EndpointId, limit: Limit, lastMs = UNKNOWN_MS): number {
     const times = this.options.patienceMs / Math.max(lastMs, 1);
     return Math.floor(this.#mostOf(endpointId, limit) * times);
   }
@@ -335,7 +335,7 @@ export class WaitingLine {
   #waiters: Waiter[] = [];
   #hasMoved = false;
   #isStuck = false;
-  #isLooking = false;
+  #isWakingUp = false;
 
   /** @param patienceMs how long is a while. */
   constructor(private readonly patienceMs: number) {}
@@ -351,7 +351,7 @@ export class WaitingLine {
       const end = wasHeld ? this.#waiters.findIndex((waiter) => !waiter.wasHeld) : -1;
       const waiter = { resolve, wasHeld, patience: wasHeld ? PATIENCE_OF_HELD : 1 };
       this.#waiters.splice(end < 0 ? this.#waiters.length : end, 0, waiter);
-      if (!this.#isLooking) this.#lookLater();
+      if (!this.#isWakingUp) this.#lookLater();
     });
   }
 
@@ -366,14 +366,14 @@ export class WaitingLine {
 
   // Behind the answers that have come while this process was not running.
   #lookLater(): void {
-    this.#isLooking = true;
+    this.#isWakingUp = true;
     setTimeout(() => setImmediate(this.#lookAround), this.patienceMs);
   }
 
   readonly #lookAround = (): void => {
     if (!this.#hasMoved) this.#sendImpatientAway();
     this.#hasMoved = false;
-    this.#isLooking = false;
+    this.#isWakingUp = false;
     if (this.#waiters.length > 0) this.#lookLater();
   };
 

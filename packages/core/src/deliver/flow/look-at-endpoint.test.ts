@@ -41,7 +41,7 @@ async function arrange({
   const admission = buildAdmission({
     redis: redis.client,
     clock: () => NOW,
-    eventHorizon: { hasOlder: async () => hasOlderEvents },
+    oldestEvents: { hasOlder: async () => hasOlderEvents },
   });
   opened.push(admission);
   const { endpointStore, heldDeliveries, deliveryQueue, admissionStore } = admission;
@@ -65,35 +65,35 @@ async function arrange({
     address,
     partsOf,
     eventIds: deliveries.map(({ eventId }) => eventId),
-    look: (places: number) => admission.lookAtEndpoint(address, places),
+    look: (places: number) => admission.wakeUpEndpoint(address, places),
     stillHeld: () => readHeld(heldDeliveries, endpoint.id),
-    lookDueAt: () => heldDeliveries.lookDueAt(address),
+    wakeUpDueAt: () => heldDeliveries.wakeUpDueAt(address),
   };
 }
 
 it('finds nothing to do where nothing is held', async () => {
-  const { look, lookDueAt } = await arrange();
+  const { look, wakeUpDueAt } = await arrange();
   expect(await look(2)).toMatchObject({ left: 0 });
-  expect(await lookDueAt()).toBeUndefined();
+  expect(await wakeUpDueAt()).toBeUndefined();
 });
 
 it('keeps the one that is held until its job is put off: a worker is at it', async () => {
-  const { look, eventIds, stillHeld, lookDueAt, address } = await arrange({ held: 1 });
+  const { look, eventIds, stillHeld, wakeUpDueAt, address } = await arrange({ held: 1 });
   const jobId = `${eventIds[0]}.${address.endpointId}`;
   await takeFromWaiting(redis.client, jobs, jobId);
   await redis.client.lpush('bull:deliveries:active', jobId);
   await look(2);
   expect(await stillHeld()).toEqual(eventIds);
-  expect(await lookDueAt()).toBe(NOW + 100);
+  expect(await wakeUpDueAt()).toBe(NOW + 100);
   await redis.client.lrem('bull:deliveries:active', 1, jobId);
 });
 
 it('does nothing at a disabled endpoint, and looks again much later, should whoever enables it die before asking', async () => {
   const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
-  const { look, eventIds, stillHeld, lookDueAt } = await arrange({ endpoint, held: 2 });
-  expect(await look(8)).toEqual({ left: 2, lookAgainAt: NOW + 600_000 });
+  const { look, eventIds, stillHeld, wakeUpDueAt } = await arrange({ endpoint, held: 2 });
+  expect(await look(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 600_000 });
   expect(await stillHeld()).toEqual(eventIds);
-  expect(await lookDueAt()).toBe(NOW + 600_000);
+  expect(await wakeUpDueAt()).toBe(NOW + 600_000);
 });
 
 it('has a disabled endpoint counted as one that a former version has disabled', async () => {
@@ -105,38 +105,41 @@ it('has a disabled endpoint counted as one that a former version has disabled', 
 });
 
 it('releases what is held for a deleted endpoint, so that each ends as cancelled', async () => {
-  const { look, endpointStore, address, stillHeld, lookDueAt } = await arrange({ held: 3 });
+  const { look, endpointStore, address, stillHeld, wakeUpDueAt } = await arrange({ held: 3 });
   await endpointStore.remove(address.accountId, address.endpointId);
   expect(await look(0)).toMatchObject({ left: 0 });
   expect(await stillHeld()).toEqual([]);
-  expect(await lookDueAt()).toBeUndefined();
+  expect(await wakeUpDueAt()).toBeUndefined();
 });
 
 it('releases nothing while the breaker is open, and looks again at its time', async () => {
-  const { look, eventIds, stillHeld, lookDueAt } = await arrange({ held: 2, openUntil: NOW + 700 });
+  const { look, eventIds, stillHeld, wakeUpDueAt } = await arrange({ held: 2, openUntil: NOW + 700 });
   await look(8);
   expect(await stillHeld()).toEqual(eventIds);
-  expect(await lookDueAt()).toBe(NOW + 700);
+  expect(await wakeUpDueAt()).toBe(NOW + 700);
 });
 
 it('does not take a look away that is asked for while it has the endpoint in hand', async () => {
   const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
-  const { endpointStore, heldDeliveries, address, lookDueAt, ...rest } = await arrange({ endpoint, held: 1 });
+  const { endpointStore, heldDeliveries, address, wakeUpDueAt, ...rest } = await arrange({
+    endpoint,
+    held: 1,
+  });
   const find = endpointStore.find;
   endpointStore.find = async (...args) => {
     const found = await find(...args);
     // Somebody enables it now.
-    await heldDeliveries.askForLook(address, NOW);
+    await heldDeliveries.askForWakeUp(address, NOW);
     return found;
   };
   await rest.look(2);
-  expect(await lookDueAt()).toBeLessThanOrEqual(NOW);
+  expect(await wakeUpDueAt()).toBeLessThanOrEqual(NOW);
 });
 
 it('looks again soon when this process has no room: another one may have some', async () => {
-  const { look, lookDueAt } = await arrange({ held: 2 });
-  expect(await look(0)).toEqual({ left: 2, lookAgainAt: NOW + 1_000 });
-  expect(await lookDueAt()).toBe(NOW + 1_000);
+  const { look, wakeUpDueAt } = await arrange({ held: 2 });
+  expect(await look(0)).toEqual({ left: 2, wakeUpAgainAt: NOW + 1_000 });
+  expect(await wakeUpDueAt()).toBe(NOW + 1_000);
 });
 
 describe('with jobs that are put off', () => {
@@ -167,9 +170,9 @@ describe('with jobs that are put off', () => {
   });
 
   it('looks again later while some are held, whatever becomes of those that were released', async () => {
-    const { look, lookDueAt } = await arrangePutOff({ held: 2 });
-    expect(await look(1)).toEqual({ left: 1, lookAgainAt: NOW + 10_000 });
-    expect(await lookDueAt()).toBe(NOW + 10_000);
+    const { look, wakeUpDueAt } = await arrangePutOff({ held: 2 });
+    expect(await look(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10_000 });
+    expect(await wakeUpDueAt()).toBe(NOW + 10_000);
   });
 
   it('loses none and releases none twice, however many look at once', async () => {
@@ -191,9 +194,9 @@ describe('with jobs that are put off', () => {
       held: 4,
     });
     await redis.client.zadd(keys.recentAttempts(endpoint.id), Date.now() + 500, 'another one');
-    const { lookAgainAt } = await look(8);
+    const { wakeUpAgainAt } = await look(8);
     expect(await stillHeld()).toEqual(eventIds.slice(1));
-    expect(lookAgainAt).toBeLessThanOrEqual(NOW + 501);
+    expect(wakeUpAgainAt).toBeLessThanOrEqual(NOW + 501);
   });
 
   it('ends the wait for the rate limit with the last that is held', async () => {
@@ -229,14 +232,14 @@ describe('with jobs that are put off', () => {
     });
 
     it('lets nobody overtake an event that is not fanned out yet, and looks again soon', async () => {
-      const { look, eventIds, stillHeld, lookDueAt } = await arrangePutOff({
+      const { look, eventIds, stillHeld, wakeUpDueAt } = await arrangePutOff({
         endpoint: endpoint(),
         held: 2,
         hasOlderEvents: true,
       });
       await look(8);
       expect(await stillHeld()).toEqual(eventIds);
-      expect(await lookDueAt()).toBe(NOW + 100);
+      expect(await wakeUpDueAt()).toBe(NOW + 100);
     });
 
     it('releases one that has begun, whatever is not fanned out yet', async () => {
@@ -285,7 +288,7 @@ describe('with jobs that are put off', () => {
       const ended = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await deliveryStore.append(partsOf(ended.eventId), { kind: 'cancelled', reason: 'event_expired' });
       await admissionStore.joinOrder(at.id, [ended]);
-      expect(await look(1)).toEqual({ left: 1, lookAgainAt: NOW + 10 });
+      expect(await look(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10 });
       expect((await admissionStore.stand(at.id, undefined)).next).toMatchObject({ eventId: eventIds[0] });
       await look(1);
       expect(await stillHeld()).toEqual([]);

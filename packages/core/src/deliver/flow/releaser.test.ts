@@ -20,15 +20,15 @@ function arrange({
   due = [],
   freePlaces = 8,
   isSlow = false,
-  look = async () => ({ left: 0, lookAgainAt: NOW + 3_600_000 }),
+  look = async () => ({ left: 0, wakeUpAgainAt: NOW + 3_600_000 }),
 }: Arrangement = {}) {
   const looks: { readonly endpointId: string; readonly places: number; readonly at: number }[] = [];
   const signals = recordSignals();
   const releaser = new Releaser({
     heldDeliveries: {
-      claimDueLooks: async (_now, most) => due.splice(0, most),
+      claimDueWakeUps: async (_now, most) => due.splice(0, most),
     },
-    lookAtEndpoint: async ({ endpointId }, places) => {
+    wakeUpEndpoint: async ({ endpointId }, places) => {
       looks.push({ endpointId, places, at: Date.now() - NOW });
       return await look();
     },
@@ -87,7 +87,7 @@ describe('started, it', () => {
     const claims = jest.fn().mockRejectedValueOnce(new Error('Redis is away.')).mockResolvedValue([]);
     const failing = new Releaser({
       ...releaser['options'],
-      heldDeliveries: { claimDueLooks: claims, askForLook: async () => {} },
+      heldDeliveries: { claimDueWakeUps: claims, askForWakeUp: async () => {} },
     });
     failing.start();
     await pass(2_000);
@@ -104,9 +104,9 @@ describe('started, it', () => {
       pass,
     } = arrange();
     releaser.start();
-    releaser.lookAt(accountId, endpointId, NOW + 500);
-    releaser.lookAt(accountId, endpointId, NOW + 700);
-    releaser.lookAt(accountId, endpointId, NOW + 300);
+    releaser.wakeUpAt(accountId, endpointId, NOW + 500);
+    releaser.wakeUpAt(accountId, endpointId, NOW + 700);
+    releaser.wakeUpAt(accountId, endpointId, NOW + 300);
     await pass(900);
     expect(looks).toEqual([{ endpointId, places: 2, at: 300 }]);
     await releaser.stop();
@@ -128,8 +128,8 @@ describe('started, it', () => {
 
   it('looks again when a look says so, and forgets the endpoint when nothing is held', async () => {
     const results = [
-      { left: 1, lookAgainAt: NOW + 400 },
-      { left: 0, lookAgainAt: NOW + 3_600_000 },
+      { left: 1, wakeUpAgainAt: NOW + 400 },
+      { left: 0, wakeUpAgainAt: NOW + 3_600_000 },
     ];
     const {
       releaser,
@@ -137,10 +137,10 @@ describe('started, it', () => {
       address: { accountId, endpointId },
       pass,
     } = arrange({
-      look: async () => results.shift() ?? { left: 0, lookAgainAt: NOW + 3_600_000 },
+      look: async () => results.shift() ?? { left: 0, wakeUpAgainAt: NOW + 3_600_000 },
     });
     releaser.start();
-    releaser.lookAt(accountId, endpointId, NOW + 100);
+    releaser.wakeUpAt(accountId, endpointId, NOW + 100);
     await pass(200);
     expect(releaser.isWatching(endpointId)).toBe(true);
     await pass(600);
@@ -165,10 +165,10 @@ describe('started, it', () => {
     releaser.grant(accountId, endpointId, 3);
     await pass(100);
     expect(looks).toHaveLength(1);
-    end({ left: 4, lookAgainAt: NOW + 3_600_000 });
+    end({ left: 4, wakeUpAgainAt: NOW + 3_600_000 });
     await pass(50);
     expect(looks.map(({ places }) => places)).toEqual([1, 3]);
-    end({ left: 0, lookAgainAt: NOW + 3_600_000 });
+    end({ left: 0, wakeUpAgainAt: NOW + 3_600_000 });
     await releaser.stop();
   });
 
@@ -180,7 +180,7 @@ describe('started, it', () => {
       pass,
     } = arrange({ look: () => Promise.reject(new Error('no luck')) });
     releaser.start();
-    releaser.lookAt(accountId, endpointId, NOW);
+    releaser.wakeUpAt(accountId, endpointId, NOW);
     await pass(1);
     expect(signals.named('task.failed')).toMatchObject([{ task: 'look at endpoint' }]);
     await releaser.stop();
@@ -213,9 +213,9 @@ describe('stopped, it', () => {
       pass,
     } = arrange({ due });
     releaser.start();
-    releaser.lookAt(accountId, endpointId, NOW + 100);
+    releaser.wakeUpAt(accountId, endpointId, NOW + 100);
     await releaser.stop();
-    releaser.lookAt(accountId, endpointId, NOW);
+    releaser.wakeUpAt(accountId, endpointId, NOW);
     releaser.grant(accountId, endpointId, 1);
     await pass(5_000);
     expect(looks).toEqual([]);
@@ -232,7 +232,7 @@ describe('stopped, it', () => {
       look: () => new Promise((resolve) => (end = resolve)),
     });
     releaser.start();
-    releaser.lookAt(accountId, endpointId, NOW);
+    releaser.wakeUpAt(accountId, endpointId, NOW);
     await pass(1);
     let hasStopped = false;
     const stopping = (async () => {
@@ -241,7 +241,7 @@ describe('stopped, it', () => {
     })();
     await pass(25);
     expect(hasStopped).toBe(false);
-    end({ left: 1, lookAgainAt: NOW + 1 });
+    end({ left: 1, wakeUpAgainAt: NOW + 1 });
     await stopping;
     expect(jest.getTimerCount()).toBe(0);
   });

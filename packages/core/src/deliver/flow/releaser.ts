@@ -13,8 +13,8 @@ import type { EndpointAddress, HeldDeliveries, Released } from '../../queue/held
 import type { Concurrency } from './concurrency';
 
 export interface ReleaserOptions {
-  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueLooks'>;
-  readonly lookAtEndpoint: LookAtEndpoint;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueWakeUps'>;
+  readonly wakeUpEndpoint: WakeUpEndpoint;
   readonly concurrency: Pick<Concurrency, 'freePlaces' | 'isSlow'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -28,7 +28,7 @@ interface Watched {
   timer: NodeJS.Timeout | undefined;
   /** Places that became free since the last look. */
   places: number;
-  isLooking: boolean;
+  isWakingUp: boolean;
 }
 
 /** The sweep: so often, whatever any process has in mind. */
@@ -74,7 +74,7 @@ export class Releaser {
   async runOnce(): Promise<void> {
     const { heldDeliveries, clock } = this.options;
     for (;;) {
-      const due = await heldDeliveries.claimDueLooks(clock(), SWEPT_AT_ONCE);
+      const due = await heldDeliveries.claimDueWakeUps(clock(), SWEPT_AT_ONCE);
       await Promise.all(due.map((address) => this.#look(this.#watch(address), this.#placesAt(address))));
       if (due.length < SWEPT_AT_ONCE) return;
     }
@@ -86,7 +86,7 @@ export class Releaser {
   }
 
   /** Looks at an endpoint at a time, or before. */
-  lookAt(accountId: AccountId, endpointId: EndpointId, at: number): void {
+  wakeUpAt(accountId: AccountId, endpointId: EndpointId, at: number): void {
     this.#setTimer(this.#watch({ accountId, endpointId }), at);
   }
 
@@ -115,7 +115,7 @@ export class Releaser {
   #watch(address: EndpointAddress): Watched {
     const known = this.#watched.get(address.endpointId);
     if (known) return known;
-    const watched: Watched = { address, timerAt: 0, timer: undefined, places: 0, isLooking: false };
+    const watched: Watched = { address, timerAt: 0, timer: undefined, places: 0, isWakingUp: false };
     this.#watched.set(address.endpointId, watched);
     return watched;
   }
@@ -144,20 +144,20 @@ export class Releaser {
   }
 
   async #look(watched: Watched, places: number): Promise<void> {
-    const { lookAtEndpoint, clock } = this.options;
+    const { wakeUpEndpoint, clock } = this.options;
     // One at a time: the next one knows what this one has let go.
-    if (watched.isLooking) return this.#setTimer(watched, clock() + GATHERED_MS);
-    watched.isLooking = true;
+    if (watched.isWakingUp) return this.#setTimer(watched, clock() + GATHERED_MS);
+    watched.isWakingUp = true;
     watched.places = 0;
     try {
-      const { left, lookAgainAt } = await lookAtEndpoint(watched.address, places);
+      const { left, wakeUpAgainAt } = await wakeUpEndpoint(watched.address, places);
       if (left === 0) this.#forget(watched);
-      else this.#setTimer(watched, lookAgainAt);
+      else this.#setTimer(watched, wakeUpAgainAt);
     } catch (error) {
       // It is due still, as far as Redis knows: a sweep comes back to it.
       this.options.emit({ name: 'task.failed', task: 'look at endpoint', error });
     } finally {
-      watched.isLooking = false;
+      watched.isWakingUp = false;
     }
   }
 
@@ -185,7 +185,7 @@ export class Releaser {
 }
 
 /** Looks at the events that are not fanned out yet. */
-export interface EventHorizon {
+export interface OldestEventsPort {
   /** Whether one of the account's events that was accepted before this one may still bring deliveries. */
   hasOlder(event: {
     readonly accountId: AccountId;
@@ -194,12 +194,12 @@ export interface EventHorizon {
   }): Promise<boolean>;
 }
 
-export interface LookAtEndpointDeps {
+export interface WakeUpEndpointDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
   readonly disabledEndpoints: Pick<DisabledEndpoints, 'enter'>;
   readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'lookDueAt'>;
-  readonly eventHorizon: EventHorizon;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'wakeUpDueAt'>;
+  readonly oldestEvents: OldestEventsPort;
   readonly restoreDelivery: RestoreDelivery;
   readonly clock: Clock;
 }
@@ -209,7 +209,7 @@ export type RestoreDelivery = (address: EndpointAddress, eventId: EventId) => Pr
 
 /** What came of a look, and when the next one is due, if some are held still. */
 export interface Looked extends Pick<Released, 'left'> {
-  readonly lookAgainAt: number;
+  readonly wakeUpAgainAt: number;
 }
 
 /** How many may go at once, and when to look again. */
@@ -220,7 +220,7 @@ interface Allowance {
 }
 
 /** Those that wait for a place or a turn are released as others end. So much later there is a look in any case. */
-export const SAFETY_LOOK_MS = 10_000;
+export const SAFETY_WAKE_UP_MS = 10_000;
 // Full is one process: another one may have room, and finds by its sweep what this one has held.
 const FULL_LOOK_MS = 1_000;
 // Fan-outs take milliseconds; one that broke off is put back for a second, one whose worker died for longer.
@@ -239,32 +239,32 @@ const DISABLED_LOOK_MS = 600_000;
  * its rate limit and its ordering allow. Any process may look, at any time and as often as it likes: what is released is
  * asked once more when it runs.
  */
-export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
+export function createWakeUpEndpoint(deps: WakeUpEndpointDeps) {
   const {
     endpointStore,
     disabledEndpoints,
     admissionStore,
     heldDeliveries,
-    eventHorizon,
+    oldestEvents,
     restoreDelivery,
     clock,
   } = deps;
 
-  return async function lookAtEndpoint(address: EndpointAddress, places: number): Promise<Looked> {
+  return async function wakeUpEndpoint(address: EndpointAddress, places: number): Promise<Looked> {
     const { accountId, endpointId } = address;
     // When it is due is read first: what somebody asks for from here on is not overwritten.
-    const lookWasDueAt = await heldDeliveries.lookDueAt(address);
+    const wakeUpWasDueAt = await heldDeliveries.wakeUpDueAt(address);
     const endpoint = await endpointStore.find(accountId, endpointId);
     const { most, only, againInMs } = await allowanceOf(endpoint, places);
     const now = clock();
-    const lookAgainAt = now + againInMs;
-    const request = { most, only, lookWasDueAt, lookAgainAt, now };
+    const wakeUpAgainAt = now + againInMs;
+    const request = { most, only, wakeUpWasDueAt, wakeUpAgainAt, now };
     const { left, isMissing } = await heldDeliveries.release(address, request);
     if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
-    if (!isMissing || only === undefined) return { left, lookAgainAt };
+    if (!isMissing || only === undefined) return { left, wakeUpAgainAt };
     // After Redis has lost data, say, or a former version has delivered it: all behind it would wait for ever.
     await restoreDelivery(address, only);
-    return { left, lookAgainAt: clock() + RESTORED_LOOK_MS };
+    return { left, wakeUpAgainAt: clock() + RESTORED_LOOK_MS };
   };
 
   async function allowanceOf(endpoint: Endpoint | undefined, places: number): Promise<Allowance> {
@@ -279,7 +279,7 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
     const now = clock();
     const phase = phaseOf(breaker, now);
     if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
-    const safetyMs = places === 0 ? FULL_LOOK_MS : SAFETY_LOOK_MS;
+    const safetyMs = places === 0 ? FULL_LOOK_MS : SAFETY_WAKE_UP_MS;
     const againInMs = Math.min(rate.free < places ? rate.nextInMs : safetyMs, safetyMs);
     const most = Math.min(phase === 'half_open' ? 1 : places, rate.free);
     if (endpoint.ordering === 'none') return { most, againInMs };
@@ -293,12 +293,12 @@ export function createLookAtEndpoint(deps: LookAtEndpointDeps) {
     { eventId, acceptedAt, hasBegun }: OrderedDelivery,
     againInMs: number,
   ): Promise<Allowance> {
-    const isOvertaking = !hasBegun && (await eventHorizon.hasOlder({ accountId, id: eventId, acceptedAt }));
+    const isOvertaking = !hasBegun && (await oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt }));
     return isOvertaking ? { most: 0, againInMs: HORIZON_LOOK_MS } : { most: 1, only: eventId, againInMs };
   }
 }
 
-export type LookAtEndpoint = ReturnType<typeof createLookAtEndpoint>;
+export type WakeUpEndpoint = ReturnType<typeof createWakeUpEndpoint>;
 
 export interface RestoreDeliveryDeps {
   readonly deliveryStore: Pick<DeliveryStore, 'readSummary'>;

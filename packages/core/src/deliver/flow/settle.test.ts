@@ -38,7 +38,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
   await admission.endpointStore.create(endpoint);
   const asked: string[] = [];
   const releaser = {
-    lookAt: (_account: string, _endpoint: string, at: number) => asked.push(`look at ${at - NOW}`),
+    wakeUpAt: (_account: string, _endpoint: string, at: number) => asked.push(`look at ${at - NOW}`),
     grant: (_account: string, _endpoint: string, places: number) => asked.push(`grant ${places}`),
     isWatching: () => isWatched,
   };
@@ -95,8 +95,8 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
     fail,
     failOnce: (change: AttemptChange = {}) => end(false, change),
     succeed: (change: AttemptChange = {}) => end(true, change),
-    lookDueAt: () =>
-      admission.heldDeliveries.lookDueAt({ accountId: endpoint.accountId, endpointId: endpoint.id }),
+    wakeUpDueAt: () =>
+      admission.heldDeliveries.wakeUpDueAt({ accountId: endpoint.accountId, endpointId: endpoint.id }),
     isCountedAsOpen: async () =>
       (await redis.client.zscore(keys.openBreakers, `${endpoint.accountId}/${endpoint.id}`)) !== null,
     readBreaker: () => admission.admissionStore.readBreaker(endpoint.id),
@@ -106,28 +106,28 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
 
 describe('a success', () => {
   it('means nothing at an endpoint that is well', async () => {
-    const { succeed, endpoint, asked, lookDueAt } = await arrange();
+    const { succeed, endpoint, asked, wakeUpDueAt } = await arrange();
     expect(await succeed()).toEqual({ disabledAs: undefined, recoveredFrom: undefined });
     expect(await redis.client.exists(keys.breaker(endpoint.id))).toBe(0);
-    expect(await lookDueAt()).toBeUndefined();
+    expect(await wakeUpDueAt()).toBeUndefined();
     expect(asked).toEqual([]);
   });
 
   it('ends a row of failures that was too short to open the breaker, and lets nobody know', async () => {
-    const { fail, succeed, readBreaker, signals, lookDueAt } = await arrange();
+    const { fail, succeed, readBreaker, signals, wakeUpDueAt } = await arrange();
     await fail(FAILURES_TO_OPEN - 1);
     await succeed();
     expect(await readBreaker()).toEqual(CLOSED);
-    expect(await lookDueAt()).toBeUndefined();
+    expect(await wakeUpDueAt()).toBeUndefined();
     expect(signals.named('breaker.closed')).toEqual([]);
   });
 
   it('closes a breaker that was open, says so, and has all processes look now', async () => {
-    const { fail, succeed, readBreaker, signals, lookDueAt, endpoint } = await arrange();
+    const { fail, succeed, readBreaker, signals, wakeUpDueAt, endpoint } = await arrange();
     await fail(FAILURES_TO_OPEN);
     await succeed();
     expect(await readBreaker()).toEqual(CLOSED);
-    expect(await lookDueAt()).toBe(NOW);
+    expect(await wakeUpDueAt()).toBe(NOW);
     expect(signals.named('breaker.closed')).toEqual([
       { name: 'breaker.closed', accountId: endpoint.accountId, endpointId: endpoint.id },
     ]);

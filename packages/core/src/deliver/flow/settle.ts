@@ -13,9 +13,9 @@ export interface SettleDeps {
   readonly disable: Disable;
   readonly disableFailing: DisableFailing;
   readonly concurrency: Pick<Concurrency, 'freePlaces' | 'isSlow'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForLook'>;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
   readonly openBreakers: Pick<OpenBreakers, 'enter' | 'leave'>;
-  readonly releaser: Pick<Releaser, 'lookAt' | 'grant' | 'isWatching'>;
+  readonly releaser: Pick<Releaser, 'wakeUpAt' | 'grant' | 'isWatching'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -56,7 +56,7 @@ export function createSettle(deps: SettleDeps) {
     const disabledAs = await disabledByReceiver(input);
     const isGivenUp =
       effect.failingSince !== undefined && (await disableFailing(endpoint, effect.failingSince));
-    if (effect.hasClosed) await heldDeliveries.askForLook(addressOf(endpoint), clock());
+    if (effect.hasClosed) await heldDeliveries.askForWakeUp(addressOf(endpoint), clock());
     await countBreaker(endpoint, effect);
     announce(endpoint, effect);
     letOthersGo(input);
@@ -88,14 +88,14 @@ export function createSettle(deps: SettleDeps) {
   // By memory alone: what another process knows of, it lets go itself, and its sweep finds the rest.
   function letOthersGo({ endpoint, effect, delivered, hasEnded, hasWaited }: SettleInput): void {
     const { accountId, id, ordering } = endpoint;
-    if (effect.openedUntil !== undefined) return releaser.lookAt(accountId, id, effect.openedUntil);
-    if (effect.isRateWaitedFor) releaser.lookAt(accountId, id, clock() + RATE_WINDOW_MS + 1);
+    if (effect.openedUntil !== undefined) return releaser.wakeUpAt(accountId, id, effect.openedUntil);
+    if (effect.isRateWaitedFor) releaser.wakeUpAt(accountId, id, clock() + RATE_WINDOW_MS + 1);
     if (ordering === 'strict') {
-      if (hasEnded) releaser.lookAt(accountId, id, clock());
+      if (hasEnded) releaser.wakeUpAt(accountId, id, clock());
       return;
     }
     if (!hasWaited && !releaser.isWatching(id)) return;
-    if (!delivered && concurrency.isSlow(id)) releaser.lookAt(accountId, id, clock() + SLOW_PAUSE_MS);
+    if (!delivered && concurrency.isSlow(id)) releaser.wakeUpAt(accountId, id, clock() + SLOW_PAUSE_MS);
     else releaser.grant(accountId, id, Math.min(concurrency.freePlaces(id), delivered ? GROWTH : 1));
   }
 }

@@ -65,7 +65,7 @@ describe('require known filters', () => {
       'a prefix of them such as keyword.*, or * for all';
     await expect(requireKnownFilters(['keyword.lost', '*', 'brief'])).rejects.toMatchObject({
       code: 'invalid_request',
-      faults: [
+      validationErrors: [
         { pointer: '/events/0', detail: detailOf('keyword.lost') },
         { pointer: '/events/2', detail: detailOf('brief') },
       ],

@@ -120,12 +120,12 @@ export function createRequireKnownFilters(eventTypeStore: Pick<EventTypeStore, '
   return async function requireKnownFilters(filters: readonly string[]): Promise<void> {
     if (filters.every((filter) => isKnownFilter(filter, eventTypeNames))) return;
     const names = [...eventTypeNames, ...(await eventTypeStore.names()).toSorted()];
-    const faults = filters.flatMap((filter, index) =>
+    const validationErrors = filters.flatMap((filter, index) =>
       isKnownFilter(filter, names)
         ? []
         : [{ pointer: `/events/${index}`, detail: describeUnknown(filter, names) }],
     );
-    if (faults.length > 0) throw invalidRequest(faults);
+    if (validationErrors.length > 0) throw invalidRequest(validationErrors);
   };
 }
 

@@ -4,11 +4,11 @@ import {
   type Holds,
   isOperator,
   isScalar,
-  type OperandFault,
+  type OperandError,
   type OperatorName,
   operatorNames,
   operators,
-  scalarFaults,
+  scalarErrors,
 } from './payload-filter-operators';
 
 /** One comparison. */
@@ -29,15 +29,15 @@ export type FilterNode =
   | { readonly kind: 'all' | 'any'; readonly of: readonly FilterNode[] }
   | { readonly kind: 'not'; readonly of: FilterNode };
 
-export interface FilterFault {
+export interface FilterError {
   /** Within the filter. */
   readonly path: readonly (string | number)[];
   readonly detail: string;
 }
 
 export type ParsedFilter =
-  | { readonly node: FilterNode; readonly faults?: undefined }
-  | { readonly faults: readonly FilterFault[] };
+  | { readonly node: FilterNode; readonly validationErrors?: undefined }
+  | { readonly validationErrors: readonly FilterError[] };
 
 /** How large a filter may be. `searches`: conditions by `contains`, the only ones that go through a text or a list. */
 export const FILTER_BOUNDS = { levels: 5, conditions: 50, searches: 10, bytes: 4_096 };
@@ -49,11 +49,12 @@ const MEMBER_WITH_DOLLAR = String.raw`a member whose name begins with $ is writt
 export function parsePayloadFilter(value: unknown): ParsedFilter {
   const reader = new FilterReader();
   const node = reader.readFilter(value, [], 1);
-  const faults = reader.faults.length > 0 ? reader.faults : boundFaults(reader, value);
-  return faults.length > 0 ? { faults } : { node };
+  const validationErrors =
+    reader.validationErrors.length > 0 ? reader.validationErrors : boundFaults(reader, value);
+  return validationErrors.length > 0 ? { validationErrors } : { node };
 }
 
-function boundFaults({ searches }: FilterReader, value: unknown): readonly FilterFault[] {
+function boundFaults({ searches }: FilterReader, value: unknown): readonly FilterError[] {
   if (searches > FILTER_BOUNDS.searches) {
     return [{ path: [], detail: `must have at most ${FILTER_BOUNDS.searches} conditions by "contains"` }];
   }
@@ -65,7 +66,7 @@ function boundFaults({ searches }: FilterReader, value: unknown): readonly Filte
 type Path = readonly (string | number)[];
 
 class FilterReader {
-  readonly faults: FilterFault[] = [];
+  readonly validationErrors: FilterError[] = [];
   searches = 0;
   #conditions = 0;
 
@@ -109,7 +110,7 @@ class FilterReader {
   #readConditions(member: string, value: unknown, path: Path): FilterNode {
     const fault = faultOfPath(member);
     if (fault !== undefined) return this.#fault(path, fault);
-    if (isScalar(value)) return this.#condition(member, 'eq', value, path, scalarFaults(value));
+    if (isScalar(value)) return this.#condition(member, 'eq', value, path, scalarErrors(value));
     if (!isObject(value)) return this.#fault(path, notAnObject(value));
     const entries = Object.entries(value);
     if (entries.length === 0) return this.#fault(path, 'must have at least one operator');
@@ -120,7 +121,7 @@ class FilterReader {
     if (this.#isFull()) return NOTHING;
     if (!isOperator(name)) return this.#fault(path, unknownOperator(member, name));
     if (name === 'contains') this.searches += 1;
-    return this.#condition(member, name, operand, path, operators[name].faultsOf(operand));
+    return this.#condition(member, name, operand, path, operators[name].validationErrorsOf(operand));
   }
 
   #condition(
@@ -128,12 +129,12 @@ class FilterReader {
     operator: OperatorName,
     expected: unknown,
     path: Path,
-    faults: readonly OperandFault[],
+    validationErrors: readonly OperandError[],
   ): FilterNode {
     this.#conditions += 1;
-    if (faults.length > 0) {
-      this.faults.push(
-        ...faults.map(({ index, detail }) => ({
+    if (validationErrors.length > 0) {
+      this.validationErrors.push(
+        ...validationErrors.map(({ index, detail }) => ({
           path: index === undefined ? path : [...path, index],
           detail,
         })),
@@ -147,15 +148,15 @@ class FilterReader {
 
   // Faults count as well, or a body of nothing but faults would be read to its end.
   #isFull(): boolean {
-    if (this.#conditions + this.faults.length < FILTER_BOUNDS.conditions) return false;
-    if (this.#conditions >= FILTER_BOUNDS.conditions && this.faults.length === 0) {
+    if (this.#conditions + this.validationErrors.length < FILTER_BOUNDS.conditions) return false;
+    if (this.#conditions >= FILTER_BOUNDS.conditions && this.validationErrors.length === 0) {
       this.#fault([], `must have at most ${FILTER_BOUNDS.conditions} conditions`);
     }
     return true;
   }
 
   #fault(path: Path, detail: string): FilterNode {
-    this.faults.push({ path, detail });
+    this.validationErrors.push({ path, detail });
     return NOTHING;
   }
 }

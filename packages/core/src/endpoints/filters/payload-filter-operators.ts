@@ -5,13 +5,13 @@ export type Scalar = string | number | boolean | null;
 export type Holds = (found: unknown) => boolean;
 
 /** What is wrong, and below which item where it is a list. */
-export interface OperandFault {
+export interface OperandError {
   readonly index?: number;
   readonly detail: string;
 }
 
 interface Operator {
-  readonly faultsOf: (operand: unknown) => readonly OperandFault[];
+  readonly validationErrorsOf: (operand: unknown) => readonly OperandError[];
   /** Only for an operand without a fault. */
   readonly build: (operand: never) => Holds;
 }
@@ -25,33 +25,36 @@ const MOST_ITEMS_SEARCHED = 1_000;
 
 /** What can be asked of a member. What is not there, or is of another type, holds for `ne`, `not_in` and `exists: false` alone. */
 export const operators = {
-  eq: { faultsOf: scalarFaults, build: (operand: Scalar) => (found) => found === operand },
-  ne: { faultsOf: scalarFaults, build: (operand: Scalar) => (found) => found !== operand },
+  eq: { validationErrorsOf: scalarErrors, build: (operand: Scalar) => (found) => found === operand },
+  ne: { validationErrorsOf: scalarErrors, build: (operand: Scalar) => (found) => found !== operand },
   lt: ordering((difference) => difference < 0),
   lte: ordering((difference) => difference <= 0),
   gt: ordering((difference) => difference > 0),
   gte: ordering((difference) => difference >= 0),
-  in: { faultsOf: listFaults, build: (operand: readonly Scalar[]) => isIn(operand) },
+  in: { validationErrorsOf: listErrors, build: (operand: readonly Scalar[]) => isIn(operand) },
   not_in: {
-    faultsOf: listFaults,
+    validationErrorsOf: listErrors,
     build: (operand: readonly Scalar[]) => {
       const isListed = isIn(operand);
       return (found) => !isListed(found);
     },
   },
   exists: {
-    faultsOf: booleanFaults,
+    validationErrorsOf: booleanFaults,
     build: (operand: boolean) => (found) => (found !== undefined) === operand,
   },
   starts_with: {
-    faultsOf: textFaults,
+    validationErrorsOf: textErrors,
     build: (operand: string) => (found) => typeof found === 'string' && found.startsWith(operand),
   },
   ends_with: {
-    faultsOf: textFaults,
+    validationErrorsOf: textErrors,
     build: (operand: string) => (found) => typeof found === 'string' && found.endsWith(operand),
   },
-  contains: { faultsOf: scalarFaults, build: (operand: Scalar) => (found) => contains(found, operand) },
+  contains: {
+    validationErrorsOf: scalarErrors,
+    build: (operand: Scalar) => (found) => contains(found, operand),
+  },
 } satisfies Readonly<Record<string, Operator>>;
 
 export type OperatorName = keyof typeof operators;
@@ -66,20 +69,20 @@ export function isScalar(value: unknown): value is Scalar {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-export function scalarFaults(operand: unknown): readonly OperandFault[] {
+export function scalarErrors(operand: unknown): readonly OperandError[] {
   if (!isScalar(operand)) return [{ detail: 'must be a string, a number, true, false or null' }];
-  return typeof operand === 'number' ? numberFaults(operand) : [];
+  return typeof operand === 'number' ? numberErrors(operand) : [];
 }
 
 // Of two whole numbers beyond that, JSON.parse may make one: the data of an event are read by it. Within it none is mistaken.
-function numberFaults(operand: number): readonly OperandFault[] {
+function numberErrors(operand: number): readonly OperandError[] {
   if (Math.abs(operand) <= Number.MAX_SAFE_INTEGER) return [];
   const most = Number.MAX_SAFE_INTEGER;
   return [{ detail: `must be a number from -${most} to ${most}: larger ones can't be told apart` }];
 }
 
-function orderFaults(operand: unknown): readonly OperandFault[] {
-  if (typeof operand === 'number') return numberFaults(operand);
+function orderFaults(operand: unknown): readonly OperandError[] {
+  if (typeof operand === 'number') return numberErrors(operand);
   if (typeof operand !== 'string')
     return [{ detail: 'must be a number, or a string to compare strings with' }];
   // A number in quotes never holds for any number, which nobody means.
@@ -87,25 +90,25 @@ function orderFaults(operand: unknown): readonly OperandFault[] {
   return isNumber ? [{ detail: `must be a number: ${Number(operand)}, without quotes` }] : [];
 }
 
-function booleanFaults(operand: unknown): readonly OperandFault[] {
+function booleanFaults(operand: unknown): readonly OperandError[] {
   return typeof operand === 'boolean' ? [] : [{ detail: 'must be true or false' }];
 }
 
-function textFaults(operand: unknown): readonly OperandFault[] {
+function textErrors(operand: unknown): readonly OperandError[] {
   return typeof operand === 'string' ? [] : [{ detail: 'must be a string' }];
 }
 
-function listFaults(operand: unknown): readonly OperandFault[] {
+function listErrors(operand: unknown): readonly OperandError[] {
   if (!Array.isArray(operand)) return [{ detail: 'must be a list' }];
   if (operand.length === 0 || operand.length > MOST_LISTED) {
     return [{ detail: `must have 1 to ${MOST_LISTED} entries; this has ${operand.length}` }];
   }
-  return operand.flatMap((item, index) => scalarFaults(item).map(({ detail }) => ({ index, detail })));
+  return operand.flatMap((item, index) => scalarErrors(item).map(({ detail }) => ({ index, detail })));
 }
 
 function ordering(isRight: (difference: number) => boolean): Operator {
   return {
-    faultsOf: orderFaults,
+    validationErrorsOf: orderFaults,
     build: (operand: number | string): Holds =>
       typeof operand === 'number'
         ? (found) => typeof found === 'number' && isRight(differenceOf(found, operand))

@@ -111,7 +111,7 @@ it('evaluates whatever it takes as the language says, and explains it without ch
   let taken = 0;
   fc.assert(
     fc.property(filters, datas, (filter, data) => {
-      if (parsePayloadFilter(filter).faults) return;
+      if (parsePayloadFilter(filter).validationErrors) return;
       taken += 1;
       const compiled = compilePayloadFilter(filter);
       expect(compiled.matches(data)).toBe(holdsByTheBook(filter, data));
@@ -126,8 +126,8 @@ it('evaluates whatever it takes as the language says, and explains it without ch
 
 /** What comes of a filter, or how many faults it has. */
 function outcomeOf(filter: unknown, data: unknown): boolean | number {
-  const { faults } = parsePayloadFilter(filter);
-  return faults ? faults.length : compilePayloadFilter(filter).matches(data);
+  const { validationErrors } = parsePayloadFilter(filter);
+  return validationErrors ? validationErrors.length : compilePayloadFilter(filter).matches(data);
 }
 
 it('never throws, whatever is given: it takes it, or says what is wrong', () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { faultsOf } from '../../platform/app-error';
+import { validationErrorsOf } from '../../platform/app-error';
 import { compilePayloadFilter, payloadFilterSchema, readStoredFilter } from './payload-filter';
 
 describe('payload filter', () => {
@@ -121,9 +121,9 @@ describe('payload filter', () => {
 });
 
 describe('payload filter schema', () => {
-  function faults(filter: unknown) {
+  function validationErrors(filter: unknown) {
     const { error } = payloadFilterSchema.safeParse(filter);
-    return error === undefined ? [] : faultsOf(error, '/filter');
+    return error === undefined ? [] : validationErrorsOf(error, '/filter');
   }
 
   const nested = (levels: number): unknown => (levels === 1 ? { a: 1 } : { $not: nested(levels - 1) });
@@ -140,7 +140,7 @@ describe('payload filter schema', () => {
     ['20 names', { [many(20, () => 'a').join('.')]: 1 }],
     ['4096 bytes', { a: 'x'.repeat(4_096 - '{"a":""}'.length) }],
   ])('takes %s', (_what, filter) => {
-    expect(faults(filter)).toEqual([]);
+    expect(validationErrors(filter)).toEqual([]);
   });
 
   it.each<[string, unknown, string, RegExp]>([
@@ -197,18 +197,18 @@ describe('payload filter schema', () => {
     ['an empty path', { '': 1 }, '/', /before and after each dot/],
     ['a prototype', JSON.parse('{"__proto__":1}'), '/__proto__', /is written/],
   ])('refuses %s, and says where and why', (_what, filter, pointer, detail) => {
-    expect(faults(filter)).toEqual([
+    expect(validationErrors(filter)).toEqual([
       { pointer: `/filter${pointer}`, detail: expect.stringMatching(detail) as string },
     ]);
   });
 
   it('says a bounded number of faults, of whatever is wrong', () => {
-    expect(faults(Object.fromEntries(many(10_000, (at) => [`a${at}`, { x: 1 }]))).length).toBeLessThanOrEqual(
-      50,
-    );
-    expect(faults({ $any: many(10_000, () => ({})) }).length).toBeLessThanOrEqual(51);
+    expect(
+      validationErrors(Object.fromEntries(many(10_000, (at) => [`a${at}`, { x: 1 }]))).length,
+    ).toBeLessThanOrEqual(50);
+    expect(validationErrors({ $any: many(10_000, () => ({})) }).length).toBeLessThanOrEqual(51);
     const deep = JSON.parse(`${'{"$not":'.repeat(5_000)}1${'}'.repeat(5_000)}`) as unknown;
-    expect(faults(deep)).toHaveLength(1);
+    expect(validationErrors(deep)).toHaveLength(1);
   });
 
   it('can be bundled for browsers, with what evaluates it', async () => {

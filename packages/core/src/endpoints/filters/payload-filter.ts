@@ -27,7 +27,7 @@ export interface PayloadFilter {
 /** Makes a filter out of what `payloadFilterSchema` has taken. @throws TypeError for anything else. */
 export function compilePayloadFilter(value: unknown): PayloadFilter {
   const parsed = parsePayloadFilter(value);
-  if (parsed.faults) throw new TypeError('This is no filter.');
+  if (parsed.validationErrors) throw new TypeError('This is no filter.');
   return filterOf(parsed.node);
 }
 
@@ -46,7 +46,7 @@ const everything: PayloadFilter = { matches: () => true, explain: () => [] };
  */
 export function readStoredFilter(text: string): PayloadFilter {
   const parsed = parsePayloadFilter(JSON.parse(text));
-  return parsed.faults ? everything : filterOf(parsed.node);
+  return parsed.validationErrors ? everything : filterOf(parsed.node);
 }
 
 // As deep as a filter may be.
@@ -125,7 +125,7 @@ export const payloadFilterSchema = z
   .unknown()
   .superRefine((value, context) => {
     if (value === undefined) return context.addIssue({ code: 'custom', message: 'is required' });
-    for (const { path, detail } of parsePayloadFilter(value).faults ?? []) {
+    for (const { path, detail } of parsePayloadFilter(value).validationErrors ?? []) {
       context.addIssue({ code: 'custom', path: [...path], message: detail });
     }
   })

@@ -70,8 +70,8 @@ export class HealthRecorder {
   async #writeAll(): Promise<void> {
     const taken = [...this.#tallies.entries()];
     this.#tallies.clear();
-    const faults = await Promise.all(taken.map(([id, tally]) => this.#write(id, tally)));
-    const error = faults.find((fault) => fault !== undefined);
+    const validationErrors = await Promise.all(taken.map(([id, tally]) => this.#write(id, tally)));
+    const error = validationErrors.find((fault) => fault !== undefined);
     if (error !== undefined) this.options.emit({ name: 'task.failed', task: 'record health', error });
   }
 

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import type { Endpoint } from '../../domain/endpoint';
 import { faultOfPublicKey } from '../../egress/receiver-certificate';
-import { type Fault, invalidRequest } from '../../platform/app-error';
+import { invalidRequest, type ValidationError } from '../../platform/app-error';
 import { formatTime } from '../../platform/clock';
 import { readClientKey } from './client-key';
 
@@ -78,7 +78,11 @@ export function checkTls({ certificate, key }: Tls, now: number): void {
   if (fault) throw invalidRequest([fault]);
 }
 
-function faultOf(certificate: string | undefined, key: string | undefined, now: number): Fault | undefined {
+function faultOf(
+  certificate: string | undefined,
+  key: string | undefined,
+  now: number,
+): ValidationError | undefined {
   if (certificate === undefined && key === undefined) return undefined;
   if (certificate === undefined) return certificateFault('is required with a client_key');
   if (key === undefined) return keyFault('is required with a client_certificate');
@@ -96,7 +100,7 @@ function belongTogether(certificate: string, key: string): boolean {
 }
 
 // What OpenSSL refuses, such as a key that is too short, would fail at each delivery.
-function unusable(certificate: string, key: string): Fault | undefined {
+function unusable(certificate: string, key: string): ValidationError | undefined {
   try {
     // An authority is named for the sake of speed: without one, all that Node knows would be loaded.
     createSecureContext({ cert: certificate, key, ca: certificate });
@@ -107,11 +111,11 @@ function unusable(certificate: string, key: string): Fault | undefined {
   }
 }
 
-function certificateFault(detail: string): Fault {
+function certificateFault(detail: string): ValidationError {
   return { pointer: '/tls/client_certificate', detail };
 }
 
-function keyFault(detail: string): Fault {
+function keyFault(detail: string): ValidationError {
   return { pointer: '/tls/client_key', detail };
 }
 
@@ -181,10 +185,10 @@ function renameMembers<Text>(input: TlsInput<Text>): TlsMembers<Text | undefined
  * before that was as strict as now. Each is looked at once, as long as it is remembered at all.
  */
 export function createTlsFaults(): (tls: Tls) => string | undefined {
-  const faults = new WeakMap<Tls, { readonly fault: string | undefined }>();
+  const validationErrors = new WeakMap<Tls, { readonly fault: string | undefined }>();
   return (tls) => {
-    const known = faults.get(tls) ?? { fault: faultOfStored(tls) };
-    faults.set(tls, known);
+    const known = validationErrors.get(tls) ?? { fault: faultOfStored(tls) };
+    validationErrors.set(tls, known);
     return known.fault;
   };
 }

@@ -76,17 +76,17 @@ export class Archiver {
 
   async #run(): Promise<void> {
     const { signal } = this.#stop;
-    let faults = 0;
+    let validationErrors = 0;
     while (!signal.aborted) {
       try {
         const count = await this.runOnce();
-        faults = 0;
+        validationErrors = 0;
         if (count > 0 && count < this.options.batchSize) await this.#rest(GATHER_MS);
       } catch (error) {
         this.options.emit({ name: 'archive.failed', error });
         this.#isGroupKnown = false;
-        await this.#rest(Math.min(FIRST_RETRY_MS * 2 ** faults, MAX_RETRY_MS));
-        faults += 1;
+        await this.#rest(Math.min(FIRST_RETRY_MS * 2 ** validationErrors, MAX_RETRY_MS));
+        validationErrors += 1;
       }
     }
     await this.options.stream.removeConsumers(0, this.options.consumer).catch(() => {});

@@ -73,7 +73,7 @@ export class BullmqMisplacedJobs {
     let count = 0;
     for await (const page of this.#membersOf(this.#deliveries.failed)) {
       for (const job of page.filter((one) => this.#isMisplaced(one))) {
-        const home = this.shards.homeOf(parseDeliveryId(job)?.endpointId ?? '');
+        const home = this.shards.homeShardOf(parseDeliveryId(job)?.endpointId ?? '');
         await this.#moveFailed(DELIVERIES_QUEUE, job, home);
         count += 1;
       }
@@ -125,7 +125,9 @@ export class BullmqMisplacedJobs {
 
   #isMisplaced(job: string): boolean {
     const delivery = parseDeliveryId(job);
-    return delivery !== undefined && this.shards.homeOf(delivery.endpointId).prefix !== this.shard.prefix;
+    return (
+      delivery !== undefined && this.shards.homeShardOf(delivery.endpointId).prefix !== this.shard.prefix
+    );
   }
 
   // Whatever comes and goes meanwhile, what stays is found.

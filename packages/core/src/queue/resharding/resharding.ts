@@ -84,12 +84,12 @@ export class Resharding {
     const held = createBullmqHeldDeliveries({ redis, prefix });
     const looks = await redis.zrange(queueKeysOf(prefix).looks, '0', '-1');
     const addresses = looks.map(decodeAddress);
-    const misplaced = addresses.filter(({ endpointId }) => shards.homeOf(endpointId).prefix !== prefix);
+    const misplaced = addresses.filter(({ endpointId }) => shards.homeShardOf(endpointId).prefix !== prefix);
     for (const address of misplaced) {
       for (let left = 1, released = 1; left > 0 && released > 0; ) {
-        const lookWasDueAt = await held.lookDueAt(address);
+        const wakeUpWasDueAt = await held.wakeUpDueAt(address);
         const now = clock();
-        const request = { most: RELEASED_AT_ONCE, lookWasDueAt, lookAgainAt: now + TICK_MS, now };
+        const request = { most: RELEASED_AT_ONCE, wakeUpWasDueAt, wakeUpAgainAt: now + TICK_MS, now };
         ({ left, released } = await held.release(address, request));
       }
     }

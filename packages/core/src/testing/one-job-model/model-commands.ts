@@ -116,14 +116,14 @@ function commandsForEndpoint(scene: ModelScene): Command[] {
 
 function commandsForLooks(scene: ModelScene): Command[] {
   const { looks, lane, snapshot } = scene;
-  const isDue = snapshot.lookDueAt !== undefined && snapshot.lookDueAt <= lane.time.now;
+  const isDue = snapshot.wakeUpDueAt !== undefined && snapshot.wakeUpDueAt <= lane.time.now;
   const hasRoom = looks.length < MAX_LOOKS;
   return possible(
     when(hasRoom && isDue, 'a sweep claims the endpoint', 6, () => scene.sweep(PLACES)),
-    when(hasRoom && snapshot.heldCount > 0, 'somebody looks', 2, () => scene.beginLook(PLACES)),
-    when(hasRoom, 'somebody looks for one', 0.4, () => scene.beginLook(1)),
+    when(hasRoom && snapshot.heldCount > 0, 'somebody looks', 2, () => scene.beginWakeUp(PLACES)),
+    when(hasRoom, 'somebody looks for one', 0.4, () => scene.beginWakeUp(1)),
     ...looks.flatMap((look, index) => [
-      when(true, `look ${index + 1} goes on to ${look.at}`, 6, () => scene.stepLook(look)),
+      when(true, `look ${index + 1} goes on to ${look.at}`, 6, () => scene.stepWakeUp(look)),
       when(true, `look ${index + 1} ends, as its process dies`, 0.3, async () => {
         scene.looks = scene.looks.filter((other) => other !== look);
       }),

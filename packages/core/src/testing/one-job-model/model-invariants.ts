@@ -27,7 +27,7 @@ function violationsOfDelivery(scene: ModelScene, index: number): string[] {
 
 // Who enables it asks for a look when it is done with that.
 function isFound({ snapshot, isEnabled, enabling, isDeleted }: ModelScene): boolean {
-  return snapshot.lookDueAt !== undefined || (!isDeleted && (!isEnabled || enabling !== undefined));
+  return snapshot.wakeUpDueAt !== undefined || (!isDeleted && (!isEnabled || enabling !== undefined));
 }
 
 /** Of an event that is gone at an endpoint that is gone, nobody can read a record, and there is none. */
@@ -64,6 +64,12 @@ export function keyOf({
     return [...places, places.includes('delayed') ? putOff : '', ...flags, ...ofRuns.toSorted()].join();
   });
   const ofLooks = looks.map(({ at }) => at).toSorted();
-  const rest = [snapshot.lookDueAt !== undefined, dead.length, isEnabled, enabling !== undefined, isDeleted];
+  const rest = [
+    snapshot.wakeUpDueAt !== undefined,
+    dead.length,
+    isEnabled,
+    enabling !== undefined,
+    isDeleted,
+  ];
   return [...ofDeliveries.toSorted(), ...ofLooks, ...rest].join(';');
 }

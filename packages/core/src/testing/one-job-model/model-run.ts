@@ -71,7 +71,7 @@ export function startProcess(admission: Admission, worker: Worker<DeliveryJob>):
     onSlotFree: () => {},
     sharePerEndpoint: MAX_PER_ENDPOINT,
     maxPerEndpoint: MAX_PER_ENDPOINT,
-    maxStrangers: SLOTS,
+    maxUnknown: SLOTS,
     patienceMs: 0,
   });
   return { worker, concurrency, admit: createAdmit({ ...admission, concurrency }) };

@@ -1,5 +1,5 @@
 import { createRedisAccountStore } from '../../accounts/redis-account-store';
-import { createLookAtEndpoint, createRestoreDelivery } from '../../deliver/flow/releaser';
+import { createRestoreDelivery, createWakeUpEndpoint } from '../../deliver/flow/releaser';
 import { deliveryIdOf } from '../../domain/delivery';
 import type { Endpoint } from '../../domain/endpoint';
 import type { AcceptedEvent } from '../../domain/event';
@@ -54,7 +54,7 @@ export class ModelScene {
   readonly violations: string[] = [];
   /** How often something was to be seen. */
   readonly sightings = new Map<string, number>();
-  snapshot: Snapshot = { deliveries: [], heldCount: 0, lookDueAt: undefined };
+  snapshot: Snapshot = { deliveries: [], heldCount: 0, wakeUpDueAt: undefined };
   #runCount = 0;
 
   private constructor(
@@ -163,15 +163,15 @@ export class ModelScene {
   }
 
   /** Stands still before it reads the endpoint, and before it releases. */
-  async beginLook(places: number): Promise<void> {
+  async beginWakeUp(places: number): Promise<void> {
     const { admission } = this.lane;
     const look = new Stepwise();
     const { endpointStore, heldDeliveries } = admission;
-    const lookAtEndpoint = createLookAtEndpoint({
+    const wakeUpEndpoint = createWakeUpEndpoint({
       ...admission,
       endpointStore: { find: look.before('the endpoint', endpointStore.find) },
       heldDeliveries: {
-        lookDueAt: heldDeliveries.lookDueAt,
+        wakeUpDueAt: heldDeliveries.wakeUpDueAt,
         release: look.before('the release', async (address, request) => {
           const released = await heldDeliveries.release(address, request);
           if (released.released > 0) this.count('a delivery that is released');
@@ -183,11 +183,11 @@ export class ModelScene {
     });
     this.looks.push(look);
     await look.start(async () => {
-      await lookAtEndpoint(this.address, places);
+      await wakeUpEndpoint(this.address, places);
     });
   }
 
-  async stepLook(look: Stepwise): Promise<void> {
+  async stepWakeUp(look: Stepwise): Promise<void> {
     await look.step();
     if (look.isOver) this.looks = this.looks.filter((other) => other !== look);
   }
@@ -197,8 +197,8 @@ export class ModelScene {
     const { heldDeliveries, clock } = this.lane.admission;
     // No two claim it within the same millisecond.
     this.lane.time.now += 1;
-    const due = await heldDeliveries.claimDueLooks(clock(), 50);
-    if (due.some(({ endpointId }) => endpointId === this.endpoint.id)) await this.beginLook(places);
+    const due = await heldDeliveries.claimDueWakeUps(clock(), 50);
+    if (due.some(({ endpointId }) => endpointId === this.endpoint.id)) await this.beginWakeUp(places);
   }
 
   async disable(): Promise<void> {

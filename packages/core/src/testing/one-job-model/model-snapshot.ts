@@ -27,7 +27,7 @@ export interface SeenDelivery {
 export interface Snapshot {
   readonly deliveries: readonly SeenDelivery[];
   readonly heldCount: number;
-  readonly lookDueAt: number | undefined;
+  readonly wakeUpDueAt: number | undefined;
 }
 
 const SEE = defineScript(`
@@ -68,10 +68,10 @@ export async function takeSnapshot(
     [queueKeys.held(endpointId), queueKeys.looks],
     [jobKeys.base, address, ...args],
   );
-  const [heldCount, lookDueAt, ...deliveries] = seenSchema.parse(reply);
+  const [heldCount, wakeUpDueAt, ...deliveries] = seenSchema.parse(reply);
   return {
     heldCount,
-    lookDueAt: lookDueAt === '' ? undefined : Number(lookDueAt),
+    wakeUpDueAt: wakeUpDueAt === '' ? undefined : Number(wakeUpDueAt),
     deliveries: deliveries.map(([hasJob, where, lock, isHeld, log]) => {
       const { isOpen, nextAttemptAt } = readLog(log);
       const inPlaces = places.filter((place) => where.split(' ').includes(place));

@@ -101,7 +101,7 @@ async function settle(scene: ModelScene, round: number): Promise<void> {
     round < LATE_ROUND &&
     scene.snapshot.deliveries[of]?.hasJob === true;
   for (const { publish } of scene.deliveries) await publish?.step();
-  for (const look of scene.looks) await scene.stepLook(look);
+  for (const look of scene.looks) await scene.stepWakeUp(look);
   await scene.enabling?.step();
   if (!scene.isDeleted && !scene.isEnabled && !scene.enabling) await scene.beginEnabling();
   for (const run of scene.runs.filter((each) => !isLate(each))) {
@@ -140,7 +140,7 @@ function isAtRest(scene: ModelScene): boolean {
     runs.length === 0 &&
     looks.length === 0 &&
     snapshot.heldCount === 0 &&
-    snapshot.lookDueAt === undefined
+    snapshot.wakeUpDueAt === undefined
   );
 }
 

@@ -6,7 +6,7 @@ import { createNewId } from '../platform/ids';
 import { createClosables } from '../testing/closables';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { BullmqEventHorizon } from './bullmq-event-horizon';
+import { OldestEvents } from './bullmq-oldest-events';
 import { PushedEvents } from './bullmq-pushed-events';
 
 const NOW = 1_700_000_000_000;
@@ -14,14 +14,14 @@ const NOW = 1_700_000_000_000;
 const { willClose, closeAll } = createClosables();
 let redis: TestRedis;
 let queue: Queue;
-let horizon: BullmqEventHorizon;
+let horizon: OldestEvents;
 let now: number;
 const newId = createNewId(() => now);
 beforeEach(async () => {
   now = NOW;
   redis = willClose(await openTestRedis());
   queue = willClose(new Queue(EVENTS_QUEUE, { connection: redis.client }));
-  horizon = new BullmqEventHorizon({ redis: redis.client, prefix: 'bull' });
+  horizon = new OldestEvents({ redis: redis.client, prefix: 'bull' });
 });
 afterEach(closeAll);
 

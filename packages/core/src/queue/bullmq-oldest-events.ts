@@ -1,5 +1,5 @@
 import { eventJobId } from '@hookferry/producer/contract';
-import type { EventHorizon } from '../deliver/flow/releaser';
+import type { OldestEventsPort } from '../deliver/flow/releaser';
 import type { AcceptedEvent } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { EVENTS_QUEUE } from '../domain/queues';
@@ -75,7 +75,7 @@ const HAS_OLDER = defineScript(`
   return 0`);
 
 /** What of the events queue is not fanned out yet, for those who deliver in the order of acceptance. */
-export class BullmqEventHorizon implements EventHorizon {
+export class OldestEvents implements OldestEventsPort {
   readonly #keys: JobKeys;
   readonly #putBack: string;
   readonly #order: string;

@@ -7,12 +7,7 @@ import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { DelayedError, Job, type Processor, Queue } from 'bullmq';
-import {
-  KeepingWorker,
-  type KeepingWorkerOptions,
-  SharedCapacity,
-  type Sharer,
-} from './bullmq-keeping-worker';
+import { BullmqWorker, type BullmqWorkerOptions, SharedCapacity, type Sharer } from './bullmq-worker';
 
 describe('bullmq keeping worker', () => {
   // Whoever waited for a lock to expire would run into the time-out of the test.
@@ -24,7 +19,7 @@ describe('bullmq keeping worker', () => {
   afterEach(closeAll);
 
   /** Hands a job over as BullMQ does it once an answer of Redis has come. */
-  class OpenWorker extends KeepingWorker<unknown> {
+  class OpenWorker extends BullmqWorker<unknown> {
     fetches = 0;
 
     protected override moveToActive(token: string, name?: string): Promise<Job<unknown>> {
@@ -40,7 +35,7 @@ describe('bullmq keeping worker', () => {
   /** A worker that is at each job until it is told to finish it. */
   function openWorker(
     redis: RedisClient,
-    { concurrency = 1, ...change }: Partial<KeepingWorkerOptions> & { readonly concurrency?: number } = {},
+    { concurrency = 1, ...change }: Partial<BullmqWorkerOptions> & { readonly concurrency?: number } = {},
   ) {
     const capacity = new SharedCapacity(concurrency);
     const taken: string[] = [];

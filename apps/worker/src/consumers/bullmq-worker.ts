@@ -6,7 +6,7 @@ import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@hookferry/core/queu
 import { DelayedError, Job, type JobJson, type Processor, Worker, type WorkerOptions } from 'bullmq';
 import { z } from 'zod';
 
-export interface KeepingWorkerOptions extends Omit<WorkerOptions, 'connection' | 'prefix' | 'concurrency'> {
+export interface BullmqWorkerOptions extends Omit<WorkerOptions, 'connection' | 'prefix' | 'concurrency'> {
   readonly redis: RedisClient;
   readonly prefix: string;
   /** How many jobs may be under way, those of other workers with the same one included. */
@@ -67,7 +67,7 @@ interface MainLoop {
  * fetched for it over a connection that broke is given back at once; a job that fails for good stays to be looked into,
  * and one that is done goes, whatever its options say.
  */
-export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
+export class BullmqWorker<Data> extends Worker<Data> implements Sharer {
   readonly #redis: RedisClient;
   readonly #keys: JobKeys;
   readonly #underWay = new Set<string>();
@@ -81,7 +81,7 @@ export class KeepingWorker<Data> extends Worker<Data> implements Sharer {
   constructor(
     queue: string,
     process: Processor<Data>,
-    { redis, prefix, capacity, ...options }: KeepingWorkerOptions,
+    { redis, prefix, capacity, ...options }: BullmqWorkerOptions,
   ) {
     super(queue, process, { ...options, connection: redis, prefix });
     this.#redis = redis;
