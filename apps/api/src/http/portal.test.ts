@@ -9,7 +9,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express, { type Express } from 'express';
 import request from 'supertest';
 import { securityHeaders } from '../app';
-import { type Coding, chooseCoding, codings, mountPortal } from './portal';
+import { mountPortal } from './portal';
 import { answerProblems, refuseUnknownRoute } from './problem';
 
 describe('portal', () => {
@@ -27,6 +27,9 @@ describe('portal', () => {
     await writeFile(script, SCRIPT);
     await writeFile(`${script}.br`, brotliCompressSync(SCRIPT));
     await writeFile(`${script}.gz`, gzipSync(SCRIPT));
+    const other = join(folder, 'dist', 'assets', 'index-C3y0.js');
+    await writeFile(other, SCRIPT);
+    await writeFile(`${other}.gz`, gzipSync(SCRIPT));
   });
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -77,6 +80,43 @@ describe('portal', () => {
         expect(response.headers.etag).toMatch(new RegExp(`^"[\\w-]{22}-${coding ?? 'identity'}"$`));
       },
     );
+
+    it.each([
+      [undefined, undefined],
+      ['', undefined],
+      ['gzip', 'gzip'],
+      ['br', 'br'],
+      ['gzip, deflate, br, zstd', 'br'],
+      ['GZIP;q=0.5, BR;Q=0.2', 'gzip'],
+      ['br;q=0, gzip', 'gzip'],
+      ['br; q=0.9 , gzip ;q=1.0', 'gzip'],
+      ['br;q=0, gzip;q=0.000', undefined],
+      ['*', 'br'],
+      ['*;q=0.5, br;q=0', 'gzip'],
+      ['identity', undefined],
+      ['identity, gzip;q=0.5', undefined],
+      ['gzip;q=0.001', 'gzip'],
+      ['identity;q=0, br', 'br'],
+      ['identity;q=0', undefined],
+      ['*;q=0', undefined],
+      ['br;q=oops', undefined],
+      ['deflate, zstd', undefined],
+      [',,;;q=1', undefined],
+    ])('answers "Accept-Encoding: %s" by %s', async (accepted, coding) => {
+      const response = await getRaw(
+        SCRIPT_PATH,
+        accepted === undefined ? {} : { 'accept-encoding': accepted },
+      );
+      expect(response.headers['content-encoding']).toBe(coding);
+    });
+
+    it.each([
+      ['/portal/assets/index-C3y0.js', 'gzip'],
+      ['/portal/', undefined],
+    ])('chooses among the codings that there are: %s by %s', async (path, coding) => {
+      const response = await getRaw(path, { 'accept-encoding': 'br, gzip' });
+      expect(response.headers['content-encoding']).toBe(coding);
+    });
 
     it('sends nothing again to whoever has it, and answers HEAD without a body', async () => {
       const app = createPortal();
@@ -163,36 +203,4 @@ describe('portal', () => {
       server.close();
     }
   }
-});
-
-describe('choose coding', () => {
-  it.each<[string | undefined, Coding]>([
-    [undefined, 'identity'],
-    ['', 'identity'],
-    ['gzip', 'gzip'],
-    ['br', 'br'],
-    ['gzip, deflate, br, zstd', 'br'],
-    ['GZIP;q=0.5, BR;Q=0.2', 'gzip'],
-    ['br;q=0, gzip', 'gzip'],
-    ['br; q=0.9 , gzip ;q=1.0', 'gzip'],
-    ['br;q=0, gzip;q=0.000', 'identity'],
-    ['*', 'br'],
-    ['*;q=0.5, br;q=0', 'gzip'],
-    ['identity', 'identity'],
-    ['identity, gzip;q=0.5', 'identity'],
-    ['gzip;q=0.001', 'gzip'],
-    ['identity;q=0, br', 'br'],
-    ['identity;q=0', 'identity'],
-    ['*;q=0', 'identity'],
-    ['br;q=oops', 'identity'],
-    ['deflate, zstd', 'identity'],
-    [',,;;q=1', 'identity'],
-  ])('answers "Accept-Encoding: %s" by %s', (header, coding) => {
-    expect(chooseCoding(header, codings)).toBe(coding);
-  });
-
-  it('chooses among those that there are', () => {
-    expect(chooseCoding('br, gzip', ['gzip', 'identity'])).toBe('gzip');
-    expect(chooseCoding('br, gzip', ['identity'])).toBe('identity');
-  });
 });

@@ -4,6 +4,7 @@ import { extname, join, relative, sep } from 'node:path';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { contentSecurityPolicy } from 'helmet';
+import Negotiator from 'negotiator';
 import { etagOf } from './etag';
 
 /** Where the portal's build leaves its files. */
@@ -48,7 +49,8 @@ const namePortal: RequestHandler = (_request, response, next) => {
 };
 
 function sendFile(request: Request, response: Response, file: PortalFile, cacheControl: string): void {
-  const coding = chooseCoding(request.get('accept-encoding'), codingsOf(file));
+  // The one that the client likes best, the shortest of those that it likes as much. Who takes none gets it as it is.
+  const coding = new Negotiator(request).encoding(codingsOf(file), { preferred: codings }) ?? 'identity';
   response.set({
     'cache-control': cacheControl,
     etag: etagOf(`${file.version}-${coding}`),
@@ -66,8 +68,12 @@ function notBuilt(): AppError {
   );
 }
 
+/** How what is stored several times over is encoded, the shortest first. */
+const codings = ['br', 'gzip', 'identity'] as const;
+type Coding = (typeof codings)[number];
+
 /** A file of the portal, in each coding that it was built in. */
-export interface PortalFile {
+interface PortalFile {
   /** With the dot. */
   readonly extension: string;
   /** Of what it says, whatever the coding. */
@@ -76,7 +82,7 @@ export interface PortalFile {
 }
 
 /** By its path below the portal's, such as `assets/index-B2x9.js`. */
-export type PortalFiles = ReadonlyMap<string, PortalFile>;
+type PortalFiles = ReadonlyMap<string, PortalFile>;
 
 const INDEX = 'index.html';
 
@@ -147,33 +153,3 @@ const allowFrames: RequestHandler = (_request, response, next) => {
   response.removeHeader('cross-origin-opener-policy');
   next();
 };
-
-/** How what is stored several times over is encoded, the shortest first. */
-export const codings = ['br', 'gzip', 'identity'] as const;
-export type Coding = (typeof codings)[number];
-
-/**
- * The content coding that a client likes best by its `Accept-Encoding` (RFC 9110, 12.5.3), the shortest of those that it
- * likes as much. Whoever takes none of them gets it as it is.
- */
-export function chooseCoding(acceptEncoding: string | undefined, available: readonly Coding[]): Coding {
-  const weights = weightsIn(acceptEncoding ?? '');
-  const rest = weights.get('*');
-  const weightOf = (coding: Coding) => weights.get(coding) ?? rest ?? (coding === 'identity' ? LEAST : 0);
-  const liked = codings.filter((coding) => available.includes(coding) && weightOf(coding) > 0);
-  const most = Math.max(...liked.map(weightOf));
-  return liked.find((coding) => weightOf(coding) === most) ?? 'identity';
-}
-
-// What nobody has named is taken, but for want of anything better: weights have three decimals at most.
-const LEAST = 0.0001;
-
-function weightsIn(header: string): ReadonlyMap<string, number> {
-  return new Map(
-    header.split(',').map((part) => {
-      const [coding = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
-      const weight = parameters.find((text) => text.startsWith('q='))?.slice('q='.length);
-      return [coding, weight === undefined ? 1 : Number(weight) || 0];
-    }),
-  );
-}

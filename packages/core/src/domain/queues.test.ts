@@ -1,12 +1,14 @@
-import { HASH_SLOTS, slotOfTag } from '../platform/hash-slot';
+import slotOf from 'cluster-key-slot';
 import { MAX_SHARDS } from '../platform/settings';
 import { createQueueLayout } from './queues';
 
+const HASH_SLOTS = 16_384;
+
 const slotsOf = (count: number) =>
-  createQueueLayout(count, '{bull}').shards.map(({ prefix }) => slotOfTag(prefix.slice(1, -1)));
+  createQueueLayout(count, '{bull}').shards.map(({ prefix }) => slotOf(prefix));
 
 it('finds the slots that Redis finds', () => {
-  expect(['123456789', 'bull', ''].map(slotOfTag)).toEqual([0x31c3, 9_263, 0]);
+  expect(['123456789', 'bull', ''].map(slotOf)).toEqual([0x31c3, 9_263, 0]);
 });
 
 it('keeps the prefix that producers know as the only shard, and as the first of several', () => {

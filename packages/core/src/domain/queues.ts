@@ -1,5 +1,5 @@
 import { EVENTS_QUEUE } from '@hookferry/producer/contract';
-import { crc16, HASH_SLOTS, slotOfTag } from '../platform/hash-slot';
+import slotOf from 'cluster-key-slot';
 
 /** One part of the queues. All its keys have one hash tag, so in a Redis Cluster they are on one node. */
 export interface QueueShard {
@@ -55,6 +55,8 @@ function distinct(shards: readonly QueueShard[]): readonly QueueShard[] {
   return [...new Map(shards.map((shard) => [shard.prefix, shard])).values()];
 }
 
+/** How many slots a Redis Cluster shares out among its masters. */
+const HASH_SLOTS = 16_384;
 const FIRST_TAG = 'bull';
 
 /**
@@ -73,17 +75,16 @@ export function createQueueLayout(count: number, firstPrefix: string): QueueLayo
 
 /** For each shard but the first, the first numbered tag that has exactly its slot. For 64 shards it takes some 50 ms. */
 function furtherTags(count: number): readonly string[] {
-  const start = slotOfTag(FIRST_TAG);
+  const start = slotOf(FIRST_TAG);
   const slots = Array.from({ length: count - 1 }, (_, i) => {
     return (start + Math.floor(((i + 1) * HASH_SLOTS) / count)) % HASH_SLOTS;
   });
   const missing = new Set(slots);
   const tags = new Map<number, string>();
-  const stem = `${FIRST_TAG}-`;
-  const crcOfStem = crc16(stem);
   for (let number = 1; missing.size > 0; number += 1) {
-    const slot = crc16(String(number), crcOfStem) % HASH_SLOTS;
-    if (missing.delete(slot)) tags.set(slot, stem + String(number));
+    const tag = `${FIRST_TAG}-${number}`;
+    const slot = slotOf(tag);
+    if (missing.delete(slot)) tags.set(slot, tag);
   }
   return slots.flatMap((slot) => tags.get(slot) ?? []);
 }
