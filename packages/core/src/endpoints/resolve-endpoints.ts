@@ -43,13 +43,22 @@ function notThere(named: readonly { readonly ref: EndpointRef; readonly id: Endp
   });
 }
 
-/** Gives the id of an endpoint that is there, for those who work with what belongs to it. */
-export function createRequireEndpoint(endpointStore: Pick<EndpointStore, 'find' | 'idOf'>) {
-  /** @throws AppError `not_found` when the account has no such endpoint. */
-  return async function requireEndpoint(accountId: AccountId, ref: EndpointRef): Promise<EndpointId> {
-    const id = await endpointStore.idOf(accountId, ref);
-    const endpoint = id && (await endpointStore.find(accountId, id));
-    if (!endpoint || isAsleep(endpoint)) throw endpointNotFound();
-    return endpoint.id;
-  };
+export interface RequireEndpointContext {
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
+}
+
+/**
+ * Give the id of an endpoint that is there, for work with what belongs to it.
+ *
+ * @throws AppError `not_found` when the account has no such endpoint.
+ */
+export async function requireEndpoint(
+  { endpointStore }: RequireEndpointContext,
+  accountId: AccountId,
+  ref: EndpointRef,
+): Promise<EndpointId> {
+  const id = await endpointStore.idOf(accountId, ref);
+  const endpoint = id && (await endpointStore.find(accountId, id));
+  if (!endpoint || isAsleep(endpoint)) throw endpointNotFound();
+  return endpoint.id;
 }

@@ -3,7 +3,7 @@ import { type DeliveryId, type DeliveryParts, deliveryIdOf } from '../domain/del
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
 import type { AccountId, EventId } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRequireEndpoint } from '../endpoints/resolve-endpoints';
+import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore, ReceiverPage } from '../events/redis-event-store';
 import { inBatches } from '../platform/batches';
@@ -52,7 +52,6 @@ export function createExportAttempts({
   deliveryStore,
   heldDeliveries,
 }: ExportAttemptsDeps) {
-  const requireEndpoint = createRequireEndpoint(endpointStore);
   const walkDeliveries = createWalkDeliveries({ eventStore, deliveryStore });
 
   /**
@@ -65,7 +64,8 @@ export function createExportAttempts({
     after?: ExportMark,
     signal?: AbortSignal,
   ): AsyncGenerator<readonly ExportedAttempt[], void> {
-    const endpointId = endpoint === undefined ? undefined : await requireEndpoint(accountId, endpoint);
+    const endpointId =
+      endpoint === undefined ? undefined : await requireEndpoint({ endpointStore }, accountId, endpoint);
     const deliveries = walkDeliveries({ accountId, endpointId, range }, after, signal);
     let left = limit;
     for await (const batch of inBatches(deliveries, DELIVERIES_AT_ONCE)) {

@@ -1,7 +1,7 @@
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
 import { type AccountId, type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRequireEndpoint } from '../endpoints/resolve-endpoints';
+import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import type { DeliveryCursor, DeliveryStore } from '../events/redis-delivery-store';
 import type { EventHead, EventStore } from '../events/redis-event-store';
 import { SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../platform/batches';
@@ -49,8 +49,7 @@ const BEHIND = '~';
 
 /** Lists of deliveries, in pages. Each costs about the same, however few of what it has looked at are what was asked for. */
 export function createListDeliveries(deps: ListDeliveriesDeps) {
-  const { endpointStore, eventStore, deliveryStore } = deps;
-  const requireEndpoint = createRequireEndpoint(endpointStore);
+  const { eventStore, deliveryStore } = deps;
   const { standingsAt, standingsAmong, standingsOf } = createReadStandings(deps);
   const completeDeliveries = createCompleteDeliveries(deps);
   const readAccountPlaces = createReadAccountPlaces(deps);
@@ -64,7 +63,7 @@ export function createListDeliveries(deps: ListDeliveriesDeps) {
     limit: number,
     before?: DeliveryCursor,
   ): Promise<DeliveriesPage<DeliveryCursor>> {
-    const endpointId = await requireEndpoint(accountId, ref);
+    const endpointId = await requireEndpoint(deps, accountId, ref);
     const { found, nextCursor } = await scanPage({
       limit,
       before,
@@ -162,7 +161,7 @@ export function createListDeliveries(deps: ListDeliveriesDeps) {
   }
 
   async function findOne(accountId: AccountId, ref: EndpointRef, eventId: EventId, filter: DeliveryFilter) {
-    const endpointId = await requireEndpoint(accountId, ref);
+    const endpointId = await requireEndpoint(deps, accountId, ref);
     const event = await requireEvent(accountId, eventId);
     const { members } = await eventStore.listReceivers(accountId, eventId, 1, endpointId + BEHIND);
     if (members[0] !== endpointId || !matchesEvent(event, filter)) return [];

@@ -9,7 +9,7 @@ import {
 } from '../domain/replay';
 import type { Emit } from '../domain/signal';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { createRequireEndpoint } from '../endpoints/resolve-endpoints';
+import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { ReplayPage, ReplayStore } from './redis-replay-store';
@@ -32,9 +32,8 @@ export type NewReplay = Omit<ReplayOrder, 'accountId' | 'endpointId'>;
 
 /** What a client can do with replays. */
 export function createManageReplays(deps: ManageReplaysDeps) {
-  const { endpointStore, replayStore, replayQueue, clock } = deps;
+  const { replayStore, replayQueue, clock } = deps;
   const cancelReplay = createCancelReplay(deps);
-  const requireEndpoint = createRequireEndpoint(endpointStore);
 
   /** @throws AppError `not_found`, also for another account's. */
   async function read(accountId: AccountId, id: ReplayId): Promise<Replay> {
@@ -54,7 +53,7 @@ export function createManageReplays(deps: ManageReplaysDeps) {
      * @throws AppError `not_found`; `replays_running` when there are two that have not ended.
      */
     async create(accountId: AccountId, ref: EndpointRef, input: NewReplay): Promise<Replay> {
-      const order = { ...input, accountId, endpointId: await requireEndpoint(accountId, ref) };
+      const order = { ...input, accountId, endpointId: await requireEndpoint(deps, accountId, ref) };
       if (!(await replayStore.takePlace(order, MOST_RUNNING, clock()))) throw tooManyRunning();
       // In this order: what is on the queue comes on record in any case, but nobody would queue what is only on record.
       await replayQueue.add(order);
@@ -64,7 +63,7 @@ export function createManageReplays(deps: ManageReplaysDeps) {
 
     /** Newest first. @throws AppError `not_found`. */
     async list(accountId: AccountId, ref: EndpointRef, limit: number, before?: string): Promise<ReplayPage> {
-      return await replayStore.list(await requireEndpoint(accountId, ref), limit, before);
+      return await replayStore.list(await requireEndpoint(deps, accountId, ref), limit, before);
     },
 
     /**
