@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
 import { type Change, createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { ChangeFollower } from './support/change-follower';

@@ -1,7 +1,6 @@
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { hashKey, scopes } from '@hookferry/core/domain/account';
-import type { AccountId } from '@hookferry/core/domain/event';
+import { type AccountId, hashKey, scopes } from '@hookferry/core/domain/account';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { ApiClient } from './support/api-client';
 import { Receiver } from './support/receiver';

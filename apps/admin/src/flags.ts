@@ -1,6 +1,5 @@
-import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { accountIdSchema, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { deadLetterQueues } from '@hookferry/core/domain/dead-letter';
-import { accountIdSchema } from '@hookferry/core/domain/event';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import { Option } from 'commander';
 import { z } from 'zod';

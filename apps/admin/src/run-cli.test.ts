@@ -1,8 +1,7 @@
 import { createAuthenticate } from '@hookferry/core/accounts/authenticate';
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import type { Account } from '@hookferry/core/domain/account';
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { Account, AccountId } from '@hookferry/core/domain/account';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { VERSION } from '@hookferry/core/platform/version';
 import { BullmqDeadLetters } from '@hookferry/core/queue/bullmq-dead-letters';

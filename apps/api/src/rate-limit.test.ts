@@ -1,5 +1,5 @@
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import type { Environment } from '@hookferry/core/platform/settings';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import type { AccountId, EventId } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
+import type { EventId } from '@hookferry/core/domain/event';
 import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import type { Subscriber } from '@hookferry/core/endpoints/stored-endpoint';

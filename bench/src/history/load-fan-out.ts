@@ -1,4 +1,4 @@
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';

@@ -1,6 +1,7 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import type { Attempt } from '@hookferry/core/domain/attempt';
 import type { DeliveryParts } from '@hookferry/core/domain/delivery';
-import type { AccountId, EventId } from '@hookferry/core/domain/event';
+import type { EventId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';

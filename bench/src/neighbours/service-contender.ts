@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { testSealer } from '@hookferry/core/testing/test-sealer';

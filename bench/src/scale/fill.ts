@@ -1,5 +1,6 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
-import type { AccountId, EventId } from '@hookferry/core/domain/event';
+import type { EventId } from '@hookferry/core/domain/event';
 import { createQueueLayout, shardsOf } from '@hookferry/core/domain/queues';
 import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type AccountId, accountIdSchema } from '@hookferry/core/domain/event';
+import { type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
 import { presentAccount } from '@hookferry/core/operations/manage-accounts';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Command } from 'commander';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { apiKeyOf } from './authenticate';

@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import type { AccountId } from '@hookferry/core/domain/event';
+import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { keys } from '@hookferry/core/domain/keys';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';

@@ -1,7 +1,6 @@
 import type { ActFor } from '@hookferry/core/accounts/act-for';
 import type { Authenticate } from '@hookferry/core/accounts/authenticate';
-import type { Scope } from '@hookferry/core/domain/account';
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { AccountId, Scope } from '@hookferry/core/domain/account';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 
 // Nobody knows when the others come to their end.

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
-import { accountIdSchema } from '@hookferry/core/domain/event';
+import { accountIdSchema } from '@hookferry/core/domain/account';
 import { createClosables } from '@hookferry/core/testing/closables';
 import express, { type Response } from 'express';
 import { originOf, UnreadAnswers } from './mount-route';

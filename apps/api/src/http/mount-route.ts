@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
 import {
   AppError,
   invalidRequest,

@@ -1,6 +1,5 @@
-import { DEFAULT_ACCOUNT, idOfKey } from '@hookferry/core/domain/account';
+import { type AccountId, DEFAULT_ACCOUNT, idOfKey } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
-import type { AccountId } from '@hookferry/core/domain/event';
 import { createBullmqDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';

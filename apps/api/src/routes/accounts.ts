@@ -1,6 +1,5 @@
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import { ACCOUNT_ID_PREFIX } from '@hookferry/core/domain/account';
-import { accountIdSchema } from '@hookferry/core/domain/event';
+import { ACCOUNT_ID_PREFIX, accountIdSchema } from '@hookferry/core/domain/account';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
 import type { EraseAccount } from '@hookferry/core/operations/erase-account';
 import {

@@ -1,4 +1,5 @@
-import { type DeliveryFact, deliveryIdOf } from '@hookferry/core/domain/delivery';
+import { deliveryIdOf } from '@hookferry/core/domain/delivery';
+import type { DeliveryFact } from '@hookferry/core/domain/delivery-log';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';

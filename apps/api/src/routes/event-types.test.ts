@@ -1,5 +1,4 @@
-import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import type { AccountId } from '@hookferry/core/domain/event';
+import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { catalogue, operationalTypes } from '@hookferry/core/event-types/built-in';
 import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import request, { type Response } from 'supertest';

@@ -1,6 +1,6 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { endpointUidSchema } from '@hookferry/core/domain/endpoint';
-import type { AccountId } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import {

@@ -1,4 +1,5 @@
-import type { AcceptedEvent, AccountId } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
+import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { testRetention } from '@hookferry/core/testing/test-retention';

@@ -1,5 +1,6 @@
 import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
 import {
+  type AccountId,
   type Capability,
   capabilities,
   DEFAULT_ACCOUNT,
@@ -7,7 +8,6 @@ import {
   type Scope,
 } from '@hookferry/core/domain/account';
 import { newestSecret } from '@hookferry/core/domain/endpoint';
-import type { AccountId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';

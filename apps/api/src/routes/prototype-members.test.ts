@@ -1,5 +1,4 @@
-import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import type { AccountId } from '@hookferry/core/domain/event';
+import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import request, { type Test } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';

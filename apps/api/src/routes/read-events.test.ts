@@ -1,6 +1,7 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
-import type { AcceptedEvent, AccountId } from '@hookferry/core/domain/event';
+import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';

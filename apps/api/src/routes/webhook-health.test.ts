@@ -1,6 +1,6 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import { FAILURES_TO_OPEN } from '@hookferry/core/domain/breaker';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
-import type { AccountId } from '@hookferry/core/domain/event';
 import { keys } from '@hookferry/core/domain/keys';
 import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
 import {

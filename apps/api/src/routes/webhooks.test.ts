@@ -1,5 +1,5 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
-import type { AccountId } from '@hookferry/core/domain/event';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
 import type { Environment } from '@hookferry/core/platform/settings';

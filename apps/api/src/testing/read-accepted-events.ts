@@ -1,4 +1,5 @@
-import type { AccountId, EventId, StoredEvent } from '@hookferry/core/domain/event';
+import type { AccountId } from '@hookferry/core/domain/account';
+import type { EventId, StoredEvent } from '@hookferry/core/domain/event';
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import type { TestApi } from './start-test-api';

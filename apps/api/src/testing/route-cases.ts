@@ -1,9 +1,9 @@
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import type { AccountId } from '@hookferry/core/domain/account';
 import { type DeadLetterId, deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
-import type { AccountId } from '@hookferry/core/domain/event';
 import { DEAD_LETTERS_QUEUE } from '@hookferry/core/domain/queues';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';

@@ -1,7 +1,6 @@
 import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import type { ApiKey } from '@hookferry/core/domain/account';
-import type { AccountId } from '@hookferry/core/domain/event';
+import type { AccountId, ApiKey } from '@hookferry/core/domain/account';
 import type { Environment } from '@hookferry/core/platform/settings';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';

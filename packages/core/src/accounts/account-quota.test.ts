@@ -1,4 +1,4 @@
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { lapseOf, type UsageChange } from '../domain/usage';
 import { recordSignals } from '../testing/record-signals';
 import { uniqueAccountId } from '../testing/unique-ids';

@@ -1,4 +1,4 @@
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import type { Emit } from '../domain/signal';
 import { type AccountUsage, type Door, lapseOf, type UsageChange, type UsageKind } from '../domain/usage';
 import { AppError } from '../platform/app-error';

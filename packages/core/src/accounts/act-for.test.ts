@@ -1,5 +1,4 @@
-import { DEFAULT_ACCOUNT, scopes } from '../domain/account';
-import type { AccountId } from '../domain/event';
+import { type AccountId, DEFAULT_ACCOUNT, scopes } from '../domain/account';
 import { buildApiKey } from '../testing/build-api-key';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { createActFor, createTakesEvents, KnownAccounts } from './act-for';

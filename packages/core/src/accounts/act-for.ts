@@ -1,5 +1,12 @@
-import { accountNotFound, DEFAULT_ACCOUNT, idOfKey, isThere, type Principal } from '../domain/account';
-import { type AccountId, accountIdSchema } from '../domain/event';
+import {
+  type AccountId,
+  accountIdSchema,
+  accountNotFound,
+  DEFAULT_ACCOUNT,
+  idOfKey,
+  isThere,
+  type Principal,
+} from '../domain/account';
 import { AppError } from '../platform/app-error';
 import { createLru } from '../platform/caches';
 import { keyIn } from './authenticate';

@@ -1,5 +1,4 @@
-import { DEFAULT_ACCOUNT, idOfKey, scopes } from '../domain/account';
-import type { AccountId } from '../domain/event';
+import { type AccountId, DEFAULT_ACCOUNT, idOfKey, scopes } from '../domain/account';
 import { validationErrorsOf } from '../platform/app-error';
 import { createNewId, createSeededNewId, createSeededSecretBytes } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  type AccountId,
   type ApiKey,
   accountNotFound,
   DEFAULT_ACCOUNT,
@@ -10,7 +11,6 @@ import {
   scopeSchema,
   scopes,
 } from '../domain/account';
-import type { AccountId } from '../domain/event';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, formatTimeOrNull, timeSchema } from '../platform/clock';
 import { encodeBytes, type NewId, newSecretBytes, type SecretBytes } from '../platform/ids';

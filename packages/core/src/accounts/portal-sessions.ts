@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import {
+  type AccountId,
+  accountIdSchema,
   accountNotFound,
   type Capability,
   capabilities,
@@ -14,7 +16,6 @@ import {
   type PortalSession,
   type Principal,
 } from '../domain/account';
-import { type AccountId, accountIdSchema } from '../domain/event';
 import { PORTAL_SESSION_BYTES } from '../domain/usage';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';

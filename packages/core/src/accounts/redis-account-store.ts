@@ -1,6 +1,5 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { type Account, accountSchema } from '../domain/account';
-import type { AccountId } from '../domain/event';
+import { type Account, type AccountId, accountSchema } from '../domain/account';
 import { keys, queueKeysOf } from '../domain/keys';
 import { ParsedCache } from '../platform/caches';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';

@@ -1,5 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { type ApiKey, apiKeySchema, type Scope, scopeSchema } from '../domain/account';
-import type { AccountId } from '../domain/event';
+import { type AccountId, type ApiKey, apiKeySchema, type Scope, scopeSchema } from '../domain/account';
 import { keys } from '../domain/keys';
 import { ParsedCache } from '../platform/caches';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';

@@ -1,4 +1,5 @@
 import {
+  type AccountId,
   type Exchange,
   exchangeSchema,
   type PortalPage,
@@ -6,7 +7,6 @@ import {
   portalPageSchema,
   portalSessionSchema,
 } from '../domain/account';
-import type { AccountId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { lapseOfSession } from '../domain/usage';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';

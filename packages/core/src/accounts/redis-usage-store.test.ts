@@ -1,4 +1,4 @@
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import {
   API_KEY_BYTES,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import {
   type AccountUsage,

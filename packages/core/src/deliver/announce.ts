@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { AccountId } from '../domain/account';
 import type { Attempt } from '../domain/attempt';
 import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
 import type { EndStatus } from '../domain/delivery-log';
-import type { AccountId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { TraceContext } from '../domain/trace';
 import type { ArchiveRecord, ArchiveStream } from '../events/archive/redis-archive-stream';

@@ -1,7 +1,8 @@
 import { verify } from '@hookferry/receiver';
 import type { Attempt } from '../domain/attempt';
 import { CLOSED, FAILURES_TO_OPEN, MIN_OPEN_MS } from '../domain/breaker';
-import { type AttemptedFact, type DeliveryFact, type DeliveryRun, deliveryIdOf } from '../domain/delivery';
+import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
+import type { AttemptedFact, DeliveryFact } from '../domain/delivery-log';
 import { type Endpoint, type EndpointId, newestSecret } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';

@@ -7,8 +7,8 @@ import {
   constant,
   integer,
 } from 'fast-check';
-import { type DeliveryFact, deliveryIdOf } from '../domain/delivery';
-import type { EndStatus } from '../domain/delivery-log';
+import { deliveryIdOf } from '../domain/delivery';
+import type { DeliveryFact, EndStatus } from '../domain/delivery-log';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';

@@ -1,7 +1,8 @@
 import { Worker } from 'bullmq';
+import type { AccountId } from '../domain/account';
 import { deliveryIdOf } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { createRedisEventStore } from '../events/redis-event-store';

@@ -1,5 +1,5 @@
 import type { Attempt } from '../domain/attempt';
-import type { AttemptedFact } from '../domain/delivery';
+import type { AttemptedFact } from '../domain/delivery-log';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
 import { tellsOfFailing } from '../endpoints/operational-events';

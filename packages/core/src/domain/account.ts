@@ -2,7 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { textSchema } from '../platform/zod-words';
-import { type AccountId, accountIdSchema } from './event';
+
+export const accountIdSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, _ and -')
+  .brand<'AccountId'>();
+export type AccountId = z.infer<typeof accountIdSchema>;
 
 /** The operator's own account. It always exists, and its admin keys may act for every other account. */
 export const DEFAULT_ACCOUNT = 'default' as AccountId;

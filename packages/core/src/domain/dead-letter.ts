@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AccountId } from './event';
+import type { AccountId } from './account';
 import { DEAD_LETTERS_QUEUE, workedQueues } from './queues';
 
 /** The queues whose jobs can become dead letters. */

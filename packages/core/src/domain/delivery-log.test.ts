@@ -1,6 +1,5 @@
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
-import type { DeliveryFact } from './delivery';
-import { encodeFact, NOTHING_HAPPENED, readLog, readSummary } from './delivery-log';
+import { type DeliveryFact, encodeFact, NOTHING_HAPPENED, readLog, readSummary } from './delivery-log';
 
 const RETRY_AT = 1_700_000_005_000;
 

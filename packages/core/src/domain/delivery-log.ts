@@ -1,6 +1,6 @@
 import { parsedOrUndefined } from '../platform/json';
 import { type Attempt, type AttemptOutcome, type AttemptTimings, attemptOutcomes } from './attempt';
-import { type DeliveryFact, type RequestTrigger, type Trigger, triggers } from './delivery';
+import { type RequestTrigger, type Trigger, triggers } from './delivery';
 import { formatTraceparent, parseTraceparent } from './trace';
 
 /**
@@ -157,6 +157,37 @@ function roundAfter(round: Round, line: Line, { isOpen }: DeliverySummary): Roun
   }
   if (!isAttempt(line) || line.l) return round;
   return { ...round, trigger: 'schedule', attempts: round.attempts + 1 };
+}
+
+/** What can happen to a delivery. */
+export type DeliveryFact =
+  | AttemptedFact
+  | { readonly kind: 'cancelled'; readonly reason: string }
+  | RequestedFact;
+
+export interface AttemptedFact {
+  readonly kind: 'attempted';
+  readonly attempt: Attempt;
+  readonly nextAttemptAt: number | undefined;
+  /** Whether the receiver asked not to be sent it again. */
+  readonly isAborted?: boolean;
+  /**
+   * Whether another worker had gone on with the delivery before this could be recorded: it tells what was sent, and takes
+   * nothing back of what is on record since. A success is one all the same.
+   */
+  readonly isLate?: boolean;
+  /** Its event's type, once for each delivery: a list need not look at each of its events for that. */
+  readonly eventType?: string;
+}
+
+/** Somebody asked for it to be sent, apart from its schedule. */
+export interface RequestedFact {
+  readonly kind: 'requested';
+  /** The same when the same request is worked on again. */
+  readonly requestId: string;
+  readonly trigger: RequestTrigger;
+  /** Milliseconds since the Unix epoch. */
+  readonly requestedAt: number;
 }
 
 /** A line of a delivery's log: one fact, as JSON. Names are short because there are millions of lines. */

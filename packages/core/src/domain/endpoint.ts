@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
-import { type AccountId, accountIdSchema } from './event';
+import { type AccountId, accountIdSchema } from './account';
 
 /** A signing secret of an endpoint. Times in milliseconds since the Unix epoch. */
 const endpointSecretSchema = z.object({

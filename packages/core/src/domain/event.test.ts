@@ -1,4 +1,5 @@
-import { accountIdSchema, eventIdSchema } from './event';
+import { accountIdSchema } from './account';
+import { eventIdSchema } from './event';
 
 describe('ids of accounts and events', () => {
   it.each(['a', 'default', 'ACCT_01-x', '0'.repeat(64)])('takes %s for both', (id) => {

@@ -1,13 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
+import type { AccountId } from './account';
 import type { EndpointId } from './endpoint';
 import type { TraceContext } from './trace';
-
-export const accountIdSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, _ and -')
-  .brand<'AccountId'>();
-export type AccountId = z.infer<typeof accountIdSchema>;
 
 /** Unique within an account, not beyond: wherever an event is stored, its account is part of the key. */
 export const eventIdSchema = z

@@ -1,5 +1,6 @@
+import type { AccountId } from './account';
 import type { EndpointId } from './endpoint';
-import type { AccountId, EventId } from './event';
+import type { EventId } from './event';
 
 /**
  * Every key that we own in Redis. What stands in braces is the hash tag: in a Redis Cluster, keys with the

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { accountIdSchema } from './account';
 import { endpointIdSchema } from './endpoint';
-import { accountIdSchema } from './event';
 
 export const REPLAY_ID_PREFIX = 'rpl';
 

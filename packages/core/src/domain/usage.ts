@@ -1,4 +1,4 @@
-import type { AccountId } from './event';
+import type { AccountId } from './account';
 
 /** What is counted of what an account stores. */
 const usageKinds = ['events', 'deliveries', 'answers', 'replays', 'sessions'] as const;

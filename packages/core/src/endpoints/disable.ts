@@ -1,5 +1,5 @@
+import type { AccountId } from '../domain/account';
 import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
 import type { HealthStore } from './health/redis-health-store';

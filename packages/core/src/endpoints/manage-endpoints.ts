@@ -1,5 +1,5 @@
 import type { AccountStore } from '../accounts/redis-account-store';
-import { accountNotFound, isThere } from '../domain/account';
+import { type AccountId, accountNotFound, isThere } from '../domain/account';
 import {
   ENDPOINT_ID_PREFIX,
   type Endpoint,
@@ -9,7 +9,6 @@ import {
   isAsleep,
   newestSecret,
 } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError, invalidRequest } from '../platform/app-error';

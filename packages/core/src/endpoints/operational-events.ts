@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import type { AccountId } from '../domain/account';
 import type { Attempt } from '../domain/attempt';
 import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
-import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { isOperational, type operationalTypes } from '../event-types/built-in';
 import { createLru } from '../platform/caches';

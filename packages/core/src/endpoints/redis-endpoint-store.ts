@@ -1,6 +1,6 @@
 import { parseStanding, type Standing } from '../accounts/redis-usage-store';
+import type { AccountId } from '../domain/account';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';

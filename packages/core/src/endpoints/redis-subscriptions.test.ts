@@ -1,5 +1,5 @@
+import type { AccountId } from '../domain/account';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
 import type { RedisClient } from '../platform/redis-connect';

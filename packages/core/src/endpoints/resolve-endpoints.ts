@@ -1,5 +1,5 @@
+import type { AccountId } from '../domain/account';
 import { type EndpointId, type EndpointRef, endpointNotFound, isAsleep } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { AppError } from '../platform/app-error';
 import type { EndpointStore } from './redis-endpoint-store';
 

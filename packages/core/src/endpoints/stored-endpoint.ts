@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { AccountId } from '../domain/account';
 import { type Endpoint, endpointSchema } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { Sealer } from './seal';
 

@@ -1,5 +1,5 @@
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';

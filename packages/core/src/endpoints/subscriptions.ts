@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { createLoadOnce } from '../platform/caches';
 import { matchesType } from './filters/event-filters';
 import { type PayloadFilter, readStoredFilter } from './filters/payload-filter';

@@ -1,6 +1,8 @@
+import type { AccountId } from '../domain/account';
 import { type BreakerState, decodeBreaker } from '../domain/breaker';
-import type { DeliveryFact, DeliveryParts } from '../domain/delivery';
+import type { DeliveryParts } from '../domain/delivery';
 import {
+  type DeliveryFact,
   type DeliveryState,
   type DeliverySummary,
   ERASED_LOG_START,
@@ -12,7 +14,7 @@ import {
   withoutAnswer,
 } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';

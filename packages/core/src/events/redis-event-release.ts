@@ -1,7 +1,8 @@
 import { Cluster } from 'ioredis';
 import type { UsageRecorder } from '../accounts/account-quota';
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import { DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';

@@ -1,5 +1,6 @@
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AcceptedEvent, AccountId, EventId, StoredEvent } from '../domain/event';
+import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { formatTraceparent, parseTraceparent, type TraceContext } from '../domain/trace';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';

@@ -1,7 +1,8 @@
+import type { AccountId } from '../domain/account';
 import { phaseOf } from '../domain/breaker';
 import { deliveryIdOf, type HoldReason } from '../domain/delivery';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { isUnreadableSecret } from '../endpoints/seal';

@@ -1,5 +1,6 @@
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { EventMark } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';

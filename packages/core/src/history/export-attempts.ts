@@ -1,7 +1,8 @@
+import type { AccountId } from '../domain/account';
 import type { Attempt } from '../domain/attempt';
 import { type DeliveryId, type DeliveryParts, deliveryIdOf } from '../domain/delivery';
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import type { DeliveryStore } from '../events/redis-delivery-store';

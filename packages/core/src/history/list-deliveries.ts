@@ -1,5 +1,6 @@
+import type { AccountId } from '../domain/account';
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
-import { type AccountId, type EventId, eventNotFound } from '../domain/event';
+import { type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import type { DeliveryCursor, DeliveryStore } from '../events/redis-delivery-store';

@@ -1,6 +1,7 @@
+import type { AccountId } from '../domain/account';
 import { parseDeliveryId } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError } from '../platform/app-error';
 import { createLru } from '../platform/caches';

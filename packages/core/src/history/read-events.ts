@@ -1,4 +1,5 @@
-import { type AccountId, type EventId, eventNotFound } from '../domain/event';
+import type { AccountId } from '../domain/account';
+import { type EventId, eventNotFound } from '../domain/event';
 import type { EventMark } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
 import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../platform/batches';

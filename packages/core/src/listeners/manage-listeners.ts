@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { AccountId } from '../domain/account';
 import {
   type Endpoint,
   type EndpointUid,
@@ -6,7 +7,6 @@ import {
   isAsleep,
   type Listener,
 } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { hasEnded, MAX_RATE, REPLAY_ID_PREFIX, type ReplayId } from '../domain/replay';
 import type { Emit } from '../domain/signal';
 import { disableEndpoint, updateTime } from '../endpoints/disable';

@@ -1,5 +1,5 @@
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';

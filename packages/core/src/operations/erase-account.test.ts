@@ -1,8 +1,8 @@
 import { createRedisAccountStore } from '../accounts/redis-account-store';
 import { createRedisApiKeyStore } from '../accounts/redis-api-key-store';
 import { createRedisPortalSessionStore } from '../accounts/redis-portal-session-store';
+import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
-import type { AccountId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { createQueueLayout, shardsOf } from '../domain/queues';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';

@@ -1,8 +1,8 @@
 import type { AccountStore } from '../accounts/redis-account-store';
-import { type Account, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
+import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { RemoveEndpoints } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';

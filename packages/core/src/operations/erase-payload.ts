@@ -1,5 +1,6 @@
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import { type AccountId, type EventId, eventNotFound } from '../domain/event';
+import { type EventId, eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventHead, type EventStore } from '../events/redis-event-store';

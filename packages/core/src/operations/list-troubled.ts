@@ -1,6 +1,6 @@
+import type { AccountId } from '../domain/account';
 import { phaseOf } from '../domain/breaker';
 import { type DisabledReason, type Endpoint, type EndpointId, readAddress } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { OpenBreakers } from '../endpoints/flow/redis-open-breakers';
 import type { DisabledEndpoints } from '../endpoints/redis-disabled-endpoints';

@@ -1,6 +1,6 @@
 import { ensureDefaultAccount } from '../accounts/api-keys';
 import { createRedisAccountStore } from '../accounts/redis-account-store';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
 import { createQueueLayout, shardsOf } from '../domain/queues';
 import { createNewId } from '../platform/ids';

@@ -3,13 +3,14 @@ import type { AccountPage, AccountStore } from '../accounts/redis-account-store'
 import {
   ACCOUNT_ID_PREFIX,
   type Account,
+  type AccountId,
+  accountIdSchema,
   accountNotFound,
   accountQuotaSchema,
   accountWeightSchema,
   displayNameSchema,
   isThere,
 } from '../domain/account';
-import { type AccountId, accountIdSchema } from '../domain/event';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
 import type { NewId } from '../platform/ids';

@@ -1,6 +1,6 @@
 import type { AccountStore } from '../accounts/redis-account-store';
+import type { AccountId } from '../domain/account';
 import type { HoldReason } from '../domain/delivery';
-import type { AccountId } from '../domain/event';
 import type { WorkedQueue } from '../domain/queues';
 import type { OpenBreakers } from '../endpoints/flow/redis-open-breakers';
 import { type Clock, steadyClock } from '../platform/clock';

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
+import type { AccountId } from '../domain/account';
 import type { EndpointRef } from '../domain/endpoint';
-import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { TraceContext } from '../domain/trace';
 import type { LookUpEndpoints, ResolvedEndpoints } from '../endpoints/resolve-endpoints';

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
-import { type AcceptedEvent, type AccountId, dataOf, type EventId } from '../domain/event';
+import { type AcceptedEvent, dataOf, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { BeginSpan, Span } from '../domain/trace';
 import type { Subscriber } from '../endpoints/stored-endpoint';

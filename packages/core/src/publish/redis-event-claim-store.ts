@@ -1,4 +1,5 @@
-import type { AccountId, EventId } from '../domain/event';
+import type { AccountId } from '../domain/account';
+import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
 import { defineScript } from '../platform/redis-script';

@@ -1,4 +1,4 @@
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import { ANSWER_BYTES } from '../domain/usage';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';

@@ -1,6 +1,7 @@
+import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import type { Endpoint, EndpointRef } from '../domain/endpoint';
-import { type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import { EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
 import type { ManageEndpoints } from '../endpoints/manage-endpoints';

@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
 import {
   createQueueLayout,

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
 import {
   DEAD_LETTERS_QUEUE,

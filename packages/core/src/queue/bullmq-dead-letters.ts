@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { z } from 'zod';
-import { type AccountId, accountIdSchema } from '../domain/event';
+import { type AccountId, accountIdSchema } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
 import { DEAD_LETTERS_QUEUE } from '../domain/queues';
 import { type AppError, type ValidationError, validationErrorSchema } from '../platform/app-error';

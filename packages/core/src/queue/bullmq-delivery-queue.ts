@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type AccountId, accountIdSchema } from '../domain/account';
 import { type DeliveryParts, type DeliveryRequested, deliveryIdOf, triggers } from '../domain/delivery';
-import { type AccountId, accountIdSchema } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import type { DeliveryJobs } from '../operations/erase-account';

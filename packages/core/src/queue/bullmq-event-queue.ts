@@ -1,14 +1,9 @@
 import { eventJobId } from '@hookferry/producer/contract';
 import { z } from 'zod';
 import type { OldestEventsPort } from '../deliver/flow/releaser';
+import { type AccountId, accountIdSchema } from '../domain/account';
 import { endpointIdSchema, endpointRefsSchema } from '../domain/endpoint';
-import {
-  type AcceptedEvent,
-  type AccountId,
-  accountIdSchema,
-  type EventId,
-  eventIdSchema,
-} from '../domain/event';
+import { type AcceptedEvent, type EventId, eventIdSchema } from '../domain/event';
 import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { eventTypeNameSchema } from '../event-types/custom-event-type';

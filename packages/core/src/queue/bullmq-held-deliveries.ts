@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { AccountId } from '../domain/account';
 import { deliveryIdOf, type HoldReason } from '../domain/delivery';
 import { decodeAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { systemClock } from '../platform/clock';

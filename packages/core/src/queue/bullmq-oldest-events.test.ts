@@ -1,6 +1,7 @@
 import { eventJobId } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
-import type { AccountId, EventId } from '../domain/event';
+import type { AccountId } from '../domain/account';
+import type { EventId } from '../domain/event';
 import { EVENTS_QUEUE } from '../domain/queues';
 import { createNewId } from '../platform/ids';
 import { createClosables } from '../testing/closables';

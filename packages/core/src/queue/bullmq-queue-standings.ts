@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { z } from 'zod';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,

@@ -1,5 +1,5 @@
 import { Queue, UnrecoverableError, Worker } from 'bullmq';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { ERASURES_QUEUE } from '../domain/queues';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';

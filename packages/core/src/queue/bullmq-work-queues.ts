@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AccountId, accountIdSchema } from '../domain/event';
+import { type AccountId, accountIdSchema } from '../domain/account';
 import { ERASURES_QUEUE, REPLAYS_QUEUE } from '../domain/queues';
 import type { ReplayOrder } from '../domain/replay';
 import type { ErasureQueue } from '../operations/erase-account';

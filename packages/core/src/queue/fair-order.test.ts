@@ -1,8 +1,8 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
+import type { AccountId } from '../domain/account';
 import { type DeliveryRequested, deliveryIdOf } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
 import type { NewDelivery } from '../publish/fan-out-event';

@@ -1,6 +1,7 @@
+import type { AccountId } from '../domain/account';
 import type { HoldReason } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 
 /** A delivery that is held, with its place among those of its endpoint. */
 export interface HeldDelivery {

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { type AcceptedEvent, type AccountId, EVENT_ID_PREFIX, type EventId } from '../domain/event';
+import type { AccountId } from '../domain/account';
+import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { LookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError, validationErrorsOf } from '../platform/app-error';
 import type { Clock } from '../platform/clock';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { accountIdSchema } from '../domain/account';
 import { type HoldReason, holdReasons } from '../domain/delivery';
 import { endpointIdSchema } from '../domain/endpoint';
-import { accountIdSchema } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import type { QueueShard, QueueShards } from '../domain/queues';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';

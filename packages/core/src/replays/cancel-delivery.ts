@@ -1,6 +1,6 @@
 import { type AnnounceEndDeps, createAnnounceEnd } from '../deliver/announce';
+import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
-import type { AccountId } from '../domain/event';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';

@@ -1,3 +1,4 @@
+import type { AccountId } from '../domain/account';
 import {
   type DeadLetter,
   type DeadLetterQueue,
@@ -5,7 +6,6 @@ import {
   deadLetterIdSchema,
 } from '../domain/dead-letter';
 import { deliveryIdOf } from '../domain/delivery';
-import type { AccountId } from '../domain/event';
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import { accountOfJob } from '../queue/bullmq-dead-letters';

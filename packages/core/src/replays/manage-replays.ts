@@ -1,5 +1,5 @@
+import type { AccountId } from '../domain/account';
 import type { EndpointRef } from '../domain/endpoint';
-import type { AccountId } from '../domain/event';
 import {
   hasEnded,
   type Replay,

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
-import { type DeliveryFact, deliveryIdOf } from '../domain/delivery';
-import { FULL_LOG_BYTES } from '../domain/delivery-log';
+import { deliveryIdOf } from '../domain/delivery';
+import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
 import { DELIVERIES_QUEUE } from '../domain/queues';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import type { DeliveryWithAttempts } from '../history/delivery-standings';

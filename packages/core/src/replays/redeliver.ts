@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { AccountId } from '../domain/account';
 import {
   type DeliveryParts,
   type DeliveryRequested,
@@ -6,7 +7,7 @@ import {
   type RequestTrigger,
 } from '../domain/delivery';
 import { FULL_LOG_BYTES } from '../domain/delivery-log';
-import { type AccountId, eventNotFound } from '../domain/event';
+import { eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { DeliveryStore } from '../events/redis-delivery-store';

@@ -1,5 +1,4 @@
-import type { DeliveryFact } from '../domain/delivery';
-import { encodeFact, readLog } from '../domain/delivery-log';
+import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { ReplayMode, ReplayOrder } from '../domain/replay';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';

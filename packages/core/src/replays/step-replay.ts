@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import type { AccountId } from '../domain/account';
 import type { DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
-import { type AccountId, dataOf, type EventId } from '../domain/event';
+import { dataOf, type EventId } from '../domain/event';
 import {
   hasEnded,
   type Replay,

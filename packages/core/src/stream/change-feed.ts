@@ -1,4 +1,4 @@
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import type { Emit, Signal } from '../domain/signal';
 import { type Clock, steadyClock } from '../platform/clock';
 import { settledWithin } from '../platform/timers';

@@ -1,5 +1,5 @@
 import { Recheck } from '../accounts/authenticate';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import type { Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { type Clock, steadyClock } from '../platform/clock';

@@ -1,9 +1,10 @@
 import type { ChainableCommander } from 'ioredis';
 import { z } from 'zod';
+import type { AccountId } from '../domain/account';
 import { attemptOutcomeSchema } from '../domain/attempt';
 import { endStatuses } from '../domain/delivery-log';
 import { endpointIdSchema } from '../domain/endpoint';
-import { type AccountId, eventIdSchema } from '../domain/event';
+import { eventIdSchema } from '../domain/event';
 import { keys } from '../domain/keys';
 import { replayIdSchema } from '../domain/replay';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';

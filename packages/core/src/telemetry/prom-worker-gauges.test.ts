@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import type { EndpointLimit } from '../deliver/flow/concurrency';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import { signalSamples } from '../testing/signal-samples';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { AccountShares, registerPromWorkerGauges } from './prom-worker-gauges';

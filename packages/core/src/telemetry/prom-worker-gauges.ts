@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { EndpointLimit } from '../deliver/flow/concurrency';
 import type { Slots } from '../deliver/flow/slots';
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import type { SignalListener } from '../domain/signal';
 import { createLru } from '../platform/caches';
 import { gaugeDefinition, one, registerPromGauge, type Sample } from './prom-gauges';

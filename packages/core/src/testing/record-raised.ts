@@ -1,4 +1,4 @@
-import type { AccountId } from '../domain/event';
+import type { AccountId } from '../domain/account';
 import type { OperationalEvent, RaiseEvents } from '../endpoints/operational-events';
 
 /** Remembers what accounts were told. */

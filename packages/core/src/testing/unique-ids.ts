@@ -1,5 +1,6 @@
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import type { AccountId, EventId } from '../domain/event';
+import type { EventId } from '../domain/event';
 import { systemClock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
 

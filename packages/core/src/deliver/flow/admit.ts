@@ -1,7 +1,8 @@
+import type { AccountId } from '../../domain/account';
 import { type BreakerState, PROBE_MS, phaseOf } from '../../domain/breaker';
 import type { HoldReason } from '../../domain/delivery';
 import type { Endpoint, EndpointId } from '../../domain/endpoint';
-import type { AccountId, EventId } from '../../domain/event';
+import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionAnswer, AdmissionStore } from '../../endpoints/flow/redis-admission-store';
 import type { Clock } from '../../platform/clock';

@@ -1,5 +1,5 @@
 import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../../domain/breaker';
-import type { AttemptedFact } from '../../domain/delivery';
+import type { AttemptedFact } from '../../domain/delivery-log';
 import { keys } from '../../domain/keys';
 import { createRedisAdmissionStore } from '../../endpoints/flow/redis-admission-store';
 import { createRedisDeliveryStore } from '../../events/redis-delivery-store';

@@ -6,8 +6,8 @@ import {
   MIN_OPEN_MS,
   OPEN_SHARE,
 } from '../../domain/breaker';
-import type { AttemptedFact, DeliveryParts } from '../../domain/delivery';
-import { ERASED_LOG_START, encodeFact, withoutAnswer } from '../../domain/delivery-log';
+import type { DeliveryParts } from '../../domain/delivery';
+import { type AttemptedFact, ERASED_LOG_START, encodeFact, withoutAnswer } from '../../domain/delivery-log';
 import { keys } from '../../domain/keys';
 import { keysOfLimits, RATE_WINDOW_MS } from '../../endpoints/flow/redis-admission-store';
 import type { LogLength } from '../../events/redis-delivery-store';

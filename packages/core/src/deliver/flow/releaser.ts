@@ -1,6 +1,7 @@
+import type { AccountId } from '../../domain/account';
 import { PROBE_MS, phaseOf } from '../../domain/breaker';
 import type { Endpoint, EndpointId } from '../../domain/endpoint';
-import type { AccountId, EventId } from '../../domain/event';
+import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionStore, OrderedDelivery } from '../../endpoints/flow/redis-admission-store';
 import type { DisabledEndpoints } from '../../endpoints/redis-disabled-endpoints';

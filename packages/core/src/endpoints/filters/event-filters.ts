@@ -1,6 +1,6 @@
 import type { AccountStore } from '../../accounts/redis-account-store';
+import type { AccountId } from '../../domain/account';
 import type { EndpointId } from '../../domain/endpoint';
-import type { AccountId } from '../../domain/event';
 import { eventTypeNames, isOperational } from '../../event-types/built-in';
 import { type EventTypes, listNames } from '../../event-types/event-types';
 import type { EventTypeStore } from '../../event-types/redis-event-type-store';

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { type AccountId, dataOf, type EventId, type StoredEvent } from '../../domain/event';
+import type { AccountId } from '../../domain/account';
+import { dataOf, type EventId, type StoredEvent } from '../../domain/event';
 import type { EventTypes } from '../../event-types/event-types';
 import type { EventMark } from '../../events/redis-event-index';
 import type { EventStore } from '../../events/redis-event-store';

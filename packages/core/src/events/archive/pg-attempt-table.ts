@@ -1,10 +1,11 @@
 import { DatabaseError, Pool, type PoolClient } from 'pg';
 import { z } from 'zod';
+import { accountIdSchema } from '../../domain/account';
 import type { Attempt } from '../../domain/attempt';
 import { deliveryIdOf } from '../../domain/delivery';
 import { readLog } from '../../domain/delivery-log';
 import { endpointIdSchema } from '../../domain/endpoint';
-import { accountIdSchema, eventIdSchema } from '../../domain/event';
+import { eventIdSchema } from '../../domain/event';
 import { formatTime } from '../../platform/clock';
 import { settledWithin } from '../../platform/timers';
 

@@ -1,8 +1,8 @@
 import { ReplyError } from 'ioredis';
 import { z } from 'zod';
-import type { AttemptedFact, DeliveryParts } from '../../domain/delivery';
-import { type DeliveryStatus, encodeFact } from '../../domain/delivery-log';
-import type { AccountId } from '../../domain/event';
+import type { AccountId } from '../../domain/account';
+import type { DeliveryParts } from '../../domain/delivery';
+import { type AttemptedFact, type DeliveryStatus, encodeFact } from '../../domain/delivery-log';
 import { keys } from '../../domain/keys';
 import { type RedisClient, withStorageErrors } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
