@@ -1,4 +1,4 @@
-import { createKeepFor, repeatUntilDone, stopInOrder } from './timers';
+import { createKeepFor, repeatUntilDone, stopInOrder, WakeUpTimer } from './timers';
 
 describe('repeat until done', () => {
   beforeEach(() => jest.useFakeTimers({ now: 0 }));
@@ -131,5 +131,64 @@ describe('shutdown', () => {
       ]);
       expect(failures).toEqual([['queue', failure]]);
     });
+  });
+});
+
+describe('WakeUpTimer', () => {
+  beforeEach(() => jest.useFakeTimers({ now: 0 }));
+  afterEach(() => jest.useRealTimers());
+
+  function arrange() {
+    const runs: number[] = [];
+    const ends: (() => void)[] = [];
+    const timer = new WakeUpTimer(async () => {
+      runs.push(Date.now());
+      await new Promise<void>((resolve) => ends.push(resolve));
+    });
+    return { timer, runs, end: () => ends.shift()?.() };
+  }
+
+  it('runs the work at the earliest wake-up, once', async () => {
+    const { timer, runs, end } = arrange();
+    timer.wakeUpIn(300);
+    timer.wakeUpIn(100);
+    timer.wakeUpIn(200);
+    await jest.advanceTimersByTimeAsync(100);
+    end();
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(runs).toEqual([100]);
+  });
+
+  it('never runs the work twice at the same time', async () => {
+    const { timer, runs, end } = arrange();
+    const first = timer.runNow();
+    const second = timer.runNow();
+    timer.wakeUpIn(10);
+    await jest.advanceTimersByTimeAsync(50);
+    expect(runs).toEqual([0]);
+    end();
+    await first;
+    await jest.advanceTimersByTimeAsync(0);
+    expect(runs).toEqual([0, 50]);
+    end();
+    await second;
+    await jest.advanceTimersByTimeAsync(0);
+    expect(runs).toEqual([0, 50, 50]);
+    end();
+  });
+
+  it('stops when the run under way has ended, and takes no wake-up after that', async () => {
+    const { timer, runs, end } = arrange();
+    void timer.runNow();
+    timer.wakeUpIn(5);
+    let hasStopped = false;
+    const stopping = timer.stop().then(() => (hasStopped = true));
+    await jest.advanceTimersByTimeAsync(50);
+    expect(hasStopped).toBe(false);
+    end();
+    await stopping;
+    timer.wakeUpIn(1);
+    await jest.advanceTimersByTimeAsync(50);
+    expect(runs).toEqual([0]);
   });
 });

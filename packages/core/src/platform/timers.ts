@@ -1,3 +1,5 @@
+import { steadyClock } from './clock';
+
 /** What was asked for; `undefined` when that failed or took too long. */
 export async function answerWithin<Answer>(
   patienceMs: number,
@@ -20,6 +22,52 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
   const isSettled = await Promise.race([hasEnded, timeIsOver]);
   clearTimeout(timer);
   return isSettled;
+}
+
+/**
+ * Runs a piece of work at wake-ups: one timer, and never two runs at the same time. The work must not reject. It asks for
+ * its next wake-up itself.
+ */
+export class WakeUpTimer {
+  #timer: NodeJS.Timeout | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(private readonly work: () => Promise<unknown>) {}
+
+  /** Runs the work after a delay in milliseconds, or sooner if an earlier wake-up is set already. */
+  wakeUpIn(delayMs: number): void {
+    const dueAt = steadyClock() + delayMs;
+    if (this.#isStopped || dueAt >= this.#dueAt) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = dueAt;
+    this.#timer = setTimeout(() => void this.runNow(), delayMs);
+  }
+
+  /** Runs the work at once, or right after the run that is under way, in place of the wake-up that was set. */
+  async runNow(): Promise<void> {
+    this.#clear();
+    while (this.#running) await this.#running;
+    const run = this.work().then(() => {});
+    this.#running = run.finally(() => {
+      this.#running = undefined;
+    });
+    await this.#running;
+  }
+
+  /** Takes back the wake-up, refuses further ones, and waits for the run that is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#clear();
+    await this.#running;
+  }
+
+  #clear(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+  }
 }
 
 const FIRST_DELAY_MS = 100;
