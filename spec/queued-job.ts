@@ -29,6 +29,6 @@ export function isLockedBy(run: RunNumber, job: QueuedJob): boolean {
   return job === `active:${run}`;
 }
 
-export function isDelayed(job: QueuedJob): boolean {
+function isDelayed(job: QueuedJob): boolean {
   return job === 'delayed:retry' || job === 'delayed:held';
 }

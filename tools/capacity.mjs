@@ -27,7 +27,7 @@ const PORTS = 28_232;
  */
 
 /** @param {number} perDay @param {Costs} costs @param {Assumptions} assumed */
-export function capacityOf(perDay, { event, delivery }, assumed) {
+function capacityOf(perDay, { event, delivery }, assumed) {
   const deliveries = (perDay / SECONDS_A_DAY) * assumed.peak;
   const events = deliveries / assumed.fanout;
   const perSecond = deliveries * assumed.attempts;

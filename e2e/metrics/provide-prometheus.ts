@@ -12,7 +12,7 @@ export interface PrometheusPrograms {
 export type ProvidedPrometheus = { readonly program: PrometheusPrograms } | { readonly refusal: string };
 
 /** A real Prometheus, fetched once. At once, since jest has to know before it starts whether there is anything to run. */
-export function providePrometheus(): ProvidedPrometheus {
+function providePrometheus(): ProvidedPrometheus {
   try {
     const said = execFileSync(process.execPath, [TOOL], { encoding: 'utf8', timeout: FETCH_TIMEOUT_MS });
     return JSON.parse(said.trim().split('\n').at(-1) ?? '') as ProvidedPrometheus;

@@ -14,7 +14,6 @@ import { createDisable, createDisableFailing, type DisablePolicy } from '@hookfe
 import type { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
 import type { OpenBreakers } from '@hookferry/core/endpoints/flow/redis-open-breakers';
 import type { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
-import type { DisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
 import type { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
@@ -34,7 +33,6 @@ const SLOW_FACTOR = 4;
 interface AdmissionDeps {
   readonly endpointStore: EndpointStore;
   readonly healthStore: HealthStore;
-  readonly disabledEndpoints: DisabledEndpoints;
   readonly admissionStore: AdmissionStore;
   readonly openBreakers: OpenBreakers;
   readonly deliveryStore: DeliveryStore;

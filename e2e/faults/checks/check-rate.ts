@@ -23,7 +23,7 @@ export function checkRate(
 }
 
 /** The most of these sorted times that lie within a window of this length, its end not included. */
-export function mostWithin(times: readonly number[], windowMs: number): number {
+function mostWithin(times: readonly number[], windowMs: number): number {
   let from = 0;
   let most = 0;
   for (const [i, time] of times.entries()) {

@@ -4,7 +4,7 @@ import type { InjectedFault, ReceivedRequest } from '../ledger';
  * How long after its end an attempt may not be on record yet, and how long after a fault its victim may still act as
  * if nothing had been: with a busy machine in mind.
  */
-export const AFTERMATH_MS = 2_000;
+const AFTERMATH_MS = 2_000;
 
 /** Whether this request was under way, or perhaps not on record yet, when the fault struck or lasted. */
 export function hits(fault: InjectedFault, request: ReceivedRequest): boolean {

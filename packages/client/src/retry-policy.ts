@@ -2,7 +2,7 @@ import { WebhooksApiError } from './api-error';
 import { isCertainlyUnsent, WebhooksConnectionError } from './connection-error';
 
 /** Longer than that nobody waits unasked: the error comes at once, with its `retryAfterSeconds`. */
-export const MAX_RETRY_DELAY_MS = 60_000;
+const MAX_RETRY_DELAY_MS = 60_000;
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
 

@@ -67,7 +67,7 @@ const flagsSchema = z.object({ all: z.boolean().default(false), queue: queueSche
 type Flags = z.infer<typeof flagsSchema>;
 
 /** A command that does something with dead letters: with those that are named, or with all of them. */
-export function addEachDeadLetter(parent: Command, cli: Cli, what: DeadLetterAct): void {
+function addEachDeadLetter(parent: Command, cli: Cli, what: DeadLetterAct): void {
   parent
     .command(what.name)
     .description(what.description)

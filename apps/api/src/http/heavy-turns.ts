@@ -80,7 +80,7 @@ export class HeavyTurns {
  * A request's turn. It ends when the work is done: how long the answer then takes to be read is its client's to say, and
  * behind another answer on the same connection it may take as long as the client likes.
  */
-export class Turn {
+class Turn {
   readonly #begunAt = performance.eventLoopUtilization();
   #blockedMs: number | undefined;
 

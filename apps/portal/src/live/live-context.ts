@@ -4,7 +4,7 @@ import type { LiveMessage } from './live-message';
 
 export const LiveContext = createContext<LiveFeed | undefined>(undefined);
 
-export function useLiveFeed(): LiveFeed {
+function useLiveFeed(): LiveFeed {
   const feed = useContext(LiveContext);
   if (!feed) throw new Error('useLiveFeed outside of LiveContext');
   return feed;

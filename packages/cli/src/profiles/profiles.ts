@@ -10,7 +10,7 @@ export interface Profiles {
   readonly byName: Readonly<Record<string, Profile>>;
 }
 
-export const DEFAULT_PROFILE = 'default';
+const DEFAULT_PROFILE = 'default';
 
 export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, byName: {} };
 

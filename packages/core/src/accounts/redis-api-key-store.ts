@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { type AccountId, type ApiKey, apiKeySchema, type Scope, scopeSchema } from '../domain/account';
+import { type AccountId, type ApiKey, apiKeySchema } from '../domain/account';
 import { keys } from '../domain/keys';
 import { ParsedCache } from '../platform/caches';
 import { type RedisClient, withStorageErrors } from '../platform/redis-connect';
@@ -59,7 +58,7 @@ export function createRedisApiKeyStore(redis: RedisClient) {
     async save(apiKey: ApiKey): Promise<void> {
       const { id, accountId, createdAt } = apiKey;
       await redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
-      await redis.set(keys.apiKey(id), encode(apiKey));
+      await redis.set(keys.apiKey(id), JSON.stringify(apiKey));
     },
 
     /** Whether it was there. */
@@ -93,21 +92,6 @@ export function createRedisApiKeyStore(redis: RedisClient) {
 
 export type ApiKeyStore = ReturnType<typeof createRedisApiKeyStore>;
 
-// Versions before there was this scope can't read a record that has it among the others, and may run beside this one or
-// after it. New ones come here too: from now on one that is not known is passed over.
-const ADDED: readonly Scope[] = ['portal:write'];
-
-const storedSchema = apiKeySchema.extend({ addedScopes: z.array(z.string()).default([]) });
-
-function encode(apiKey: ApiKey): string {
-  const [addedScopes, others] = [true, false].map((isAdded) =>
-    apiKey.scopes.filter((scope) => ADDED.includes(scope) === isAdded),
-  );
-  return JSON.stringify({ ...apiKey, scopes: others, addedScopes });
-}
-
 function parse(raw: string): ApiKey {
-  const { addedScopes, ...apiKey } = storedSchema.parse(JSON.parse(raw));
-  const added = addedScopes.flatMap((scope) => scopeSchema.safeParse(scope).data ?? []);
-  return { ...apiKey, scopes: [...apiKey.scopes, ...added] };
+  return apiKeySchema.parse(JSON.parse(raw));
 }

@@ -166,8 +166,3 @@ export function encodeAddress({ accountId, endpointId }: Address): string {
 export function decodeAddress(text: string): Address {
   return addressSchema.parse(text);
 }
-
-/** The same, `undefined` for what a former version has written in another form. */
-export function readAddress(text: string): Address | undefined {
-  return addressSchema.safeParse(text).data;
-}

@@ -274,16 +274,6 @@ describe('what is secret', () => {
     expect(await store.find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
   });
 
-  it('is read from a record of the time when an endpoint had one secret', async () => {
-    const { secrets: _secrets, ...rest } = buildEndpoint();
-    const { accountId, id, createdAt } = rest;
-    await redis.client.hset(keys.endpoints(accountId), id, JSON.stringify({ ...rest, secret: 'whsec_old' }));
-    expect(await store.find(accountId, id)).toEqual({
-      ...rest,
-      secrets: [{ secret: 'whsec_old', createdAt }],
-    });
-  });
-
   it('outlives a change of the master key: the old one opens for as long as it is named, the new one seals', async () => {
     const endpoint = await saved({ tls, headers });
     const { accountId, id } = endpoint;

@@ -13,7 +13,7 @@ export function createEndpointCodec(sealer: Sealer) {
 
     /** @throws AppError `secret_unreadable`. */
     decode(raw: string): Endpoint {
-      return mapSecrets(storedEndpointSchema.parse(JSON.parse(raw)), sealer.open);
+      return mapSecrets(endpointSchema.parse(JSON.parse(raw)), sealer.open);
     },
   };
 }
@@ -40,15 +40,6 @@ export function encodeSubscription({ events, filter, status, ordering }: Subscri
 
 export function decodeSubscription(id: string, raw: string): Subscriber {
   return subscriberSchema.parse({ id, ...(JSON.parse(raw) as object) });
-}
-
-const storedEndpointSchema = z.preprocess(readFormerRecord, endpointSchema);
-
-// Before secrets could be rotated, there was one of them.
-function readFormerRecord(record: unknown): unknown {
-  if (typeof record !== 'object' || record === null || !('secret' in record)) return record;
-  const { secret, ...rest } = record;
-  return { secrets: [{ secret, createdAt: 'createdAt' in rest ? rest.createdAt : undefined }], ...rest };
 }
 
 type MapText = (text: string, owner: string) => string;

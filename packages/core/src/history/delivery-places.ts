@@ -96,8 +96,6 @@ export function createReadAccountPlaces({ eventStore }: ReadAccountPlacesDeps) {
   }
 }
 
-export type ReadAccountPlaces = ReturnType<typeof createReadAccountPlaces>;
-
 function batchOf(entries: readonly LookedAt[], hasMore: boolean): PlacesBatch {
   const last = entries.at(-1);
   return { entries, nextCursor: hasMore && last ? markOf(last) : undefined };
@@ -179,8 +177,6 @@ export function createOpenHeldPlaces({ endpointStore, heldDeliveries }: OpenHeld
     return { entries, nextCursor: hasMore && last ? markOf(last) : undefined };
   }
 }
-
-export type OpenHeldPlaces = ReturnType<typeof createOpenHeldPlaces>;
 
 function placeOf(endpointId: EndpointId, eventId: EventId, createdAt: number): DeliveryPlace {
   return { endpointId, eventId, createdAt, type: undefined };

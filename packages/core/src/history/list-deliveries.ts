@@ -195,8 +195,6 @@ export function createListDeliveries(deps: ListDeliveriesDeps) {
   return { listOfEndpoint, listOfEvent, listOfAccount, list };
 }
 
-export type ListDeliveries = ReturnType<typeof createListDeliveries>;
-
 interface Event extends EventHead {
   readonly id: EventId;
 }

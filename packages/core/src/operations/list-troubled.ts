@@ -1,6 +1,6 @@
 import type { AccountId } from '../domain/account';
 import { phaseOf } from '../domain/breaker';
-import { type DisabledReason, type Endpoint, type EndpointId, readAddress } from '../domain/endpoint';
+import { type DisabledReason, decodeAddress, type Endpoint, type EndpointId } from '../domain/endpoint';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { OpenBreakers } from '../endpoints/flow/redis-open-breakers';
 import type { DisabledEndpoints } from '../endpoints/redis-disabled-endpoints';
@@ -68,16 +68,15 @@ export function createListTroubled(deps: ListTroubledDeps) {
 
   // An index may have one too many, which its own record tells.
   async function showDisabled({ id, at }: Mark): Promise<TroubledEndpoint | undefined> {
-    const address = readAddress(id);
-    const endpoint = address && (await find(address.accountId, address.endpointId));
+    const address = decodeAddress(id);
+    const endpoint = await find(address.accountId, address.endpointId);
     if (!endpoint || endpoint.status === 'enabled') return undefined;
     const { url, disabledReason } = endpoint;
     return { ...address, url, trouble: 'disabled', disabledReason, failures: undefined, since: at };
   }
 
   async function showBreaker({ id }: Mark): Promise<TroubledEndpoint | undefined> {
-    const address = readAddress(id);
-    if (!address) return undefined;
+    const address = decodeAddress(id);
     const [endpoint, breaker] = await Promise.all([
       find(address.accountId, address.endpointId),
       admissionStore.readFailing(address.endpointId),

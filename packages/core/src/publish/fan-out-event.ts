@@ -98,8 +98,6 @@ export function createDispatchEvents(deps: DispatchEventsDeps) {
   }
 }
 
-export type DispatchEvents = ReturnType<typeof createDispatchEvents>;
-
 /** What it takes to ask the filters: how many characters they have, as far as that says it. */
 function filteringOf({ type, body, endpointIds }: AcceptedEvent, ofAccount: AccountSubscriptions): number {
   const length = endpointIds === undefined ? ofAccount.askersOf(type).filterLength : 0;

@@ -331,13 +331,6 @@ describe('delivery job', () => {
   });
 
   describe('deliveryJobSchema', () => {
-    // Its job came from the version before.
-    it('takes what says that it waited at a gate', () => {
-      expect(deliveryJobSchema.parse({ account_id: 'default', released: true })).toEqual({
-        account_id: 'default',
-      });
-    });
-
     it.each([{ account_id: 'default' }, { account_id: 'default', request: encodeRequest(request) }])(
       'takes %j',
       (data) => {

@@ -121,7 +121,7 @@ function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace }: Ac
 export const JOB_VERSION = 1;
 
 /** What a job's data say of their form. */
-export const jobVersionSchema = z.int().min(1).optional();
+const jobVersionSchema = z.int().min(1).optional();
 
 const versionedSchema = z.object({ v: jobVersionSchema });
 

@@ -103,8 +103,6 @@ function firstOf(marks: readonly Mark[], limit: number): readonly Mark[] {
   return [...byId.values()].toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1)).slice(0, limit);
 }
 
-export type ShardedHeldDeliveries = ReturnType<typeof createShardedHeldDeliveries>;
-
 // Of jobs that are held along so many are looked at together, as long as half of them are the endpoint's, and so many held.
 const ALONG_PAGE = 50;
 const MOST_ALONG = 200;

@@ -15,7 +15,7 @@ const AT_ONCE = 200;
 const LOOK_EVERY_MS = 10;
 
 /** The flow that all events of an account belong to. */
-export const EVENTS_FLOW = '*';
+const EVENTS_FLOW = '*';
 
 // The longest waiting are at the right. A few that wait need no order, unless others have got one: BullMQ would take those
 // that came later before them. KEYS: wait, prioritized, priority counter, the fair order's state, weights. ARGV: what the

@@ -171,8 +171,6 @@ export function createBullmqOldestWaiting({ redis, prefix }: QueueConnection) {
   });
 }
 
-export type BullmqOldestWaiting = ReturnType<typeof createBullmqOldestWaiting>;
-
 /** Reads how long the oldest job of each queue has waited, in whichever shard it is. */
 export function createShardedOldestWaiting(redis: RedisClient, shards: QueueShards) {
   const perShard = new PerShard(redis, createBullmqOldestWaiting);
@@ -194,8 +192,6 @@ export function createShardedOldestWaiting(redis: RedisClient, shards: QueueShar
     },
   };
 }
-
-export type ShardedOldestWaiting = ReturnType<typeof createShardedOldestWaiting>;
 
 export const jobStates = ['wait', 'active', 'delayed', 'failed'] as const;
 export type JobState = (typeof jobStates)[number];

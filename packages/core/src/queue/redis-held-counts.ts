@@ -13,8 +13,8 @@ import type { EndpointAddress } from './held-deliveries';
  * once per change, with how many there are now. All of them count for one reason, that for which the last one was held;
  * without a reason that stays.
  *
- * `counted` says of each endpoint what of it is in `counts`. So a sum can't drift: what one process left wrong, of a former
- * version that counts nothing say, is put right by the endpoint's next change, or when it is its turn to be counted anew.
+ * `counted` says of each endpoint what of it is in `counts`. So a sum can't drift: what was left wrong is put right
+ * by the endpoint's next change, or when it is its turn to be counted anew.
  */
 export const COUNT_HELD = `
   local function count_held(counts, counted, endpoint, left, reason)
@@ -36,7 +36,7 @@ export const COUNT_HELD = `
 const RECOUNT = defineScript(`${COUNT_HELD}
   count_held(KEYS[2], KEYS[3], ARGV[1], redis.call('ZCARD', KEYS[1]))`);
 
-// One that is counted wrongly is rare: a process of a former version has to have released its last one.
+// One that is counted wrongly is rare.
 const CHECKED_AT_ONCE = 5;
 
 const addressSchema = z.tuple([accountIdSchema, endpointIdSchema]);

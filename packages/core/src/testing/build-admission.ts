@@ -15,7 +15,6 @@ import { createDisable, createDisableFailing, type DisablePolicy } from '../endp
 import { createRedisAdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { createRedisOpenBreakers } from '../endpoints/flow/redis-open-breakers';
 import { createRedisHealthStore } from '../endpoints/health/redis-health-store';
-import { createRedisDisabledEndpoints } from '../endpoints/redis-disabled-endpoints';
 import { createRedisEndpointStore } from '../endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '../events/redis-delivery-store';
 import type { Clock } from '../platform/clock';
@@ -68,7 +67,6 @@ export function buildAdmission({
     endpointStore: createRedisEndpointStore(redis, testSealer),
     deliveryStore: createRedisDeliveryStore(redis, testRetention),
     attemptStore: createRedisAttemptStore(redis, testRetention),
-    disabledEndpoints: createRedisDisabledEndpoints(redis),
     admissionStore: createRedisAdmissionStore(redis),
     openBreakers: createRedisOpenBreakers(redis),
     deliveryQueue: new BullmqDeliveryQueue(connection),

@@ -96,14 +96,6 @@ it('does nothing at a disabled endpoint, and looks again much later, should whoe
   expect(await wakeUpDueAt()).toBe(NOW + 600_000);
 });
 
-it('has a disabled endpoint counted as one that a former version has disabled', async () => {
-  const endpoint = buildEndpoint({ status: 'disabled', disabledReason: 'client' });
-  const { look, disabledEndpoints } = await arrange({ endpoint, held: 1 });
-  await redis.client.del(keys.disabledEndpoints);
-  await look(8);
-  expect(await disabledEndpoints.count()).toBe(1);
-});
-
 it('releases what is held for a deleted endpoint, so that each ends as cancelled', async () => {
   const { look, endpointStore, address, stillHeld, wakeUpDueAt } = await arrange({ held: 3 });
   await endpointStore.remove(address.accountId, address.endpointId);

@@ -4,7 +4,6 @@ import type { Endpoint, EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionStore, OrderedDelivery } from '../../endpoints/flow/redis-admission-store';
-import type { DisabledEndpoints } from '../../endpoints/redis-disabled-endpoints';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import { createLru } from '../../platform/caches';
@@ -197,7 +196,6 @@ export interface OldestEventsPort {
 
 export interface WakeUpEndpointDeps {
   readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly disabledEndpoints: Pick<DisabledEndpoints, 'enter'>;
   readonly admissionStore: Pick<AdmissionStore, 'stand' | 'endRateWait'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'release' | 'wakeUpDueAt'>;
   readonly oldestEvents: OldestEventsPort;
@@ -241,15 +239,7 @@ const DISABLED_LOOK_MS = 600_000;
  * asked once more when it runs.
  */
 export function createWakeUpEndpoint(deps: WakeUpEndpointDeps) {
-  const {
-    endpointStore,
-    disabledEndpoints,
-    admissionStore,
-    heldDeliveries,
-    oldestEvents,
-    restoreDelivery,
-    clock,
-  } = deps;
+  const { endpointStore, admissionStore, heldDeliveries, oldestEvents, restoreDelivery, clock } = deps;
 
   return async function wakeUpEndpoint(address: EndpointAddress, places: number): Promise<Looked> {
     const { accountId, endpointId } = address;
@@ -263,18 +253,14 @@ export function createWakeUpEndpoint(deps: WakeUpEndpointDeps) {
     const { left, isMissing } = await heldDeliveries.release(address, request);
     if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
     if (!isMissing || only === undefined) return { left, wakeUpAgainAt };
-    // After Redis has lost data, say, or a former version has delivered it: all behind it would wait for ever.
+    // After Redis has lost data, say: all behind it would wait for ever.
     await restoreDelivery(address, only);
     return { left, wakeUpAgainAt: clock() + RESTORED_LOOK_MS };
   };
 
   async function allowanceOf(endpoint: Endpoint | undefined, places: number): Promise<Allowance> {
     if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_LOOK_MS };
-    if (endpoint.status === 'disabled') {
-      // One that a former version disabled is not counted yet.
-      await disabledEndpoints.enter(endpoint);
-      return { most: 0, againInMs: DISABLED_LOOK_MS };
-    }
+    if (endpoint.status === 'disabled') return { most: 0, againInMs: DISABLED_LOOK_MS };
     const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit);
     const { breaker, rate, next } = standing;
     const now = clock();

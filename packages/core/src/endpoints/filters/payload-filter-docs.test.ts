@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { compilePayloadFilter } from './payload-filter';
 import { operatorNames } from './payload-filter-operators';
 
-const PAGE = readFileSync(join(__dirname, '../../../../docs/filters.md'), 'utf8');
+const PAGE = readFileSync(join(__dirname, '../../../../../docs/filters.md'), 'utf8');
 
 interface Row {
   readonly operator: string;

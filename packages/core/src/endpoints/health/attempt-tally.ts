@@ -4,7 +4,7 @@ export interface HourOfAttempts {
   readonly hour: number;
   readonly successes: number;
   readonly failures: number;
-  /** How long they took; of those that a former version has recorded nothing is known. */
+  /** How long they took. */
   readonly durations: DurationCounts;
 }
 
