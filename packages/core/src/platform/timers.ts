@@ -31,7 +31,7 @@ export async function settledWithin(patienceMs: number, work: Promise<unknown>):
 export class WakeUpTimer {
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
-  #running: Promise<void> | undefined;
+  #running: Promise<unknown> | undefined;
   #isStopped = false;
 
   constructor(private readonly work: () => Promise<unknown>) {}
@@ -49,8 +49,7 @@ export class WakeUpTimer {
   async runNow(): Promise<void> {
     this.#clear();
     while (this.#running) await this.#running;
-    const run = this.work().then(() => {});
-    this.#running = run.finally(() => {
+    this.#running = this.work().finally(() => {
       this.#running = undefined;
     });
     await this.#running;
