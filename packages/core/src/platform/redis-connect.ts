@@ -216,6 +216,21 @@ export function withStorageErrors<Store extends AsyncMethods<Store>>(store: Stor
   return Object.fromEntries(wrapped) as Store;
 }
 
+/**
+ * Makes all methods of a store's class throw `storage_unavailable` when Redis can't be reached or can't serve. Call it once,
+ * below the class. All methods must be async.
+ */
+export function throwStorageErrors(store: { readonly prototype: object }): void {
+  const { prototype } = store;
+  for (const [name, { value: method }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+    if (name === 'constructor' || typeof method !== 'function') continue;
+    const wrapped = function (this: unknown, ...args: readonly unknown[]): Promise<unknown> {
+      return (method.apply(this, args) as Promise<unknown>).catch(rethrow);
+    };
+    Object.defineProperty(prototype, name, { value: wrapped, writable: true, configurable: true });
+  }
+}
+
 export function storageUnavailable(cause: unknown): AppError {
   return new AppError('storage_unavailable', 'The store is not reachable at the moment; try again shortly.', {
     cause,
