@@ -1,19 +1,22 @@
 /** @jest-config-loader esbuild-register */
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import type { Config } from 'jest';
 
 const common: Config = {
   testEnvironment: 'node',
   rootDir: __dirname,
-  // got and a few of its dependencies are ES modules only, so everything goes through swc: a list of
-  // packages to transform would break at the next version of any of them.
   transform: {
     '^.+\\.(ts|m?js)$': [
       '@swc/jest',
       { module: { type: 'commonjs' }, jsc: { target: 'es2022', parser: { syntax: 'typescript' } } },
     ],
   },
-  transformIgnorePatterns: [],
+  // Packages that are ES modules (got is one) go through swc; all others are loaded as they are.
+  transformIgnorePatterns: [
+    `/node_modules/(?!(?:${findModulePackages().join('|')})/)(?!.*/node_modules/).*\\.js$`,
+  ],
   moduleNameMapper: {
     '^@hookferry/core/(.*)$': '<rootDir>/packages/core/src/$1',
     // This one has an `import` export only; jest resolves for `require`.
@@ -34,9 +37,17 @@ const config: Config = {
         '<rootDir>/spec/*.test.ts',
       ],
     },
-    { ...common, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts'] },
+    { ...common, displayName: 'flows', testMatch: ['<rootDir>/e2e/flows/**/*.test.ts'] },
+    {
+      ...common,
+      displayName: 'slow',
+      testMatch: ['<rootDir>/e2e/**/*.test.ts'],
+      testPathIgnorePatterns: ['<rootDir>/e2e/flows/'],
+    },
   ],
   testTimeout: 60_000,
+  // Nothing here watches.
+  watchman: false,
   coverageProvider: 'v8',
   coverageDirectory: 'coverage',
   coverageReporters: ['text-summary', 'html'],
@@ -44,5 +55,18 @@ const config: Config = {
   // Much of the time a test waits, for other processes and for a time to come: three at once keep two cores at work.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
 };
+
+/** The names of the installed packages whose own package.json says that their files are ES modules. */
+function findModulePackages(): readonly string[] {
+  const { packages } = JSON.parse(readFileSync(join(__dirname, 'package-lock.json'), 'utf8'));
+  const folders = Object.keys(packages).filter((path) => path.includes('node_modules/'));
+  return folders.filter(isModulePackage).map((path) => path.slice(path.lastIndexOf('node_modules/') + 13));
+}
+
+/** @param folder of a package that the lock file names; it is not there if it is for another platform. */
+function isModulePackage(folder: string): boolean {
+  const file = join(__dirname, folder, 'package.json');
+  return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).type === 'module';
+}
 
 export default config;

@@ -18,7 +18,7 @@ import { runJest } from './test/run-jest.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
 
 // Less than a minute: what starts both programs from their build, and sends what they are given.
-const SMOKE = ['--selectProjects', 'e2e', '--testPathPatterns', 'e2e/delivery\\.test'];
+const SMOKE = ['--selectProjects', 'flows', '--testPathPatterns', 'e2e/flows/delivery\\.test'];
 
 const stop = listenForStopSignals();
 const group = new ProcessGroup();

@@ -1,0 +1,105 @@
+import { Receiver } from '../support/receiver';
+import { RedisServer } from '../support/redis-server';
+import { QUICK_WIN } from '../support/samples';
+import { Stack } from '../support/stack';
+import { until } from '../support/until';
+
+let redis: RedisServer;
+let stack: Stack;
+let receiver: Receiver;
+
+beforeEach(async () => {
+  redis = await RedisServer.start();
+  stack = await Stack.start({
+    redisUrl: redis.url,
+    environment: { JOB_LOCK_DURATION: '1s', RETRY_SCHEDULE: '1s,1s,1s,1s' },
+  });
+  receiver = await Receiver.start();
+});
+afterEach(async () => {
+  await receiver.stop();
+  await stack.stop();
+  await redis.remove();
+});
+
+it('answers 503 with Retry-After while Redis is gone, and goes on by itself once it is back', async () => {
+  const webhook = await stack.client.register(receiver.url);
+  await redis.kill();
+  const refused = await until(async () => {
+    const answer = await stack.client.request<{ code: string }>('POST', '/v1/events', QUICK_WIN);
+    return answer.status === 503 ? answer : undefined;
+  });
+  expect(refused.body.code).toBe('storage_unavailable');
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect((await fetch(`${stack.client.baseUrl}/readyz`)).status).toBe(503);
+  expect((await fetch(`${stack.client.baseUrl}/healthz`)).status).toBe(200);
+
+  await redis.start();
+  await stack.client.waitUntilReady();
+  const eventId = await until(() =>
+    stack.client.publish(QUICK_WIN.type, QUICK_WIN.data).catch(() => undefined),
+  );
+  await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+});
+
+it('never hangs on a Redis that is connected and silent: 503 within two seconds', async () => {
+  redis.freeze();
+  const startedAt = Date.now();
+  const answers = await Promise.all([
+    stack.client.request('POST', '/v1/events', QUICK_WIN),
+    stack.client.request('GET', '/v1/webhooks'),
+  ]);
+  const tookMs = Date.now() - startedAt;
+  redis.thaw();
+
+  expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+  // The contract's own figure, not a measurement of speed.
+  expect(tookMs).toBeLessThan(2_000);
+});
+
+it('delivers everything that was accepted before and after Redis was killed and came back', async () => {
+  const webhook = await stack.client.register(receiver.url);
+  const accepted: string[] = [];
+  const publishing = publishUntil(() => accepted.length >= 400, accepted);
+  await until(async () => (accepted.length >= 100 ? true : undefined));
+  await redis.kill();
+  await redis.start();
+  await publishing;
+
+  await until(async () => {
+    const arrived = new Set(receiver.requests.map(({ headers }) => headers['webhook-id']));
+    return accepted.every((id) => arrived.has(id)) ? true : undefined;
+  });
+  expect(await stack.client.listDeliveries(webhook.id)).not.toHaveLength(0);
+});
+
+it('starts while Redis is away, and is ready once it is there', async () => {
+  await stack.stop();
+  await redis.kill();
+  const starting = Stack.start({ redisUrl: redis.url });
+  await redis.start();
+  stack = await starting;
+  const webhook = await stack.client.register(receiver.url);
+  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const delivery = await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+  expect(delivery.attempt_count).toBe(1);
+});
+
+/** Publishes one event after the other, as a producer that repeats what was refused, and notes what was accepted. */
+async function publishUntil(isEnough: () => boolean, accepted: string[]): Promise<void> {
+  while (!isEnough()) {
+    const { status, body } = await stack.client.request<{ id: string }>('POST', '/v1/events', QUICK_WIN);
+    if (status === 202) accepted.push(body.id);
+  }
+}
+
+it('ends a worker that is told to stop while Redis is silent, and does not wait for ever', async () => {
+  const worker = await stack.startWorker({ SHUTDOWN_TIMEOUT: '100ms' });
+  redis.freeze();
+  const exitCode = await worker.end('SIGTERM');
+  redis.thaw();
+  expect(exitCode).toBe(1);
+  expect(worker.log).toContainEqual(
+    expect.objectContaining({ message: 'process.fault', detail: expect.stringContaining('without waiting') }),
+  );
+});

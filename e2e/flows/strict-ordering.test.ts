@@ -1,0 +1,77 @@
+import { EventEmitter, once } from 'node:events';
+import { Receiver } from '../support/receiver';
+import { QUICK_WIN } from '../support/samples';
+import { Stack } from '../support/stack';
+import { until } from '../support/until';
+
+const EVENTS = 300;
+
+let stack: Stack;
+afterEach(() => stack.stop());
+
+it('delivers in the order of acceptance, also through failures and the death of a worker', async () => {
+  stack = await Stack.start({
+    workers: 2,
+    // More retries than one delivery can need; locks that are short, so that a killed worker's jobs are taken over soon.
+    environment: { RETRY_SCHEDULE: Array(20).fill('50ms').join(), JOB_LOCK_DURATION: '2s' },
+  });
+  const receiver = await Receiver.start(() => (Math.random() < 0.1 ? 500 : 204));
+  await registerStrict(receiver.url);
+  const published = publish(EVENTS);
+
+  await receiver.waitFor(EVENTS / 10);
+  await stack.workers[0]?.end('SIGKILL');
+  await stack.startWorker();
+  const eventIds = await published;
+  await until(async () => (firstSights(receiver).length === EVENTS ? true : undefined));
+
+  expect(firstSights(receiver)).toEqual(eventIds);
+  await receiver.stop();
+}, 180_000);
+
+it('holds those behind a delivery that fails until it is exhausted, and no other endpoint', async () => {
+  stack = await Stack.start({ workers: 2, environment: { RETRY_SCHEDULE: '50ms,50ms' } });
+  const gate = new EventEmitter();
+  const opened = once(gate, 'open').then(() => 500);
+  const strict = await Receiver.start(({ headers }) =>
+    headers['webhook-id'] === strict.requests[0]?.headers['webhook-id'] ? opened : 204,
+  );
+  const other = await Receiver.start();
+  const webhookId = await registerStrict(strict.url);
+  await stack.client.register(other.url);
+  const eventIds = await publish(5);
+
+  await other.waitFor(5);
+  for (const eventId of eventIds.slice(1)) await stack.client.waitForStatus(webhookId, eventId, 'held');
+  expect(strict.requests).toHaveLength(1);
+
+  gate.emit('open');
+  const [failing = '', ...others] = eventIds;
+  for (const eventId of others) await stack.client.waitForStatus(webhookId, eventId, 'delivered');
+  expect(arrivals(strict)).toEqual([failing, failing, failing, ...others]);
+  await stack.client.waitForStatus(webhookId, failing, 'exhausted');
+  await Promise.all([strict.stop(), other.stop()]);
+});
+
+async function registerStrict(url: string): Promise<string> {
+  const webhook = { url, events: ['*'], ordering: 'strict' };
+  const { body } = await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook);
+  return body.id;
+}
+
+/** One after the other: each is accepted before the next one is sent. */
+async function publish(count: number): Promise<string[]> {
+  const eventIds: string[] = [];
+  while (eventIds.length < count) {
+    eventIds.push(await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data));
+  }
+  return eventIds;
+}
+
+function arrivals(receiver: Receiver): string[] {
+  return receiver.requests.map(({ headers }) => String(headers['webhook-id']));
+}
+
+function firstSights(receiver: Receiver): string[] {
+  return [...new Set(arrivals(receiver))];
+}

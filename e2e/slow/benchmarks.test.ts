@@ -1,0 +1,166 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { openTestRedis } from '@hookferry/core/testing/test-redis';
+import { until } from '../support/until';
+
+const MAIN = join(__dirname, '..', '..', 'bench', 'dist', 'main.js');
+const BUSY = join(__dirname, '..', '..', 'bench', 'dist', 'processes', 'busy-processes.js');
+
+it('runs the benchmark of the drain, in its short form, and prints both rates and their ratio', async () => {
+  const redis = await openTestRedis();
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'drain', '--short'], {
+    env: { ...process.env, BENCH_REDIS_URL: redis.url },
+  });
+  await redis.close();
+
+  const [, plain, service, ratio] =
+    /deliveries per second\s*\|\s*(\d+) \|\s*(\d+) \|\s*([\d.]+)/.exec(stdout) ?? [];
+  expect(Number(plain)).toBeGreaterThan(0);
+  expect(Number(service)).toBeGreaterThan(0);
+  expect(Number(ratio)).toBeCloseTo(Number(service) / Number(plain), 1);
+}, 180_000);
+
+it('runs the benchmark of noisy neighbours, in its short form, and prints a table for each worker', async () => {
+  const redis = await openTestRedis();
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'neighbours', '--short'], {
+    env: { ...process.env, BENCH_REDIS_URL: redis.url },
+  });
+  await redis.close();
+
+  const rows = [...stdout.matchAll(/p99, ms\s*\|\s*(\d+) \|\s*(\d+) \|\s*([\d.]+)/g)];
+  expect(rows).toHaveLength(2);
+  for (const [, alone, beside, ratio] of rows) {
+    expect(Number(ratio)).toBeCloseTo(Number(beside) / Number(alone), 1);
+  }
+}, 180_000);
+
+it('runs the benchmark of publishing, in its short form, and prints what each costs', async () => {
+  const redis = await openTestRedis();
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'publish', '--short'], {
+    env: { ...process.env, BENCH_REDIS_URL: redis.url },
+  });
+  await redis.close();
+
+  const rates = [...stdout.matchAll(/\| (bare|this)[^|]*\|\s*(\d+) \|/g)].map(([, , rate]) => Number(rate));
+  expect(rates).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)]);
+  expect(Math.min(...rates)).toBeGreaterThan(0);
+}, 180_000);
+
+it('runs the benchmark of the history, in its short form, and prints how long each way to read it takes', async () => {
+  const redis = await openTestRedis();
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [MAIN, 'history', '--short', '--deliveries', '2000', '--rounds', '5'],
+    { env: { ...process.env, BENCH_REDIS_URL: redis.url } },
+  );
+  await redis.close();
+
+  const rowsOf = (title: string) => {
+    const table = stdout.slice(stdout.indexOf(title)).split('\n\n')[1] ?? '';
+    return [...table.matchAll(/\| (GET|…)[^|]*\|\s*([\d.]+) \|\s*([\d.]+) \|/g)];
+  };
+  for (const title of ['Reading 2000 deliveries', 'All 2000 of an account', 'One event to 500 webhooks']) {
+    const rows = rowsOf(title);
+    expect([title, rows.length]).not.toEqual([title, 0]);
+    for (const [, , p50, p99] of rows) expect(Number(p99)).toBeGreaterThanOrEqual(Number(p50));
+  }
+}, 180_000);
+
+it('runs an attack of the benchmark of tenants for as long as is said, and writes what another account noticed', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-tenants-'));
+  const file = join(folder, 'tenants.json');
+  await promisify(execFile)(
+    process.execPath,
+    [MAIN, 'tenants', '--scene', 'wrong-keys', '--seconds', '1', '--json', file],
+    { env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' } },
+  );
+  const { rows } = JSON.parse(await readFile(file, 'utf8')) as { rows: unknown[] };
+  await rm(folder, { recursive: true });
+
+  const figures = ['publish_p99_ms', 'delivery_p99_ms', 'api_p99_ms', 'redis_memory_mb'];
+  const each = figures.flatMap((figure) => [figure, `quiet_${figure}`]);
+  expect(rows).toEqual([
+    expect.objectContaining({
+      attack: 'wrong-keys',
+      ...Object.fromEntries(each.map((figure) => [figure, expect.any(Number)])),
+      answers: { 401: expect.any(Number) },
+      met: expect.any(Boolean),
+    }),
+  ]);
+}, 180_000);
+
+it('runs the scenes of slow receivers, in their short form, and writes the figures of each', async () => {
+  const args = ['--short', '--receiver-ms', '20', '--webhooks', '1,3', '--busy', '1'];
+  const { stdout, json } = await runPath(args);
+  const { scenes } = json as { scenes: PathScene[] };
+
+  expect(scenes).toMatchObject([
+    { receiverMs: 20, webhooks: 1, busy: 1 },
+    { receiverMs: 20, webhooks: 3, busy: 1 },
+  ]);
+  for (const { ratios, raw } of scenes) {
+    expect(ratios).toContainEqual(expect.objectContaining({ name: 'delivered per second', aim: '≥ 0.85' }));
+    for (const { deliveredPerSecond } of [...raw.plain, ...raw.service])
+      expect(deliveredPerSecond).toBeGreaterThan(0);
+  }
+  expect(stdout).toContain('receivers of 20 ± 10 ms, 3 webhooks, 1 busy process');
+}, 180_000);
+
+it('kills one of two workers, in the short form, and says when its share was taken over', async () => {
+  const { json } = await runPath(['--short', '--kill-worker', '--busy', '1']);
+  const { ratios, raw, ...scene } = json as PathScene;
+
+  expect(scene).toEqual({ receiverMs: 200, webhooks: 20, busy: 1 });
+  expect(ratios.map(({ name }) => name)).toContain('its share taken over after, s');
+  expect(raw.service).toEqual([
+    expect.objectContaining({ takenOverS: expect.any(Number), missing: expect.any(Number) }),
+  ]);
+}, 180_000);
+
+it('ends its busy processes however it ends itself', async () => {
+  const bench = spawn(
+    process.execPath,
+    [
+      '-e',
+      `require(${JSON.stringify(BUSY)}).besideBusyProcesses(2, (busy) => (console.log(busy.map(({ pid }) => pid).join()), new Promise(() => {})))`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const [line] = (await once(bench.stdout, 'data')) as [Buffer];
+  const folders = String(line)
+    .trim()
+    .split(',')
+    .map((pid) => `/proc/${pid}`);
+  expect(folders.map((folder) => existsSync(folder))).toEqual([true, true]);
+
+  bench.kill('SIGKILL');
+  await until(async () => (folders.some((folder) => existsSync(folder)) ? undefined : true));
+});
+
+it('says which benchmarks there are when it is asked for another one', async () => {
+  const run = promisify(execFile)(process.execPath, [MAIN, 'speed'], {
+    env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
+  });
+  await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('there are: drain') });
+});
+
+interface PathScene {
+  readonly ratios: readonly { readonly name: string }[];
+  readonly raw: Record<'plain' | 'service', readonly { readonly deliveredPerSecond: number }[]>;
+}
+
+async function runPath(args: readonly string[]): Promise<{ stdout: string; json: unknown }> {
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-path-'));
+  const file = join(folder, 'path.json');
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'path', ...args, '--json', file], {
+    env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
+  });
+  const json: unknown = JSON.parse(await readFile(file, 'utf8'));
+  await rm(folder, { recursive: true });
+  return { stdout, json };
+}

@@ -1,0 +1,141 @@
+import { keys } from '@hookferry/core/domain/keys';
+import { createQueueLayout } from '@hookferry/core/domain/queues';
+import type { ManagedProcess } from '../support/managed-process';
+import { publishWithoutEnd } from '../support/publish-without-end';
+import { Receiver } from '../support/receiver';
+import { Stack } from '../support/stack';
+import { until } from '../support/until';
+
+const PAUSE_MS = 30;
+const HEALTHY = 8;
+const HELD_AT = 24;
+const HELD_EACH = 40;
+const PATIENCE_MS = 300_000;
+
+const { shardOf } = createQueueLayout(4, 'bull');
+
+/** Everything that BullMQ has of a delivery, and every entry of one that is held. */
+const LEFT_OVERS = ['*:deliveries:reshard-*', 'held:*', 'sending:*'];
+
+let stack: Stack;
+let receivers: Receiver[];
+afterEach(async () => {
+  await stack.stop();
+  await Promise.all(receivers.map((receiver) => receiver.stop()));
+});
+
+const eventIds = ({ requests }: Receiver) => requests.map(({ headers }) => String(headers['webhook-id']));
+
+async function register(receiver: Receiver, more: object = {}): Promise<string> {
+  receivers.push(receiver);
+  const webhook = { url: receiver.url, events: ['*'], ...more };
+  return (await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook)).body.id;
+}
+
+/** By what the processes say. */
+async function untilInForce(count: number, ...parts: readonly ManagedProcess[]): Promise<void> {
+  await Promise.all(
+    parts.map((part) =>
+      part.waitForLine((line) => line.message === 'shards.changed' && line.in_force === count),
+    ),
+  );
+}
+
+it(
+  'loses and repeats nothing when the queues are split anew under load, and put together again',
+  async () => {
+    receivers = [];
+    stack = await Stack.start({
+      workers: 2,
+      environment: { RETRY_SCHEDULE: Array(40).fill('700ms').join() },
+    });
+    for (let i = 0; i < HEALTHY; i += 1) await register(await Receiver.start());
+    const strict = await Receiver.start();
+    await register(strict, { ordering: 'strict' });
+    await register(await Receiver.start(), { rate_limit: 28 });
+    const failing = await Receiver.start((_request, count) => (count % 8 === 0 ? 500 : 204));
+    await register(failing);
+    const heldId = await register(await Receiver.start());
+    await stack.client.expect(200, 'POST', `/v1/webhooks/${heldId}/disable`);
+
+    const load = publishWithoutEnd(stack.client, 'reshard', PAUSE_MS, strict);
+    const [early, late] = stack.workers;
+    await load.untilAccepted(50);
+    const splitting = await stack.startWorker({ QUEUE_SHARDS: '4' });
+    await early?.end('SIGTERM');
+    await untilInForce(4, stack.api, splitting);
+    await late?.end('SIGTERM');
+    // All that is held has come to its shard, and is released from there.
+    await until(async () => ((await keysOf('held:{bull-*')).length > 0 ? true : undefined));
+    await stack.client.expect(200, 'POST', `/v1/webhooks/${heldId}/enable`);
+    await untilInForce(1, stack.api, splitting, await stack.startWorker({ QUEUE_SHARDS: '1' }));
+    await load.stop();
+
+    for (const receiver of receivers) {
+      await until(async () => {
+        const received = new Set(eventIds(receiver));
+        return load.accepted.every((id) => received.has(id)) ? true : undefined;
+      });
+    }
+    for (const receiver of receivers.filter((one) => one !== failing)) {
+      expect(eventIds(receiver).toSorted()).toEqual(load.accepted);
+    }
+    const taken = () => failing.requests.filter((_request, i) => (i + 1) % 8 !== 0);
+    // What it has refused last may have its next attempt still to come.
+    await until(async () => (taken().length >= load.accepted.length ? true : undefined));
+    expect(taken()).toHaveLength(load.accepted.length);
+    expect(eventIds(strict)).toEqual(load.accepted);
+    await until(async () => ((await keysOf(...LEFT_OVERS)).length === 0 ? true : undefined));
+    const output = [stack.api, ...stack.workers].map((part) => part.output).join('\n');
+    expect(output).not.toMatch(/"(?:job|request|task)\.failed"/);
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'loses and repeats nothing of what is held when the worker that brings it to its shards is killed in the middle',
+  async () => {
+    receivers = [await Receiver.start()];
+    stack = await Stack.start({ workers: 2, environment: { JOB_LOCK_DURATION: '2s' } });
+    const [receiver] = receivers as [Receiver];
+    const ids: string[] = [];
+    for (let i = 0; i < HELD_AT; i += 1) {
+      const { id } = await stack.client.register(`${receiver.url}/${i}`);
+      await stack.client.expect(200, 'POST', `/v1/webhooks/${id}/disable`);
+      ids.push(id);
+    }
+    const load = publishWithoutEnd(stack.client, 'reshard', PAUSE_MS);
+    await load.untilAccepted(HELD_EACH);
+    await load.stop();
+    const splitting = await stack.startWorker({ QUEUE_SHARDS: '4' });
+
+    const owner = await until(async () => {
+      const workerId = await stack.redis.client.get(keys.resharding);
+      const hasBegun = (await keysOf('{bull-*}:deliveries:reshard-*')).length > 0;
+      return hasBegun && workerId !== null ? workerId : undefined;
+    });
+    const doomed = stack.workers.find(({ output }) => output.includes(`worker ${owner}`));
+    expect(await doomed?.end('SIGKILL')).toBeNull();
+    expect(await countMisplaced()).toBeGreaterThan(0);
+
+    await until(async () => ((await countMisplaced()) === 0 ? true : undefined));
+    for (const id of ids) await stack.client.expect(200, 'POST', `/v1/webhooks/${id}/enable`);
+    const received = await receiver.waitFor(HELD_AT * load.accepted.length);
+    const arrivals = received.map(({ path, headers }) => `${path} ${String(headers['webhook-id'])}`);
+    expect(new Set(arrivals).size).toBe(arrivals.length);
+    await until(async () => ((await keysOf(...LEFT_OVERS)).length === 0 ? true : undefined));
+    expect(receiver.requests).toHaveLength(HELD_AT * load.accepted.length);
+    expect(splitting.output).not.toMatch(/"task\.failed"/);
+  },
+  PATIENCE_MS,
+);
+
+/** Deliveries that are in the first shard still, and belong to another one. */
+async function countMisplaced(): Promise<number> {
+  const jobs = await keysOf('bull:deliveries:reshard-*');
+  return jobs.filter((job) => shardOf(job.split('.')[1] ?? '').prefix !== 'bull').length;
+}
+
+async function keysOf(...patterns: readonly string[]): Promise<readonly string[]> {
+  return (await Promise.all(patterns.map((pattern) => stack.redis.client.keys(pattern)))).flat();
+}
