@@ -13,9 +13,9 @@ import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redi
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import { Registry } from 'prom-client';
 import request from 'supertest';
-import { composeApp } from './compose-app';
-import { composeDoor } from './compose-door';
+import { createApp } from './app';
 import { readApiConfig } from './config';
+import { type ApiContext, openContext, type ProcessContext } from './context';
 import { Drain } from './http/probes';
 import { readProblem } from './testing/read-problem';
 import { type Belongings, pathTo, routeCases, saveBelongings, unknownIds } from './testing/route-cases';
@@ -125,22 +125,27 @@ it(
 describe('when Redis falls silent after a key was found', () => {
   function composeAppOver(keysRedis: RedisClient, redis: RedisClient) {
     const config = readApiConfig({ RATE_LIMIT: 'off', INSECURE_UNENCRYPTED_SECRETS: 'true' });
-    const { app, parts } = composeApp({
+    const process: ProcessContext = {
       config,
       redis,
       shards: shardsOf(createQueueLayout(1, 'bull')),
-      authenticate: composeDoor(config, keysRedis, systemClock).authenticate,
-      recheck: composeDoor(config, keysRedis, systemClock).recheck,
-      exchangeCode: composeDoor(config, redis, systemClock).exchangeCode,
       probes: { registry: new Registry(), isReady: async () => true, stuckConnection: () => undefined },
       connectionHealth: new ConnectionHealth(),
       drain: new Drain(0),
       newId: createNewId(systemClock),
       clock: systemClock,
       emit: () => {},
+    };
+    const { authenticate, recheck } = open({ ...process, redis: keysRedis });
+    return createApp({ ...open(process), authenticate, recheck });
+  }
+
+  function open(process: ProcessContext): ApiContext {
+    const { context, streams, parts } = openContext(process);
+    willClose({
+      close: async () => void (await Promise.all([...streams, ...parts].map((part) => part.stop()))),
     });
-    willClose({ close: async () => void (await Promise.all(parts.map((part) => part.stop()))) });
-    return app;
+    return context;
   }
 
   it(

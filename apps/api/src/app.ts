@@ -1,79 +1,26 @@
-import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import { type ActFor, KnownAccounts } from '@hookferry/core/accounts/act-for';
-import type { AuthenticateClient } from '@hookferry/core/accounts/auth-failures';
-import type { LimitRate } from '@hookferry/core/accounts/limit-rate';
-import type { Emit } from '@hookferry/core/domain/signal';
-import type { BeginSpan } from '@hookferry/core/domain/trace';
-import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
-import type { Clock } from '@hookferry/core/platform/clock';
-import type { NewId } from '@hookferry/core/platform/ids';
-import type { IdempotencyStore } from '@hookferry/core/publish/redis-idempotency-store';
-import type { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
+import type { ApiContext } from './context';
 import { announceRequests, requestId, traceRequests } from './http/announce-requests';
 import { mountDocs } from './http/docs';
-import { createAnswerOnce } from './http/idempotency';
 import { mountRoutes } from './http/mount-route';
-import { mountPortal, type PortalOptions } from './http/portal';
-import { type Drain, mountProbes, type ProbeOptions } from './http/probes';
+import { mountPortal, PORTAL_FOLDER } from './http/portal';
+import { mountProbes } from './http/probes';
 import { answerProblems, refuseUnknownRoute } from './http/problem';
 import { mountQueueInspector } from './http/queue-inspector';
-import type { Route } from './http/route';
 import { describeApi } from './openapi/document';
-
-export interface AppDeps {
-  readonly routes: readonly Route[];
-  readonly probes: ProbeOptions;
-  readonly drain: Drain;
-  readonly authenticate: AuthenticateClient;
-  readonly actFor: ActFor;
-  readonly idempotencyStore: IdempotencyStore;
-  readonly limitRate: LimitRate;
-  readonly readEndpointsVersion: Subscriptions['readVersion'];
-  readonly quota: Pick<AccountQuota, 'requireRoom' | 'requireRoomAsKnown'>;
-  /** Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges. */
-  readonly trustProxy: number | readonly string[];
-  readonly maxBodyBytes: number;
-  readonly hasDocs: boolean;
-  /** Absent: it is not served. */
-  readonly portal?: PortalOptions | undefined;
-  /** Those that operators may look into; none: there is no page for it. */
-  readonly inspectedQueues: InspectedQueues | undefined;
-  /** Absent: traces are not wanted. */
-  readonly beginSpan?: BeginSpan | undefined;
-  readonly newId: NewId;
-  readonly clock: Clock;
-  readonly emit: Emit;
-}
+import { routes } from './routes/index';
 
 /** The HTTP API, from the first middleware to the last. */
-export function createApp({
-  routes,
-  probes,
-  drain,
-  authenticate,
-  actFor,
-  idempotencyStore,
-  limitRate,
-  readEndpointsVersion,
-  quota,
-  trustProxy,
-  maxBodyBytes,
-  hasDocs,
-  portal,
-  inspectedQueues,
-  beginSpan,
-  newId,
-  clock,
-  emit,
-}: AppDeps): Express {
+export function createApp(context: ApiContext): Express {
+  const { config, drain, probes, inspectedQueues, authenticate, beginSpan, newId, clock, emit } = context;
   const app = express();
   app.disable('x-powered-by');
   // An ETag would cost a hash of every answer, and nothing here is cached by clients.
   app.disable('etag');
-  app.set('trust proxy', trustProxy);
+  // Which proxies' `X-Forwarded-For` is believed: so many hops, or those in the ranges.
+  app.set('trust proxy', config.TRUST_PROXY);
   app.use(drain.endConnections);
   app.use(requestId(newId));
   app.use(securityHeaders);
@@ -82,22 +29,12 @@ export function createApp({
   mountProbes(app, probes);
   if (beginSpan) app.use(traceRequests(beginSpan, clock));
   app.use(announceRequests(emit, clock));
-  if (hasDocs) mountDocs(app, describeApi(routes));
-  if (portal) mountPortal(app, portal);
+  if (config.DOCS_ENABLED) mountDocs(app, describeApi(routes));
+  if (config.PORTAL) {
+    mountPortal(app, { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS });
+  }
   if (inspectedQueues) mountQueueInspector(app, inspectedQueues, authenticate);
-  const answerOnce = createAnswerOnce({ idempotencyStore, newId, clock });
-  mountRoutes(app, routes, {
-    authenticate,
-    actFor,
-    limitRate,
-    knownAccounts: new KnownAccounts(),
-    readEndpointsVersion,
-    quota,
-    answerOnce,
-    maxBodyBytes,
-    newId,
-    clock,
-  });
+  mountRoutes(app, routes, context);
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));
   return app;

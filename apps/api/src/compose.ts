@@ -26,9 +26,9 @@ import {
 } from '@hookferry/core/telemetry/prom-process-gauges';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
-import { composeApp } from './compose-app';
-import { composeDoor } from './compose-door';
+import { createApp } from './app';
 import type { ApiConfig } from './config';
+import { openContext } from './context';
 import { createHttpServer } from './http/http-server';
 import { Drain } from './http/probes';
 
@@ -41,8 +41,7 @@ export interface Api {
 }
 
 /**
- * Builds the API, and starts it once Redis answers: whoever is let in before would be sent away. Its parts are made and wired
- * here and in `compose-app.ts`, nowhere else.
+ * Builds the API, and starts it once Redis answers: whoever is let in before would be sent away.
  */
 export async function composeApi(
   config: ApiConfig,
@@ -90,12 +89,11 @@ export async function composeApi(
   });
   const drain = new Drain(config.DRAIN_DELAY);
 
-  const app = composeApp({
+  const { context, streams, parts } = openContext({
     config,
     redis,
     connectionHealth,
     shards,
-    ...composeDoor(config, redis, clock),
     probes: {
       registry,
       stuckConnection: () => connectionHealth.stuckConnection,
@@ -108,15 +106,16 @@ export async function composeApi(
     clock,
     emit,
   });
+  warnOfAnyHost(config, emit);
   await Promise.all([shards.start(), bootstrap.tried]);
   registerPromProcessGauges(registry, {
-    standings: app.quota.standings,
+    standings: context.quota.standings,
     ping: () => redis.ping(),
     eventLoopLagMs: watchEventLoop(),
     clock: steadyClock,
   });
   const server = await listen(
-    createHttpServer(app.app, { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
+    createHttpServer(createApp(context), { maxConnections: config.MAX_CONNECTIONS, newId, emit }),
     config,
   );
 
@@ -125,16 +124,28 @@ export async function composeApi(
     port: portOf(server),
     parts: [
       { name: 'drain', stop: () => drain.stop() },
-      ...app.streams,
+      ...streams,
       { name: 'http server', stop: () => closeServer(server, config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
-      ...app.parts,
+      ...parts,
       { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },
       ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],
   };
+}
+
+// A process that listens to its own machine alone is being tried out, or has a proxy that passes on a host of its own.
+const OWN_MACHINE = /^(?:localhost|127\..*|::1)$/;
+
+function warnOfAnyHost({ PORTAL, PUBLIC_URL, API_HOST }: ApiConfig, emit: Emit): void {
+  if (!PORTAL || PUBLIC_URL !== undefined || OWN_MACHINE.test(API_HOST)) return;
+  emit({
+    name: 'public_url.unset',
+    detail:
+      'PUBLIC_URL is not set: links to the portal begin with the host that the request for them names. Set it to the origin by which browsers reach the API.',
+  });
 }
 
 async function listen(server: Server, { API_HOST, API_PORT }: ApiConfig): Promise<Server> {

@@ -14,7 +14,7 @@ export interface AuthenticateOptions {
   readonly actFor: ActFor;
   readonly limitRate: LimitRate;
   readonly knownAccounts: KnownAccounts;
-  readonly readEndpointsVersion: Subscriptions['readVersion'];
+  readonly subscriptions: Pick<Subscriptions, 'readVersion'>;
 }
 
 type GuardedRoute = Pick<Route, 'operatorOnly' | 'handlesSecret' | 'stores'> & {
@@ -65,13 +65,10 @@ export function spendOf(response: Response): Spend {
   return response.locals.spend as Spend;
 }
 
-function readEarly(
-  authorization: string | undefined,
-  { knownAccounts, readEndpointsVersion }: AuthenticateOptions,
-) {
+function readEarly(authorization: string | undefined, { knownAccounts, subscriptions }: AuthenticateOptions) {
   const accountId = knownAccounts.of(authorization);
   if (accountId === undefined) return undefined;
-  const version = readEndpointsVersion(accountId);
+  const version = subscriptions.readVersion(accountId);
   // Whoever needs it gets to know; a request that is refused needs it no more.
   version.catch(() => {});
   return { accountId, version };

@@ -1,13 +1,20 @@
+import type { AccountId } from '@hookferry/core/domain/account';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
-import { createLimitAtOnce } from './long-requests';
+import { LongAnswers } from './long-requests';
 
 async function* parts() {
   yield 1;
   yield 2;
 }
 
+function atMost(most: number) {
+  const longAnswers = new LongAnswers();
+  return <Part>(accountId: AccountId, ofAnswer: AsyncIterable<Part>) =>
+    longAnswers.limit({ operation: 'export', accountId, most }, ofAnswer);
+}
+
 it('lets an account have so many at the same time, and refuses more until one of them has ended', async () => {
-  const limitAtOnce = createLimitAtOnce(2);
+  const limitAtOnce = atMost(2);
   const accountId = uniqueAccountId();
   const [first, second] = [limitAtOnce(accountId, parts()), limitAtOnce(accountId, parts())];
   await first.next();
@@ -22,7 +29,7 @@ it('lets an account have so many at the same time, and refuses more until one of
 });
 
 it('has room again after one that failed or came to its end', async () => {
-  const limitAtOnce = createLimitAtOnce(1);
+  const limitAtOnce = atMost(1);
   const accountId = uniqueAccountId();
   async function* failing() {
     yield await Promise.reject<number>(new Error('no luck'));

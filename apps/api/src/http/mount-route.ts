@@ -1,5 +1,4 @@
 import { isIPv6 } from 'node:net';
-import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import type { AccountId } from '@hookferry/core/domain/account';
 import {
   AppError,
@@ -7,50 +6,39 @@ import {
   prototypeErrors,
   validationErrorsOf,
 } from '@hookferry/core/platform/app-error';
-import type { Clock } from '@hookferry/core/platform/clock';
-import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
+import { newSecretBytes } from '@hookferry/core/platform/ids';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import type { z } from 'zod';
+import type { ApiContext } from '../context';
 import { requestIdOf, spanOf } from './announce-requests';
-import {
-  type AuthenticateOptions,
-  apiKeyOf,
-  endpointsVersionOf,
-  requireKeyFor,
-  spendOf,
-} from './authenticate';
+import { apiKeyOf, endpointsVersionOf, requireKeyFor, spendOf } from './authenticate';
 import { endTurnOfFailed, HeavyTurns, takeTurn, takeTurnIfLarge, turnOf } from './heavy-turns';
-import { type AnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
+import { type AnswerOnce, createAnswerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { boundsOf, dataTextsOf, readJsonBody } from './json-body';
 import { nothing, type RequestShape, type Route, type RouteReply, type RouteRequest } from './route';
 import { sendEvents, sendLines } from './send-parts';
-
-export interface MountOptions extends AuthenticateOptions {
-  readonly answerOnce: AnswerOnce;
-  readonly quota: Pick<AccountQuota, 'requireRoom' | 'requireRoomAsKnown'>;
-  readonly maxBodyBytes: number;
-  readonly newId: NewId;
-  readonly clock: Clock;
-}
 
 /**
  * Serves the routes: key and scope first, then the body, then its shape, then the handler. A path is done with all its
  * methods before the next one, in the order of the table but for those of events, so that it may be listed before another
  * that it would match.
  */
-export function mountRoutes(app: Express, routes: readonly Route[], options: MountOptions): void {
+export function mountRoutes(app: Express, routes: readonly Route[], api: ApiContext): void {
   const turns = new HeavyTurns();
   const unread = new UnreadAnswers();
+  const context: MountContext = { api, turns, unread, answerOnce: createAnswerOnce(api) };
   for (const [path, ofPath] of routesByPath(mostAskedFirst(routes))) {
-    for (const route of ofPath) mountRoute(app, route, { ...options, turns, unread });
+    for (const route of ofPath) mountRoute(app, route, context);
     const methods = ofPath.map(({ method }) => method.toUpperCase());
     app.all(path, refuseMethod(methods));
   }
 }
 
 /** With what all routes have in common. */
-interface MountContext extends MountOptions {
+interface MountContext {
+  readonly api: ApiContext;
+  readonly answerOnce: AnswerOnce;
   readonly turns: HeavyTurns;
   readonly unread: UnreadAnswers;
 }
@@ -66,17 +54,20 @@ function mountRoute(app: Express, route: Route, context: MountContext): void {
   );
 }
 
-function guardsOf({ scope, ...route }: Route, options: MountOptions): readonly RequestHandler[] {
-  return scope === 'none' ? [] : [requireKeyFor({ ...route, scope }, options)];
+function guardsOf({ scope, ...route }: Route, { api }: MountContext): readonly RequestHandler[] {
+  return scope === 'none' ? [] : [requireKeyFor({ ...route, scope }, api)];
 }
 
+// The body of a request holds the event and a little around it: white space, the names of the members.
+const ENVELOPE_BYTES = 4 * 1024;
+
 // Only once the body has arrived: nobody waits for one that is slow to send it.
-function readParts(route: Route, { turns, maxBodyBytes }: MountContext): readonly RequestHandler[] {
+function readParts(route: Route, { turns, api }: MountContext): readonly RequestHandler[] {
   const isHeavy = route.isHeavy === true;
   const { body, dataAt } = route.request;
   if (body === undefined) return isHeavy ? [takeTurn(turns)] : [];
   const take = isHeavy ? takeTurn(turns) : takeTurnIfLarge(turns);
-  return readJsonBody(boundsOf(route, maxBodyBytes), dataAt, take);
+  return readJsonBody(boundsOf(route, api.config.MAX_EVENT_BYTES + ENVELOPE_BYTES), dataAt, take);
 }
 
 function nameRoute(path: string): RequestHandler {
@@ -87,12 +78,13 @@ function nameRoute(path: string): RequestHandler {
 }
 
 function handleWith(route: Route, context: MountContext): RequestHandler {
-  const { answerOnce, newId, clock, unread } = context;
+  const { api, answerOnce, unread } = context;
+  const body = typeof route.request.body === 'function' ? route.request.body(api) : route.request.body;
   return async (request, response) => {
     const answer = async (origin: Origin) => {
-      await requireRoomFor(route, response, context);
-      return await route.handle({
-        ...(parseRequest(request, route.request) as Pick<RouteRequest, 'params' | 'query' | 'body'>),
+      await requireRoomFor(route, response, api);
+      const parsed: RouteRequest = {
+        ...(parseRequest(request, route.request, body) as Pick<RouteRequest, 'params' | 'query' | 'body'>),
         ...origin,
         dataTexts: dataTextsOf(response),
         apiKey: apiKeyOf(response),
@@ -103,7 +95,8 @@ function handleWith(route: Route, context: MountContext): RequestHandler {
         origin: () => originOf(request),
         trace: spanOf(response)?.context,
         spend: spendOf(response),
-      });
+      };
+      return await route.handle(parsed, api);
     };
     const turn = turnOf(response);
     try {
@@ -111,7 +104,7 @@ function handleWith(route: Route, context: MountContext): RequestHandler {
       const isKeyed = route.creates === true && request.headers[IDEMPOTENCY_KEY] !== undefined;
       const replying = isKeyed
         ? answerOnce(request, response, answer)
-        : answer({ newId, secretBytes: newSecretBytes, receivedAt: clock() });
+        : answer({ newId: api.newId, secretBytes: newSecretBytes, receivedAt: api.clock() });
       // The body is parsed; what is made of it from the next turn of the event loop on is made in pieces.
       if (turn && route.isHeavy !== true) setImmediate(() => turn.letOthersIn());
       await send(response, await replying, route, unread);
@@ -127,7 +120,7 @@ function isReading({ method, scope }: Route): boolean {
 }
 
 // Whoever publishes is told how much there is along the way; what else is stored is seldom enough to ask for it.
-async function requireRoomFor({ stores }: Route, response: Response, { quota }: MountOptions): Promise<void> {
+async function requireRoomFor({ stores }: Route, response: Response, { quota }: ApiContext): Promise<void> {
   if (stores === undefined) return;
   const { accountId } = apiKeyOf(response);
   if (stores === 'event') await quota.requireRoomAsKnown(accountId, 'http');
@@ -195,11 +188,11 @@ export interface ParsedParts {
  *
  * @throws AppError `not_found` for an id that can't be one, `invalid_request` for everything else.
  */
-function parseRequest(request: Request, shape: RequestShape): ParsedParts {
+function parseRequest(request: Request, shape: RequestShape, bodySchema: z.ZodType | undefined): ParsedParts {
   return {
     params: parseParams(request.params, shape.params ?? nothing),
     query: parse(request.query, shape.query ?? nothing, '?'),
-    body: shape.body === undefined ? undefined : parseBody(request.body, shape.body, shape),
+    body: bodySchema === undefined ? undefined : parseBody(request.body, bodySchema, shape),
   };
 }
 

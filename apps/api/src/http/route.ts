@@ -5,6 +5,7 @@ import type { ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Connection } from '@hookferry/core/platform/connection';
 import type { NewId, SecretBytes } from '@hookferry/core/platform/ids';
 import { z } from 'zod';
+import type { ApiContext } from '../context';
 import type { JsonPath } from './json-walk';
 import type { Spend } from './rate-limit';
 
@@ -12,7 +13,8 @@ import type { Spend } from './rate-limit';
 export interface RequestShape {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
-  readonly body?: z.ZodType;
+  /** A function of the context where it depends on settings. Its description does not. */
+  readonly body?: z.ZodType | ((context: ApiContext) => z.ZodType);
   /** What clients are told of the body, where the route looks closer at it than `body` does. */
   readonly describedBody?: z.ZodType;
   /**
@@ -56,7 +58,13 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly receivedAt: number;
 }
 
-type Parsed<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined;
+type Parsed<Schema> = Schema extends z.ZodType
+  ? z.infer<Schema>
+  : Schema extends (context: ApiContext) => infer Made
+    ? Made extends z.ZodType
+      ? z.infer<Made>
+      : undefined
+    : undefined;
 
 type SuccessStatus = 200 | 201 | 202 | 204;
 
@@ -109,7 +117,7 @@ export interface Route<Shape extends RequestShape = RequestShape> {
   readonly isHeavy?: true;
   /** Instead of the limit that all have. */
   readonly maxBodyBytes?: number;
-  handle(request: RouteRequest<Shape>): Promise<RouteReply>;
+  handle(request: RouteRequest<Shape>, context: ApiContext): Promise<RouteReply>;
 }
 
 /** Lets the handler's types follow from the declared shape. */

@@ -6,7 +6,7 @@ import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { uniqueAccountId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import request, { type Response, type Test } from 'supertest';
-import { createRoutes, type RouteDeps } from '../routes/index';
+import { routes } from '../routes/index';
 import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
 import { startApi, startTestApi, type TestApi } from '../testing/start-test-api';
 import { Components, describeRoute } from './operation';
@@ -157,7 +157,7 @@ async function guessTwice(route: RouteCase): Promise<Response> {
   return send(route, { to: limited, headers });
 }
 
-const described = createRoutes({} as RouteDeps).flatMap((route, index) => {
+const described = routes.flatMap((route, index) => {
   const { responses } = describeRoute(route, new Components());
   const statuses = Object.keys(responses as object).filter((status) => status !== 'default');
   // `app.test.ts` holds that both are in the same order.

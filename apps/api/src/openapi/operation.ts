@@ -1,9 +1,10 @@
 import { catalogue } from '@hookferry/core/event-types/built-in';
 import type { ErrorCode } from '@hookferry/core/platform/app-error';
 import { z } from 'zod';
+import type { ApiContext } from '../context';
 import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
 import { PROBLEM_TYPE, statusOf, titleOf } from '../http/problem';
-import type { DeclaredResponse, Route } from '../http/route';
+import type { DeclaredResponse, RequestShape, Route } from '../http/route';
 import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-parts';
 
 /** What OpenAPI calls a route. */
@@ -20,7 +21,7 @@ export function describeRoute(route: Route, components: Components): Json {
       ...parametersOf(request.query, 'query', components),
       ...headersOf(route),
     ],
-    ...(request.body === undefined ? {} : { requestBody: bodyOf(request.body, route, components) }),
+    ...(request.body === undefined ? {} : { requestBody: bodyOf(route, components) }),
     responses: {
       ...Object.fromEntries(
         Object.entries(responses).map(([status, declared]) => [status, responseOf(declared, components)]),
@@ -97,14 +98,20 @@ export const headerParameters = {
   },
 };
 
-function bodyOf(schema: z.ZodType, { operationId, method, request }: Route, components: Components): Json {
+function bodyOf({ operationId, method, request }: Route, components: Components): Json {
   const example = requestExamples[operationId];
   const content = {
-    schema: components.ofRequest(request.describedBody ?? schema),
+    schema: components.ofRequest(describedBodyOf(request)),
     ...(example === undefined ? {} : { example }),
   };
   const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
   return { required: request.mayLackBody !== true, content: { [type]: content } };
+}
+
+// A schema's description does not depend on the settings that it checks by.
+function describedBodyOf({ body, describedBody }: RequestShape): z.ZodType {
+  if (describedBody !== undefined) return describedBody;
+  return typeof body === 'function' ? body({} as ApiContext) : (body ?? z.never());
 }
 
 function responseOf(declared: DeclaredResponse, components: Components): Json {

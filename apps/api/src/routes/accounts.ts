@@ -1,11 +1,8 @@
-import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import { ACCOUNT_ID_PREFIX, accountIdSchema } from '@hookferry/core/domain/account';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
-import type { EraseAccount } from '@hookferry/core/operations/erase-account';
 import {
   accountPatchSchema,
   accountViewSchema,
-  type ManageAccounts,
   newAccountSchema,
   presentAccount,
 } from '@hookferry/core/operations/manage-accounts';
@@ -14,30 +11,28 @@ import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
-export function createAccount(accounts: ManageAccounts) {
-  return defineRoute({
-    operationId: 'createAccount',
-    summary: 'Create an account',
-    method: 'post',
-    path: '/v1/accounts',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { body: newAccountSchema },
-    creates: true,
-    responses: {
-      201: { description: 'The account.', schema: accountViewSchema },
-    },
-    problems: ['conflict'],
-    async handle({ body, newId }) {
-      const account = await accounts.create(body, newId(ACCOUNT_ID_PREFIX));
-      return {
-        status: 201,
-        headers: { location: `/v1/accounts/${account.id}` },
-        body: presentAccount(account),
-      };
-    },
-  });
-}
+export const createAccount = defineRoute({
+  operationId: 'createAccount',
+  summary: 'Create an account',
+  method: 'post',
+  path: '/v1/accounts',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { body: newAccountSchema },
+  creates: true,
+  responses: {
+    201: { description: 'The account.', schema: accountViewSchema },
+  },
+  problems: ['conflict'],
+  async handle({ body, newId }, context) {
+    const account = await context.accounts.create(body, newId(ACCOUNT_ID_PREFIX));
+    return {
+      status: 201,
+      headers: { location: `/v1/accounts/${account.id}` },
+      body: presentAccount(account),
+    };
+  },
+});
 
 const bytes = z.int().min(0);
 
@@ -83,106 +78,96 @@ const listedAccountSchema = accountViewSchema
   .extend({ usage: usageSchema.optional().describe('How much it stores, with `include=usage`.') })
   .meta({ id: 'ListedAccount' });
 
-export function listAccounts(accounts: ManageAccounts, quota: Pick<AccountQuota, 'look'>) {
-  return defineRoute({
-    operationId: 'listAccounts',
-    summary: 'List accounts',
-    method: 'get',
-    path: '/v1/accounts',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { query: querySchema },
-    responses: {
-      200: { description: 'A page of accounts.', schema: pageOf(listedAccountSchema, 'AccountPage') },
-    },
-    async handle({ query }) {
-      const page = await accounts.list(query.limit, query.cursor);
-      const listed = await Promise.all(
-        page.accounts.map(async (account) => {
-          const shown = presentAccount(account);
-          if (query.include !== 'usage') return shown;
-          return { ...shown, usage: presentUsage(await quota.look(account.id)) };
-        }),
-      );
-      return { status: 200, body: presentPage(listed, page.nextCursor) };
-    },
-  });
-}
+export const listAccounts = defineRoute({
+  operationId: 'listAccounts',
+  summary: 'List accounts',
+  method: 'get',
+  path: '/v1/accounts',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { query: querySchema },
+  responses: {
+    200: { description: 'A page of accounts.', schema: pageOf(listedAccountSchema, 'AccountPage') },
+  },
+  async handle({ query }, context) {
+    const page = await context.accounts.list(query.limit, query.cursor);
+    const listed = await Promise.all(
+      page.accounts.map(async (account) => {
+        const shown = presentAccount(account);
+        if (query.include !== 'usage') return shown;
+        return { ...shown, usage: presentUsage(await context.quota.look(account.id)) };
+      }),
+    );
+    return { status: 200, body: presentPage(listed, page.nextCursor) };
+  },
+});
 
-export function readAccount(accounts: ManageAccounts) {
-  return defineRoute({
-    operationId: 'readAccount',
-    summary: 'Read an account',
-    method: 'get',
-    path: '/v1/accounts/:id',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { params: z.object({ id: accountIdSchema }) },
-    responses: {
-      200: { description: 'The account.', schema: accountViewSchema },
-    },
-    async handle({ params }) {
-      const account = await accounts.read(params.id);
-      const remains = await accounts.readRemains(account);
-      return { status: 200, body: presentAccount({ ...account, remains }) };
-    },
-  });
-}
+export const readAccount = defineRoute({
+  operationId: 'readAccount',
+  summary: 'Read an account',
+  method: 'get',
+  path: '/v1/accounts/:id',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { params: z.object({ id: accountIdSchema }) },
+  responses: {
+    200: { description: 'The account.', schema: accountViewSchema },
+  },
+  async handle({ params }, context) {
+    const account = await context.accounts.read(params.id);
+    const remains = await context.accounts.readRemains(account);
+    return { status: 200, body: presentAccount({ ...account, remains }) };
+  },
+});
 
-export function updateAccount(accounts: ManageAccounts) {
-  return defineRoute({
-    operationId: 'updateAccount',
-    summary: "Change an account's weight",
-    method: 'patch',
-    path: '/v1/accounts/:id',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { params: z.object({ id: accountIdSchema }), body: accountPatchSchema },
-    responses: {
-      200: { description: 'The account.', schema: accountViewSchema },
-    },
-    async handle({ params, body }) {
-      return { status: 200, body: presentAccount(await accounts.update(params.id, body)) };
-    },
-  });
-}
+export const updateAccount = defineRoute({
+  operationId: 'updateAccount',
+  summary: "Change an account's weight",
+  method: 'patch',
+  path: '/v1/accounts/:id',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { params: z.object({ id: accountIdSchema }), body: accountPatchSchema },
+  responses: {
+    200: { description: 'The account.', schema: accountViewSchema },
+  },
+  async handle({ params, body }, context) {
+    return { status: 200, body: presentAccount(await context.accounts.update(params.id, body)) };
+  },
+});
 
 /** With all that it owns, in the background. Asking again changes nothing. */
-export function eraseAccount(erase: EraseAccount) {
-  return defineRoute({
-    operationId: 'eraseAccount',
-    summary: 'Erase an account with all that it owns',
-    method: 'delete',
-    path: '/v1/accounts/:id',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { params: z.object({ id: accountIdSchema }) },
-    responses: {
-      202: {
-        description: 'Its keys and webhooks are gone; the rest goes in the background.',
-        schema: accountViewSchema,
-      },
+export const eraseAccount = defineRoute({
+  operationId: 'eraseAccount',
+  summary: 'Erase an account with all that it owns',
+  method: 'delete',
+  path: '/v1/accounts/:id',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { params: z.object({ id: accountIdSchema }) },
+  responses: {
+    202: {
+      description: 'Its keys and webhooks are gone; the rest goes in the background.',
+      schema: accountViewSchema,
     },
-    problems: ['conflict'],
-    async handle({ params }) {
-      return { status: 202, body: presentAccount(await erase(params.id)) };
-    },
-  });
-}
+  },
+  problems: ['conflict'],
+  async handle({ params }, context) {
+    return { status: 202, body: presentAccount(await context.eraseAccount(params.id)) };
+  },
+});
 
-export function readAccountUsage(quota: Pick<AccountQuota, 'look'>) {
-  return defineRoute({
-    operationId: 'readAccountUsage',
-    summary: 'Read how much the account stores, and how much it may',
-    method: 'get',
-    path: '/v1/account/usage',
-    scope: 'any',
-    request: {},
-    responses: {
-      200: { description: 'How much it stores.', schema: usageSchema },
-    },
-    async handle({ apiKey }) {
-      return { status: 200, body: presentUsage(await quota.look(apiKey.accountId)) };
-    },
-  });
-}
+export const readAccountUsage = defineRoute({
+  operationId: 'readAccountUsage',
+  summary: 'Read how much the account stores, and how much it may',
+  method: 'get',
+  path: '/v1/account/usage',
+  scope: 'any',
+  request: {},
+  responses: {
+    200: { description: 'How much it stores.', schema: usageSchema },
+  },
+  async handle({ apiKey }, context) {
+    return { status: 200, body: presentUsage(await context.quota.look(apiKey.accountId)) };
+  },
+});

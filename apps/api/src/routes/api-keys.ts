@@ -1,12 +1,10 @@
 import {
   apiKeyViewSchema,
-  type ManageApiKeys,
   newApiKey,
   newApiKeySchema,
   presentApiKey,
 } from '@hookferry/core/accounts/api-keys';
 import { apiKeyIdSchema } from '@hookferry/core/domain/account';
-import type { Clock } from '@hookferry/core/platform/clock';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
@@ -15,44 +13,40 @@ import { defineRoute } from '../http/route';
 const issuedApiKeySchema = apiKeyViewSchema.extend({ key: z.string() }).meta({ id: 'IssuedApiKey' });
 
 /** The only answer that shows the key. */
-export function createApiKey(apiKeys: ManageApiKeys, clock: Clock) {
-  return defineRoute({
-    operationId: 'createApiKey',
-    summary: 'Issue an API key',
-    method: 'post',
-    path: '/v1/api-keys',
-    scope: 'admin',
-    request: { body: newApiKeySchema(clock) },
-    creates: true,
-    stores: 'other',
-    responses: {
-      201: { description: 'The key, which no other answer shows.', schema: issuedApiKeySchema },
-    },
-    async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt }) {
-      const issue = { key: newApiKey(newId, secretBytes), createdAt: receivedAt };
-      const { key, apiKey } = await apiKeys.issue(accountId, body, issue);
-      return { status: 201, body: { ...presentApiKey(apiKey), key } };
-    },
-  });
-}
+export const createApiKey = defineRoute({
+  operationId: 'createApiKey',
+  summary: 'Issue an API key',
+  method: 'post',
+  path: '/v1/api-keys',
+  scope: 'admin',
+  request: { body: ({ clock }) => newApiKeySchema(clock) },
+  creates: true,
+  stores: 'other',
+  responses: {
+    201: { description: 'The key, which no other answer shows.', schema: issuedApiKeySchema },
+  },
+  async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt }, context) {
+    const issue = { key: newApiKey(newId, secretBytes), createdAt: receivedAt };
+    const { key, apiKey } = await context.apiKeys.issue(accountId, body, issue);
+    return { status: 201, body: { ...presentApiKey(apiKey), key } };
+  },
+});
 
-export function listApiKeys(apiKeys: ManageApiKeys) {
-  return defineRoute({
-    operationId: 'listApiKeys',
-    summary: 'List API keys',
-    method: 'get',
-    path: '/v1/api-keys',
-    scope: 'admin',
-    request: { query: pageQuery(newestFirstCursorSchema) },
-    responses: {
-      200: { description: 'A page of API keys.', schema: pageOf(apiKeyViewSchema, 'ApiKeyPage') },
-    },
-    async handle({ apiKey, query }) {
-      const page = await apiKeys.list(apiKey.accountId, query.limit, query.cursor);
-      return { status: 200, body: presentPage(page.apiKeys.map(presentApiKey), page.nextCursor) };
-    },
-  });
-}
+export const listApiKeys = defineRoute({
+  operationId: 'listApiKeys',
+  summary: 'List API keys',
+  method: 'get',
+  path: '/v1/api-keys',
+  scope: 'admin',
+  request: { query: pageQuery(newestFirstCursorSchema) },
+  responses: {
+    200: { description: 'A page of API keys.', schema: pageOf(apiKeyViewSchema, 'ApiKeyPage') },
+  },
+  async handle({ apiKey, query }, context) {
+    const page = await context.apiKeys.list(apiKey.accountId, query.limit, query.cursor);
+    return { status: 200, body: presentPage(page.apiKeys.map(presentApiKey), page.nextCursor) };
+  },
+});
 
 const querySchema = z.strictObject({
   last: z
@@ -64,21 +58,19 @@ const querySchema = z.strictObject({
 });
 
 /** Takes effect with the next request, in every process; also for the key that asks for it. */
-export function revokeApiKey(apiKeys: ManageApiKeys) {
-  return defineRoute({
-    operationId: 'revokeApiKey',
-    summary: 'Revoke an API key',
-    method: 'delete',
-    path: '/v1/api-keys/:id',
-    scope: 'admin',
-    request: { params: z.object({ id: apiKeyIdSchema }), query: querySchema },
-    responses: {
-      204: { description: 'It no longer counts.' },
-    },
-    problems: ['last_admin_key'],
-    async handle({ apiKey, params, query }) {
-      await apiKeys.revoke(apiKey.accountId, params.id, { mayBeLast: query.last === 'true' });
-      return { status: 204 };
-    },
-  });
-}
+export const revokeApiKey = defineRoute({
+  operationId: 'revokeApiKey',
+  summary: 'Revoke an API key',
+  method: 'delete',
+  path: '/v1/api-keys/:id',
+  scope: 'admin',
+  request: { params: z.object({ id: apiKeyIdSchema }), query: querySchema },
+  responses: {
+    204: { description: 'It no longer counts.' },
+  },
+  problems: ['last_admin_key'],
+  async handle({ apiKey, params, query }, context) {
+    await context.apiKeys.revoke(apiKey.accountId, params.id, { mayBeLast: query.last === 'true' });
+    return { status: 204 };
+  },
+});

@@ -2,7 +2,6 @@ import { deadLetterIdSchema, deadLetterQueues } from '@hookferry/core/domain/dea
 import {
   deadLetterSchema,
   listedDeadLetterSchema,
-  type ManageDeadLetters,
   presentDeadLetter,
   presentListedDeadLetter,
 } from '@hookferry/core/replays/manage-dead-letters';
@@ -15,86 +14,78 @@ const cursorSchema = z.object({ failedAt: z.number(), id: deadLetterIdSchema });
 
 const querySchema = pageQuery(cursorSchema).extend({ queue: z.enum(deadLetterQueues).optional() });
 
-export function listDeadLetters(deadLetters: ManageDeadLetters) {
-  return defineRoute({
-    operationId: 'listDeadLetters',
-    summary: 'List the jobs that are invalid or failed for good',
-    method: 'get',
-    path: '/v1/dead-letters',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { query: querySchema },
-    responses: {
-      200: {
-        description: 'A page of dead letters.',
-        schema: pageOf(listedDeadLetterSchema, 'DeadLetterPage'),
-      },
+export const listDeadLetters = defineRoute({
+  operationId: 'listDeadLetters',
+  summary: 'List the jobs that are invalid or failed for good',
+  method: 'get',
+  path: '/v1/dead-letters',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { query: querySchema },
+  responses: {
+    200: {
+      description: 'A page of dead letters.',
+      schema: pageOf(listedDeadLetterSchema, 'DeadLetterPage'),
     },
-    async handle({ query: { queue, limit, cursor } }) {
-      const page = await deadLetters.list(queue, limit, cursor);
-      return {
-        status: 200,
-        body: presentPage(page.deadLetters.map(presentListedDeadLetter), page.nextCursor),
-      };
-    },
-  });
-}
+  },
+  async handle({ query: { queue, limit, cursor } }, context) {
+    const page = await context.deadLetters.list(queue, limit, cursor);
+    return {
+      status: 200,
+      body: presentPage(page.deadLetters.map(presentListedDeadLetter), page.nextCursor),
+    };
+  },
+});
 
-export function readDeadLetter(deadLetters: ManageDeadLetters) {
-  return defineRoute({
-    operationId: 'readDeadLetter',
-    summary: 'Read a dead letter with its data',
-    method: 'get',
-    path: '/v1/dead-letters/:id',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { params: deadLetterParams },
-    responses: {
-      200: { description: 'The dead letter.', schema: deadLetterSchema },
-    },
-    async handle({ params }) {
-      return { status: 200, bodyText: presentDeadLetter(await deadLetters.read(params.id)) };
-    },
-  });
-}
+export const readDeadLetter = defineRoute({
+  operationId: 'readDeadLetter',
+  summary: 'Read a dead letter with its data',
+  method: 'get',
+  path: '/v1/dead-letters/:id',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { params: deadLetterParams },
+  responses: {
+    200: { description: 'The dead letter.', schema: deadLetterSchema },
+  },
+  async handle({ params }, context) {
+    return { status: 200, bodyText: presentDeadLetter(await context.deadLetters.read(params.id)) };
+  },
+});
 
 /** What is still invalid, or fails again, becomes a dead letter again: one with another id, or of a later time. */
-export function redriveDeadLetter(deadLetters: ManageDeadLetters) {
-  return defineRoute({
-    operationId: 'redriveDeadLetter',
-    summary: 'Put a dead letter back onto its queue',
-    method: 'post',
-    path: '/v1/dead-letters/:id/redrive',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { params: deadLetterParams },
-    responses: {
-      202: { description: 'It is back on its queue, and no dead letter any more.' },
-    },
-    problems: ['conflict'],
-    async handle({ params }) {
-      await deadLetters.redrive(params.id);
-      return { status: 202 };
-    },
-  });
-}
+export const redriveDeadLetter = defineRoute({
+  operationId: 'redriveDeadLetter',
+  summary: 'Put a dead letter back onto its queue',
+  method: 'post',
+  path: '/v1/dead-letters/:id/redrive',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { params: deadLetterParams },
+  responses: {
+    202: { description: 'It is back on its queue, and no dead letter any more.' },
+  },
+  problems: ['conflict'],
+  async handle({ params }, context) {
+    await context.deadLetters.redrive(params.id);
+    return { status: 202 };
+  },
+});
 
-export function dropDeadLetter(deadLetters: ManageDeadLetters) {
-  return defineRoute({
-    operationId: 'dropDeadLetter',
-    summary: 'Drop a dead letter for good',
-    method: 'delete',
-    path: '/v1/dead-letters/:id',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { params: deadLetterParams },
-    responses: {
-      204: { description: 'It is gone; a delivery or a replay whose job it was is cancelled.' },
-    },
-    problems: ['conflict'],
-    async handle({ params }) {
-      await deadLetters.drop(params.id);
-      return { status: 204 };
-    },
-  });
-}
+export const dropDeadLetter = defineRoute({
+  operationId: 'dropDeadLetter',
+  summary: 'Drop a dead letter for good',
+  method: 'delete',
+  path: '/v1/dead-letters/:id',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { params: deadLetterParams },
+  responses: {
+    204: { description: 'It is gone; a delivery or a replay whose job it was is cancelled.' },
+  },
+  problems: ['conflict'],
+  async handle({ params }, context) {
+    await context.deadLetters.drop(params.id);
+    return { status: 204 };
+  },
+});

@@ -2,8 +2,6 @@ import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
-import type { ReadDeliveries } from '@hookferry/core/history/read-deliveries';
-import type { Redeliver } from '@hookferry/core/replays/redeliver';
 import { z } from 'zod';
 import { isInOrder, pageOf, pageQuery, presentPage, timeRangeQuery, wholeNumberSchema } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -43,48 +41,50 @@ const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdS
   })
   .refine(...isInOrder);
 
-export function listDeliveries(deliveries: ReadDeliveries) {
-  return defineRoute({
-    operationId: 'listDeliveries',
-    summary: 'List deliveries, those of the newest event first',
-    method: 'get',
-    path: '/v1/deliveries',
-    scope: 'deliveries:read',
-    request: { query: querySchema },
-    responses: {
-      200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
-    },
-    async handle({ apiKey, query }) {
-      const { limit, cursor, webhook_id: endpoint, event_id: eventId, event_type: eventType } = query;
-      const { since, until } = query;
-      const filter = { ...standingFilterOf(query), eventType, since, until };
-      const page = await deliveries.list(apiKey.accountId, { endpoint, eventId }, filter, limit, cursor);
-      return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
-    },
-  });
-}
+export const listDeliveries = defineRoute({
+  operationId: 'listDeliveries',
+  summary: 'List deliveries, those of the newest event first',
+  method: 'get',
+  path: '/v1/deliveries',
+  scope: 'deliveries:read',
+  request: { query: querySchema },
+  responses: {
+    200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
+  },
+  async handle({ apiKey, query }, context) {
+    const { limit, cursor, webhook_id: endpoint, event_id: eventId, event_type: eventType } = query;
+    const { since, until } = query;
+    const filter = { ...standingFilterOf(query), eventType, since, until };
+    const page = await context.deliveries.list(
+      apiKey.accountId,
+      { endpoint, eventId },
+      filter,
+      limit,
+      cursor,
+    );
+    return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
+  },
+});
 
 const ofEventQuerySchema = pageQuery(endpointIdSchema).extend(standingQuery);
 
-export function listEventDeliveries(deliveries: ReadDeliveries) {
-  return defineRoute({
-    operationId: 'listEventDeliveries',
-    summary: "List an event's deliveries",
-    method: 'get',
-    path: '/v1/events/:id/deliveries',
-    scope: 'deliveries:read',
-    request: { params: eventParams, query: ofEventQuerySchema },
-    responses: {
-      200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
-    },
-    async handle({ apiKey, params, query }) {
-      const { limit, cursor } = query;
-      const filter = standingFilterOf(query);
-      const page = await deliveries.listOfEvent(apiKey.accountId, params.id, filter, limit, cursor);
-      return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
-    },
-  });
-}
+export const listEventDeliveries = defineRoute({
+  operationId: 'listEventDeliveries',
+  summary: "List an event's deliveries",
+  method: 'get',
+  path: '/v1/events/:id/deliveries',
+  scope: 'deliveries:read',
+  request: { params: eventParams, query: ofEventQuerySchema },
+  responses: {
+    200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
+  },
+  async handle({ apiKey, params, query }, context) {
+    const { limit, cursor } = query;
+    const filter = standingFilterOf(query);
+    const page = await context.deliveries.listOfEvent(apiKey.accountId, params.id, filter, limit, cursor);
+    return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
+  },
+});
 
 const ofWebhookQuerySchema = pageQuery(eventCursorSchema)
   .extend({
@@ -94,64 +94,58 @@ const ofWebhookQuerySchema = pageQuery(eventCursorSchema)
   })
   .refine(...isInOrder);
 
-export function listWebhookDeliveries(deliveries: ReadDeliveries) {
-  return defineRoute({
-    operationId: 'listWebhookDeliveries',
-    summary: "List a webhook's deliveries",
-    method: 'get',
-    path: '/v1/webhooks/:id/deliveries',
-    scope: 'deliveries:read',
-    request: { params: webhookParams, query: ofWebhookQuerySchema },
-    responses: {
-      200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
-    },
-    async handle({ apiKey, params, query }) {
-      const { limit, cursor, event_type: eventType, since, until } = query;
-      const filter = { ...standingFilterOf(query), eventType, since, until };
-      const page = await deliveries.listOfEndpoint(apiKey.accountId, params.id, filter, limit, cursor);
-      return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
-    },
-  });
-}
+export const listWebhookDeliveries = defineRoute({
+  operationId: 'listWebhookDeliveries',
+  summary: "List a webhook's deliveries",
+  method: 'get',
+  path: '/v1/webhooks/:id/deliveries',
+  scope: 'deliveries:read',
+  request: { params: webhookParams, query: ofWebhookQuerySchema },
+  responses: {
+    200: { description: 'A page of deliveries.', schema: pageOf(deliverySchema, 'DeliveryPage') },
+  },
+  async handle({ apiKey, params, query }, context) {
+    const { limit, cursor, event_type: eventType, since, until } = query;
+    const filter = { ...standingFilterOf(query), eventType, since, until };
+    const page = await context.deliveries.listOfEndpoint(apiKey.accountId, params.id, filter, limit, cursor);
+    return { status: 200, body: presentPage(page.deliveries.map(presentDelivery), page.nextCursor) };
+  },
+});
 
-export function readDelivery(deliveries: ReadDeliveries) {
-  return defineRoute({
-    operationId: 'readDelivery',
-    summary: 'Read a delivery with each of its attempts',
-    method: 'get',
-    path: '/v1/deliveries/:id',
-    scope: 'deliveries:read',
-    request: { params: deliveryParams },
-    responses: {
-      200: { description: 'The delivery.', schema: deliveryWithAttemptsSchema },
-    },
-    async handle({ apiKey, params }) {
-      const delivery = await deliveries.read(apiKey.accountId, params.id);
-      return { status: 200, body: presentDeliveryWithAttempts(delivery) };
-    },
-  });
-}
+export const readDelivery = defineRoute({
+  operationId: 'readDelivery',
+  summary: 'Read a delivery with each of its attempts',
+  method: 'get',
+  path: '/v1/deliveries/:id',
+  scope: 'deliveries:read',
+  request: { params: deliveryParams },
+  responses: {
+    200: { description: 'The delivery.', schema: deliveryWithAttemptsSchema },
+  },
+  async handle({ apiKey, params }, context) {
+    const delivery = await context.deliveries.read(apiKey.accountId, params.id);
+    return { status: 200, body: presentDeliveryWithAttempts(delivery) };
+  },
+});
 
 const REQUEST_ID_PREFIX = 'rdl';
 
 /** Once more, now, under the same `webhook-id`. */
-export function redeliverDelivery(redeliver: Redeliver) {
-  return defineRoute({
-    operationId: 'redeliverDelivery',
-    summary: 'Send a delivery once more, now',
-    method: 'post',
-    path: '/v1/deliveries/:id/redeliver',
-    scope: 'deliveries:write',
-    request: { params: deliveryParams },
-    creates: true,
-    stores: 'other',
-    responses: {
-      202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
-    },
-    problems: ['conflict', 'payload_erased', 'limit_reached'],
-    async handle({ apiKey, params, newId }) {
-      const delivery = await redeliver(apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
-      return { status: 202, body: presentDeliveryWithAttempts(delivery) };
-    },
-  });
-}
+export const redeliverDelivery = defineRoute({
+  operationId: 'redeliverDelivery',
+  summary: 'Send a delivery once more, now',
+  method: 'post',
+  path: '/v1/deliveries/:id/redeliver',
+  scope: 'deliveries:write',
+  request: { params: deliveryParams },
+  creates: true,
+  stores: 'other',
+  responses: {
+    202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
+  },
+  problems: ['conflict', 'payload_erased', 'limit_reached'],
+  async handle({ apiKey, params, newId }, context) {
+    const delivery = await context.redeliver(apiKey.accountId, params.id, newId(REQUEST_ID_PREFIX));
+    return { status: 202, body: presentDeliveryWithAttempts(delivery) };
+  },
+});

@@ -2,12 +2,7 @@ import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import { type AcceptedEvent, eventIdSchema } from '@hookferry/core/domain/event';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import type { DeliveryCounts } from '@hookferry/core/history/read-deliveries';
-import type {
-  PublishedEvent as EventWithDeliveries,
-  ListedEvent,
-  ReadEvents,
-} from '@hookferry/core/history/read-events';
-import type { ErasePayload } from '@hookferry/core/operations/erase-payload';
+import type { PublishedEvent as EventWithDeliveries, ListedEvent } from '@hookferry/core/history/read-events';
 import {
   AppError,
   invalidRequest,
@@ -17,50 +12,13 @@ import {
 } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { inWords } from '@hookferry/core/platform/zod-words';
-import {
-  type Acceptance,
-  type AcceptEvents,
-  invalidEvent,
-  type PublishedEvent,
-} from '@hookferry/core/publish/accept-events';
+import { type Acceptance, invalidEvent, type PublishedEvent } from '@hookferry/core/publish/accept-events';
 import { z } from 'zod';
 import { EACH } from '../http/json-walk';
 import { isInOrder, pageOf, pageQuery, presentPage, timeRangeQuery } from '../http/page';
 import { codeSchema, statusOf } from '../http/problem';
 import { defineRoute } from '../http/route';
 import { eventCursorSchema, eventParams } from './params';
-
-/** 202 is sent only after Redis has the event; 200 when it has had it before, under the id that the client gave. */
-export function publishEvent(acceptEvents: AcceptEvents) {
-  return defineRoute({
-    operationId: 'publishEvent',
-    summary: 'Publish an event',
-    method: 'post',
-    path: '/v1/events',
-    scope: 'events:write',
-    request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'] },
-    creates: true,
-    stores: 'event',
-    responses: {
-      202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },
-      200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
-    },
-    problems: ['event_id_conflict'],
-    async handle({ apiKey, endpointsVersion, body, dataTexts, requestId, trace, newId, receivedAt }) {
-      const [outcome] = await acceptEvents({
-        accountId: apiKey.accountId,
-        endpointsVersion,
-        requestId,
-        trace,
-        newId,
-        receivedAt,
-        events: [toPublishedEvent(body, dataTexts[0] ?? '')],
-      });
-      if (outcome === undefined || outcome instanceof AppError) throw outcome;
-      return { status: outcome.isNew ? 202 : 200, body: presentAccepted(outcome.event) };
-    },
-  });
-}
 
 /** An event as clients publish it. What `data` must be is the catalogue's to say. */
 const publishedEventSchema = z
@@ -71,6 +29,40 @@ const publishedEventSchema = z
     webhook_ids: endpointRefsSchema.optional(),
   })
   .meta({ id: 'NewEvent' });
+
+const acceptedSchema = z
+  .object({ id: z.string(), type: z.string(), created_at: timeSchema })
+  .meta({ id: 'AcceptedEvent' });
+
+/** 202 is sent only after Redis has the event; 200 when it has had it before, under the id that the client gave. */
+export const publishEvent = defineRoute({
+  operationId: 'publishEvent',
+  summary: 'Publish an event',
+  method: 'post',
+  path: '/v1/events',
+  scope: 'events:write',
+  request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'] },
+  creates: true,
+  stores: 'event',
+  responses: {
+    202: { description: 'Accepted: it is stored and will be delivered.', schema: acceptedSchema },
+    200: { description: 'It had been accepted before, under the same id.', schema: acceptedSchema },
+  },
+  problems: ['event_id_conflict'],
+  async handle({ apiKey, endpointsVersion, body, dataTexts, requestId, trace, newId, receivedAt }, context) {
+    const [outcome] = await context.acceptEvents({
+      accountId: apiKey.accountId,
+      endpointsVersion,
+      requestId,
+      trace,
+      newId,
+      receivedAt,
+      events: [toPublishedEvent(body, dataTexts[0] ?? '')],
+    });
+    if (outcome === undefined || outcome instanceof AppError) throw outcome;
+    return { status: outcome.isNew ? 202 : 200, body: presentAccepted(outcome.event) };
+  },
+});
 
 /** @param dataText the JSON that its data were parsed from. */
 function toPublishedEvent(
@@ -85,10 +77,6 @@ function toPublishedEvent(
     ...(webhook_ids === undefined ? {} : { endpointRefs: webhook_ids }),
   };
 }
-
-const acceptedSchema = z
-  .object({ id: z.string(), type: z.string(), created_at: timeSchema })
-  .meta({ id: 'AcceptedEvent' });
 
 function presentAccepted({ id, type, acceptedAt }: AcceptedEvent): z.infer<typeof acceptedSchema> {
   return { id, type, created_at: formatTime(acceptedAt) };
@@ -119,45 +107,46 @@ const MAX_AIMED_AT = 1_000;
 const MAX_BODY_BYTES = 5 * 1024 * 1024;
 
 /** Each event has an answer of its own, as if it had been published alone; one that is refused sinks no other. */
-export function publishBatch(acceptEvents: AcceptEvents) {
-  return defineRoute({
-    operationId: 'publishBatch',
-    summary: 'Publish up to 500 events',
-    method: 'post',
-    path: '/v1/events/batch',
-    scope: 'events:write',
-    request: {
-      body: bodySchema,
-      // What each event must be is said in its own outcome, if it is not.
-      describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
-      hasEventData: true,
-      dataAt: ['events', EACH, 'data'],
-    },
-    maxBodyBytes: MAX_BODY_BYTES,
-    creates: true,
-    stores: 'event',
-    responses: {
-      200: { description: 'An outcome for each event, in their order.', schema: outcomeSchema },
-    },
-    async handle({ apiKey, endpointsVersion, body, dataTexts, requestId, trace, spend, newId, receivedAt }) {
-      // The request itself is counted already.
-      if (body.events.length > 1) await spend(body.events.length - 1);
-      requireFewAimedAt(body.events);
-      const events = body.events.map((item, index) => readItem(item, dataTexts[index] ?? ''));
-      const { accountId } = apiKey;
-      const outcomes = await acceptEvents({
-        accountId,
-        endpointsVersion,
-        requestId,
-        trace,
-        newId,
-        receivedAt,
-        events,
-      });
-      return { status: 200, body: { data: outcomes.map(presentOutcome) } };
-    },
-  });
-}
+export const publishBatch = defineRoute({
+  operationId: 'publishBatch',
+  summary: 'Publish up to 500 events',
+  method: 'post',
+  path: '/v1/events/batch',
+  scope: 'events:write',
+  request: {
+    body: bodySchema,
+    // What each event must be is said in its own outcome, if it is not.
+    describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
+    hasEventData: true,
+    dataAt: ['events', EACH, 'data'],
+  },
+  maxBodyBytes: MAX_BODY_BYTES,
+  creates: true,
+  stores: 'event',
+  responses: {
+    200: { description: 'An outcome for each event, in their order.', schema: outcomeSchema },
+  },
+  async handle(
+    { apiKey, endpointsVersion, body, dataTexts, requestId, trace, spend, newId, receivedAt },
+    context,
+  ) {
+    // The request itself is counted already.
+    if (body.events.length > 1) await spend(body.events.length - 1);
+    requireFewAimedAt(body.events);
+    const events = body.events.map((item, index) => readItem(item, dataTexts[index] ?? ''));
+    const { accountId } = apiKey;
+    const outcomes = await context.acceptEvents({
+      accountId,
+      endpointsVersion,
+      requestId,
+      trace,
+      newId,
+      receivedAt,
+      events,
+    });
+    return { status: 200, body: { data: outcomes.map(presentOutcome) } };
+  },
+});
 
 function batchOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({ events: z.array(item).min(1).max(MAX_EVENTS) });
@@ -206,42 +195,6 @@ const querySchema = pageQuery(eventCursorSchema)
   })
   .refine(...isInOrder);
 
-export function listEvents(events: ReadEvents) {
-  return defineRoute({
-    operationId: 'listEvents',
-    summary: 'List what was published',
-    method: 'get',
-    path: '/v1/events',
-    scope: 'deliveries:read',
-    request: { query: querySchema },
-    responses: {
-      200: { description: 'A page of events.', schema: pageOf(listedEventSchema, 'EventPage') },
-    },
-    async handle({ apiKey, query: { limit, cursor, ...filter } }) {
-      const page = await events.list(apiKey.accountId, filter, limit, cursor);
-      return { status: 200, body: presentPage(page.found.map(presentListedEvent), page.nextCursor) };
-    },
-  });
-}
-
-export function readEvent(events: ReadEvents) {
-  return defineRoute({
-    operationId: 'readEvent',
-    summary: 'Read an event with its data',
-    method: 'get',
-    path: '/v1/events/:id',
-    scope: 'deliveries:read',
-    request: { params: eventParams },
-    responses: {
-      200: { description: 'The event.', schema: eventSchema },
-    },
-    async handle({ apiKey, params }) {
-      const event = await events.read(apiKey.accountId, params.id);
-      return { status: 200, bodyText: presentEvent(event) };
-    },
-  });
-}
-
 const eventHeadSchema = z.object({
   id: z.string(),
   type: z.string().meta({ example: 'keyword.quick_win' }),
@@ -275,6 +228,38 @@ const eventSchema = eventHeadSchema
   })
   .meta({ id: 'Event' });
 
+export const listEvents = defineRoute({
+  operationId: 'listEvents',
+  summary: 'List what was published',
+  method: 'get',
+  path: '/v1/events',
+  scope: 'deliveries:read',
+  request: { query: querySchema },
+  responses: {
+    200: { description: 'A page of events.', schema: pageOf(listedEventSchema, 'EventPage') },
+  },
+  async handle({ apiKey, query: { limit, cursor, ...filter } }, context) {
+    const page = await context.events.list(apiKey.accountId, filter, limit, cursor);
+    return { status: 200, body: presentPage(page.found.map(presentListedEvent), page.nextCursor) };
+  },
+});
+
+export const readEvent = defineRoute({
+  operationId: 'readEvent',
+  summary: 'Read an event with its data',
+  method: 'get',
+  path: '/v1/events/:id',
+  scope: 'deliveries:read',
+  request: { params: eventParams },
+  responses: {
+    200: { description: 'The event.', schema: eventSchema },
+  },
+  async handle({ apiKey, params }, context) {
+    const event = await context.events.read(apiKey.accountId, params.id);
+    return { status: 200, bodyText: presentEvent(event) };
+  },
+});
+
 /** An event as it stands in a list: without its data. */
 function presentListedEvent(event: ListedEvent): z.infer<typeof listedEventSchema> {
   return { ...presentHead(event), delivery_count: event.deliveryCount };
@@ -298,20 +283,18 @@ function presentHead({ id, type, createdAt, erasedAt }: EventHead): z.infer<type
 }
 
 /** The event stays on record without it. Doing it again changes nothing. */
-export function erasePayload(erase: ErasePayload) {
-  return defineRoute({
-    operationId: 'erasePayload',
-    summary: "Erase an event's payload",
-    method: 'delete',
-    path: '/v1/events/:id/payload',
-    scope: 'events:write',
-    request: { params: eventParams },
-    responses: {
-      204: { description: 'It is erased for good, and what was pending of it is not sent any more.' },
-    },
-    async handle({ apiKey, params }) {
-      await erase(apiKey.accountId, params.id);
-      return { status: 204 };
-    },
-  });
-}
+export const erasePayload = defineRoute({
+  operationId: 'erasePayload',
+  summary: "Erase an event's payload",
+  method: 'delete',
+  path: '/v1/events/:id/payload',
+  scope: 'events:write',
+  request: { params: eventParams },
+  responses: {
+    204: { description: 'It is erased for good, and what was pending of it is not sent any more.' },
+  },
+  async handle({ apiKey, params }, context) {
+    await context.erasePayload(apiKey.accountId, params.id);
+    return { status: 204 };
+  },
+});

@@ -9,6 +9,8 @@ import { keys } from '@hookferry/core/domain/keys';
 import { createRedisEndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { AppError } from '@hookferry/core/platform/app-error';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -18,6 +20,8 @@ import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import request from 'supertest';
+import type { ApiContext } from '../context';
+import { LongAnswers } from '../http/long-requests';
 import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';
 import { exportDeliveries } from './export';
 
@@ -165,21 +169,27 @@ it('breaks off when Redis falls silent in the middle, and goes on later from the
   expect(places).toEqual(ids.flatMap((id) => [`${id} 1`, `${id} 2`]));
 });
 
+/** With what an export works with, but for the attempts and for whether its key is good. */
+function contextOf(given: Pick<ApiContext, 'exportAttempts' | 'recheck'>): ApiContext {
+  const actFor: ApiContext['actFor'] = async (principal) => principal;
+  return { longAnswers: new LongAnswers(), actFor, ...given } as ApiContext;
+}
+
 it('turns few attempts into text at a time, and keeps an account to two exports at once', async () => {
   const attempt = buildAttempt({ responseBody: 'x'.repeat(30_000) });
   const parts = { eventId: uniqueEventId(), endpointId: endpoint.id };
   const mark = { ...parts, createdAt: ACCEPTED_AT, attempts: 1 };
   const exported = { ...mark, id: deliveryIdOf(parts), type: 'a', status: 'pending', attempt, mark } as const;
-  const route = exportDeliveries(
-    async function* () {
+  const context = contextOf({
+    async *exportAttempts() {
       yield Array.from({ length: 10 }, () => exported);
     },
-    async () => true,
-  );
+    recheck: async () => buildApiKey().record,
+  });
   const open = async () => {
     const { accountId } = endpoint;
     const input = { apiKey: { accountId }, query: {}, receivedAt: 0, header: () => undefined };
-    const reply = await route.handle(input as never);
+    const reply = await exportDeliveries.handle(input as never, context);
     return reply.lines?.({ signal: new AbortController().signal, close: () => {} })[Symbol.asyncIterator]();
   };
   const [first, second, third] = [await open(), await open(), await open()];
@@ -191,16 +201,16 @@ it('turns few attempts into text at a time, and keeps an account to two exports 
 
 it('breaks off within seconds when its key is refused, however slowly it is read', async () => {
   const end = new AbortController();
-  const route = exportDeliveries(
-    async function* (_account, _scope, _cursor, signal) {
+  const context = contextOf({
+    async *exportAttempts(_account, _scope, _cursor, signal) {
       yield [];
       await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
     },
-    async () => false,
-  );
+    recheck: () => Promise.reject(new AppError('unauthenticated', 'The API key is not valid.')),
+  });
   const { accountId } = endpoint;
   const input = { apiKey: { accountId }, query: {}, receivedAt: 0, header: () => undefined };
-  const reply = await route.handle(input as never);
+  const reply = await exportDeliveries.handle(input as never, context);
   const connection = { signal: end.signal, close: () => end.abort() };
   // It has an end by the refusal alone.
   const parts: string[] = [];

@@ -1,11 +1,11 @@
 import { Recheck } from '@hookferry/core/accounts/authenticate';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema } from '@hookferry/core/domain/event';
-import type { ExportAttempts, ExportedAttempt } from '@hookferry/core/history/export-attempts';
+import type { ExportedAttempt } from '@hookferry/core/history/export-attempts';
 import { formatTime } from '@hookferry/core/platform/clock';
 import type { Connection } from '@hookferry/core/platform/connection';
 import { z } from 'zod';
-import { createLimitAtOnce, credentialsIn, type MayGoOn } from '../http/long-requests';
+import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { cursorSchema, encodeCursor, isInOrder, limitSchema, timeRangeQuery } from '../http/page';
 import { defineRoute, type Parts } from '../http/route';
 import { attemptSchema, deliverySchema, presentAttempt } from './present-delivery';
@@ -41,41 +41,47 @@ const MOST_AT_ONCE = 2;
 
 const SCOPE = 'deliveries:read';
 
-/** @param mayGoOn asked every two seconds: an export lasts as long as its client reads, and its key may not. */
-export function exportDeliveries(exportAttempts: ExportAttempts, mayGoOn: MayGoOn) {
-  const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
-  return defineRoute({
-    operationId: 'exportDeliveries',
-    summary: 'Export every attempt, a line each',
-    method: 'get',
-    path: '/v1/deliveries/export',
-    scope: SCOPE,
-    request: { query: querySchema },
-    responses: {
-      200: {
-        description: 'JSON texts, each with a line feed after it; the schema is that of a line.',
-        schema: exportedAttemptSchema,
-        isLines: true,
-      },
+const exportedAttemptSchema = z
+  .object({ delivery_id: z.string() })
+  .extend(
+    deliverySchema.pick({ event_id: true, webhook_id: true, type: true, status: true, created_at: true })
+      .shape,
+  )
+  .extend({ attempt: attemptSchema, cursor: z.string() })
+  .meta({ id: 'ExportedAttempt' });
+
+export const exportDeliveries = defineRoute({
+  operationId: 'exportDeliveries',
+  summary: 'Export every attempt, a line each',
+  method: 'get',
+  path: '/v1/deliveries/export',
+  scope: SCOPE,
+  request: { query: querySchema },
+  responses: {
+    200: {
+      description: 'JSON texts, each with a line feed after it; the schema is that of a line.',
+      schema: exportedAttemptSchema,
+      isLines: true,
     },
-    async handle({ apiKey, query, header, receivedAt }) {
-      const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
-      const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
-      const scope = { range: { since, until: end }, endpoint, limit };
-      const { accountId } = apiKey;
-      const credentials = credentialsIn(header, SCOPE);
-      const lines: Parts = ({ signal }) => linesOf(exportAttempts(accountId, scope, cursor, signal));
-      return {
-        status: 200,
-        lines: (connection) =>
-          limitAtOnce(
-            accountId,
-            whileAllowed(lines, connection, () => mayGoOn(credentials)),
-          ),
-      };
-    },
-  });
-}
+  },
+  async handle({ apiKey, query, header, receivedAt }, context) {
+    const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
+    const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
+    const scope = { range: { since, until: end }, endpoint, limit };
+    const { accountId } = apiKey;
+    const credentials = credentialsIn(header, SCOPE);
+    const lines: Parts = ({ signal }) => linesOf(context.exportAttempts(accountId, scope, cursor, signal));
+    return {
+      status: 200,
+      lines: (connection) =>
+        context.longAnswers.limit(
+          { operation: 'exportDeliveries', accountId, most: MOST_AT_ONCE },
+          // An export lasts as long as its client reads, and its key may not.
+          whileAllowed(lines, connection, () => mayGoOn(context, credentials)),
+        ),
+    };
+  },
+});
 
 /** Breaks the connection off as soon as the key is refused: what came is not to be taken for the whole. */
 async function* whileAllowed(
@@ -104,15 +110,6 @@ async function* linesOf(pages: AsyncIterable<readonly ExportedAttempt[]>) {
     if (part !== '') yield part;
   }
 }
-
-const exportedAttemptSchema = z
-  .object({ delivery_id: z.string() })
-  .extend(
-    deliverySchema.pick({ event_id: true, webhook_id: true, type: true, status: true, created_at: true })
-      .shape,
-  )
-  .extend({ attempt: attemptSchema, cursor: z.string() })
-  .meta({ id: 'ExportedAttempt' });
 
 /** A line of an export. */
 function presentExportedAttempt(exported: ExportedAttempt): z.infer<typeof exportedAttemptSchema> {

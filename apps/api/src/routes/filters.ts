@@ -5,7 +5,7 @@ import {
   type Explained,
   payloadFilterSchema,
 } from '@hookferry/core/endpoints/filters/payload-filter';
-import type { Trial, TryFilter, TrySource } from '@hookferry/core/endpoints/filters/try-filter';
+import type { Trial, TrySource } from '@hookferry/core/endpoints/filters/try-filter';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/event-types/custom-event-type';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
@@ -81,27 +81,25 @@ const triedSchema = z
   .meta({ id: 'FilterTried' });
 
 /** Tries a filter, before a webhook has it or to see why an event did not come. Sends nothing. */
-export function tryFilter(tryOut: TryFilter) {
-  return defineRoute({
-    operationId: 'tryFilter',
-    summary: 'Try a filter on data or on events',
-    method: 'post',
-    path: '/v1/filters/try',
-    scope: 'webhooks:read',
-    request: { body: bodySchema, hasEventData: true },
-    responses: {
-      200: { description: 'What passes, and why or why not.', schema: triedSchema },
-    },
-    isHeavy: true,
-    async handle({ apiKey, body }) {
-      const source = sourceOf(body);
-      // The answer shows parts of what was published.
-      if (source.kind === 'event' || source.kind === 'last') requireScope(apiKey, 'deliveries:read');
-      const trials = await tryOut(apiKey.accountId, compilePayloadFilter(body.filter), source);
-      return { status: 200, body: presentTrials(trials) };
-    },
-  });
-}
+export const tryFilter = defineRoute({
+  operationId: 'tryFilter',
+  summary: 'Try a filter on data or on events',
+  method: 'post',
+  path: '/v1/filters/try',
+  scope: 'webhooks:read',
+  request: { body: bodySchema, hasEventData: true },
+  responses: {
+    200: { description: 'What passes, and why or why not.', schema: triedSchema },
+  },
+  isHeavy: true,
+  async handle({ apiKey, body }, context) {
+    const source = sourceOf(body);
+    // The answer shows parts of what was published.
+    if (source.kind === 'event' || source.kind === 'last') requireScope(apiKey, 'deliveries:read');
+    const trials = await context.tryFilter(apiKey.accountId, compilePayloadFilter(body.filter), source);
+    return { status: 200, body: presentTrials(trials) };
+  },
+});
 
 type Body = z.infer<typeof bodySchema>;
 

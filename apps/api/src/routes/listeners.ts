@@ -2,10 +2,8 @@ import { newestSecret } from '@hookferry/core/domain/endpoint';
 import { listenerMembers, renameMembers } from '@hookferry/core/endpoints/endpoint-input';
 import { forwardFailures, type ListenerAnswer } from '@hookferry/core/listeners/listener-message';
 import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
-import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
-import type { ManageListeners } from '@hookferry/core/listeners/manage-listeners';
 import { z } from 'zod';
-import { createLimitAtOnce, credentialsIn, type MayGoOn } from '../http/long-requests';
+import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema, sentTimeSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { listenerParams } from './params';
@@ -26,34 +24,31 @@ const bodySchema = z
 const listenerSchema = webhookSchema.extend(secretViewSchema.shape).meta({ id: 'Listener' });
 
 /** Of one that is there already it shows the secret. Not `creates`: its name is what makes it one, however often it is asked for. */
-export function createListener(listeners: ManageListeners) {
-  return defineRoute({
-    operationId: 'createListener',
-    summary: 'Make a listener, or have it go on where it was',
-    method: 'post',
-    path: '/v1/listeners',
-    scope: 'webhooks:write',
-    handlesSecret: true,
-    request: { body: bodySchema },
-    stores: 'other',
-    responses: {
-      200: {
-        description:
-          'The listener: a webhook whose deliveries are taken over `GET /v1/listeners/{id}/stream`.',
-        schema: listenerSchema,
-      },
+export const createListener = defineRoute({
+  operationId: 'createListener',
+  summary: 'Make a listener, or have it go on where it was',
+  method: 'post',
+  path: '/v1/listeners',
+  scope: 'webhooks:write',
+  handlesSecret: true,
+  request: { body: bodySchema },
+  stores: 'other',
+  responses: {
+    200: {
+      description: 'The listener: a webhook whose deliveries are taken over `GET /v1/listeners/{id}/stream`.',
+      schema: listenerSchema,
     },
-    problems: ['conflict', 'limit_reached', 'replays_running'],
-    async handle({ apiKey, body }) {
-      const endpoint = await listeners.create(apiKey.accountId, body);
-      return {
-        status: 200,
-        headers: { 'cache-control': 'no-store' },
-        body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
-      };
-    },
-  });
-}
+  },
+  problems: ['conflict', 'limit_reached', 'replays_running'],
+  async handle({ apiKey, body }, context) {
+    const endpoint = await context.listeners.create(apiKey.accountId, body);
+    return {
+      status: 200,
+      headers: { 'cache-control': 'no-store' },
+      body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
+    };
+  },
+});
 
 const MAX_PARALLEL = 100;
 const DEFAULT_PARALLEL = 10;
@@ -89,45 +84,46 @@ const lineSchema = z
   .meta({ id: 'ListenerLine' });
 
 /** Stays open: a line for each delivery, as soon as it is due. */
-export function streamListener(streams: ListenerStreams, mayGoOn: MayGoOn) {
-  const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
-  return defineRoute({
-    operationId: 'streamListener',
-    summary: 'Connect a listener, and get its deliveries, a line each',
-    method: 'get',
-    path: '/v1/listeners/:id/stream',
-    scope: SCOPE,
-    // Of each delivery it tells all headers, with their values.
-    handlesSecret: true,
-    request: {
-      params: listenerParams,
-      query: z.strictObject({
-        parallel: limitSchema(MAX_PARALLEL).default(DEFAULT_PARALLEL),
-        max_seconds: limitSchema(MAX_SECONDS).optional(),
-      }),
+export const streamListener = defineRoute({
+  operationId: 'streamListener',
+  summary: 'Connect a listener, and get its deliveries, a line each',
+  method: 'get',
+  path: '/v1/listeners/:id/stream',
+  scope: SCOPE,
+  // Of each delivery it tells all headers, with their values.
+  handlesSecret: true,
+  request: {
+    params: listenerParams,
+    query: z.strictObject({
+      parallel: limitSchema(MAX_PARALLEL).default(DEFAULT_PARALLEL),
+      max_seconds: limitSchema(MAX_SECONDS).optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'JSON texts, each with a line feed after it, until either side ends it.',
+      schema: lineSchema,
+      isLines: true,
     },
-    responses: {
-      200: {
-        description: 'JSON texts, each with a line feed after it, until either side ends it.',
-        schema: lineSchema,
-        isLines: true,
-      },
-    },
-    async handle({ apiKey: { accountId }, params: { id: endpointId }, query, header }) {
-      const address = { accountId, endpointId };
-      const credentials = credentialsIn(header, SCOPE);
-      const options = {
-        parallel: query.parallel,
-        maxMs: (query.max_seconds ?? MAX_SECONDS) * 1_000,
-        isAllowed: () => mayGoOn(credentials),
-      };
-      return {
-        status: 200,
-        lines: (connection) => limitAtOnce(accountId, texts(streams.open(address, options, connection))),
-      };
-    },
-  });
-}
+  },
+  async handle({ apiKey: { accountId }, params: { id: endpointId }, query, header }, context) {
+    const address = { accountId, endpointId };
+    const credentials = credentialsIn(header, SCOPE);
+    const options = {
+      parallel: query.parallel,
+      maxMs: (query.max_seconds ?? MAX_SECONDS) * 1_000,
+      isAllowed: () => mayGoOn(context, credentials),
+    };
+    return {
+      status: 200,
+      lines: (connection) =>
+        context.longAnswers.limit(
+          { operation: 'streamListener', accountId, most: MOST_AT_ONCE },
+          texts(context.listenerStreams.open(address, options, connection)),
+        ),
+    };
+  },
+});
 
 async function* texts(lines: AsyncIterable<ListenerLine>): AsyncGenerator<string, void> {
   for await (const line of lines) yield `${JSON.stringify(present(line))}\n`;
@@ -193,22 +189,20 @@ const responseSchema = z
   .meta({ id: 'ListenerAnswers' });
 
 /** An empty list is a sign of life, due every five seconds. */
-export function answerListener(streams: ListenerStreams) {
-  return defineRoute({
-    operationId: 'answerListener',
-    summary: 'Say what came of deliveries that a listener was given',
-    method: 'post',
-    path: '/v1/listeners/:id/answers',
-    scope: 'webhooks:write',
-    request: { params: listenerParams, body: responseSchema },
-    responses: { 204: { description: 'They were passed on.' } },
-    problems: ['conflict'],
-    async handle({ apiKey: { accountId }, params: { id: endpointId }, body: { stream, answers } }) {
-      await streams.answer({ accountId, endpointId }, stream, answers.map(toAnswer));
-      return { status: 204 };
-    },
-  });
-}
+export const answerListener = defineRoute({
+  operationId: 'answerListener',
+  summary: 'Say what came of deliveries that a listener was given',
+  method: 'post',
+  path: '/v1/listeners/:id/answers',
+  scope: 'webhooks:write',
+  request: { params: listenerParams, body: responseSchema },
+  responses: { 204: { description: 'They were passed on.' } },
+  problems: ['conflict'],
+  async handle({ apiKey: { accountId }, params: { id: endpointId }, body: { stream, answers } }, context) {
+    await context.listenerStreams.answer({ accountId, endpointId }, stream, answers.map(toAnswer));
+    return { status: 204 };
+  },
+});
 
 function toAnswer(sent: z.infer<typeof answerSchema>): ListenerAnswer {
   const { exchange, status, headers = {}, body_base64: body = '', outcome, error } = sent;

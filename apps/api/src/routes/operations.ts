@@ -1,8 +1,8 @@
 import type { HoldReason } from '@hookferry/core/domain/delivery';
 import { disabledReasons } from '@hookferry/core/domain/endpoint';
 import { workedQueues } from '@hookferry/core/domain/queues';
-import { type ListTroubled, type TroubledEndpoint, troubles } from '@hookferry/core/operations/list-troubled';
-import type { Operations, QueueStanding, ReadOperations } from '@hookferry/core/operations/read-operations';
+import { type TroubledEndpoint, troubles } from '@hookferry/core/operations/list-troubled';
+import type { Operations, QueueStanding } from '@hookferry/core/operations/read-operations';
 import type { SeenWorker } from '@hookferry/core/operations/redis-worker-reports';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
@@ -85,23 +85,21 @@ const operationsSchema = z
   })
   .meta({ id: 'Operations' });
 
-export function readOperations(read: ReadOperations) {
-  return defineRoute({
-    operationId: 'readOperations',
-    summary: 'Read how the service stands',
-    method: 'get',
-    path: '/v1/operations',
-    scope: 'admin',
-    operatorOnly: true,
-    request: {},
-    responses: {
-      200: { description: 'How it stood within the last second.', schema: operationsSchema },
-    },
-    async handle() {
-      return { status: 200, body: presentOperations(await read()) };
-    },
-  });
-}
+export const readOperations = defineRoute({
+  operationId: 'readOperations',
+  summary: 'Read how the service stands',
+  method: 'get',
+  path: '/v1/operations',
+  scope: 'admin',
+  operatorOnly: true,
+  request: {},
+  responses: {
+    200: { description: 'How it stood within the last second.', schema: operationsSchema },
+  },
+  async handle(_request, context) {
+    return { status: 200, body: presentOperations(await context.readOperations()) };
+  },
+});
 
 function presentOperations(operations: Operations): z.infer<typeof operationsSchema> {
   const { heldByReason } = operations;
@@ -168,27 +166,25 @@ const troubledWebhookSchema = z
   })
   .meta({ id: 'TroubledWebhook' });
 
-export function listTroubledWebhooks(list: ListTroubled) {
-  return defineRoute({
-    operationId: 'listTroubledWebhooks',
-    summary: 'List webhooks of all accounts that are disabled, or whose breaker is open',
-    method: 'get',
-    path: '/v1/operations/webhooks',
-    scope: 'admin',
-    operatorOnly: true,
-    request: { query: querySchema },
-    responses: {
-      200: {
-        description: 'A page of webhooks.',
-        schema: pageOf(troubledWebhookSchema, 'TroubledWebhookPage'),
-      },
+export const listTroubledWebhooks = defineRoute({
+  operationId: 'listTroubledWebhooks',
+  summary: 'List webhooks of all accounts that are disabled, or whose breaker is open',
+  method: 'get',
+  path: '/v1/operations/webhooks',
+  scope: 'admin',
+  operatorOnly: true,
+  request: { query: querySchema },
+  responses: {
+    200: {
+      description: 'A page of webhooks.',
+      schema: pageOf(troubledWebhookSchema, 'TroubledWebhookPage'),
     },
-    async handle({ query: { state, limit, cursor } }) {
-      const page = await list(state, limit, cursor);
-      return { status: 200, body: presentPage(page.found.map(presentTroubled), page.nextCursor) };
-    },
-  });
-}
+  },
+  async handle({ query: { state, limit, cursor } }, context) {
+    const page = await context.listTroubled(state, limit, cursor);
+    return { status: 200, body: presentPage(page.found.map(presentTroubled), page.nextCursor) };
+  },
+});
 
 function presentTroubled(endpoint: TroubledEndpoint): z.infer<typeof troubledWebhookSchema> {
   const { accountId, endpointId, url, trouble, disabledReason, failures, since } = endpoint;

@@ -25,7 +25,7 @@ import {
   unknownIds,
 } from '../testing/route-cases';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
-import { createRoutes, type RouteDeps } from './index';
+import { routes } from './index';
 
 let api: TestApi;
 let key: string;
@@ -337,7 +337,6 @@ describe('what a session may do', () => {
     'portal:write': undefined,
   };
   const SECRETIVE = ['createListener', 'streamListener', 'readWebhookSecret', 'rotateWebhookSecret'];
-  const routes = createRoutes({} as RouteDeps);
   const optional = capabilities.filter((one) => one !== 'read');
   const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('endpoints');
   const sets = Array.from({ length: 2 ** optional.length }, (_, bits) =>

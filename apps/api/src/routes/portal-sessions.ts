@@ -1,7 +1,5 @@
 import { newPortalCode } from '@hookferry/core/accounts/api-keys';
-import type { ExchangeOfClient } from '@hookferry/core/accounts/auth-failures';
 import {
-  type ManagePortalSessions,
   newPortalSessionSchema,
   type OpenedSession,
   portalThemeSchema,
@@ -22,40 +20,38 @@ const issuedSessionSchema = z
   .meta({ id: 'IssuedPortalSession' });
 
 /** The only answer that shows the link. Its code stands behind the `#`, which browsers send to nobody. */
-export function createPortalSession(sessions: ManagePortalSessions, publicUrl: string | undefined) {
-  return defineRoute({
-    operationId: 'createPortalSession',
-    summary: 'Make a link to the portal',
-    method: 'post',
-    path: '/v1/portal-sessions',
-    scope: 'portal:write',
-    request: { body: newPortalSessionSchema, mayLackBody: true },
-    creates: true,
-    stores: 'other',
-    responses: {
-      201: {
-        description: 'The session, and the link that opens it: once, and within ten minutes.',
-        schema: issuedSessionSchema,
+export const createPortalSession = defineRoute({
+  operationId: 'createPortalSession',
+  summary: 'Make a link to the portal',
+  method: 'post',
+  path: '/v1/portal-sessions',
+  scope: 'portal:write',
+  request: { body: newPortalSessionSchema, mayLackBody: true },
+  creates: true,
+  stores: 'other',
+  responses: {
+    201: {
+      description: 'The session, and the link that opens it: once, and within ten minutes.',
+      schema: issuedSessionSchema,
+    },
+  },
+  problems: ['limit_reached'],
+  async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin }, context) {
+    // First: no session is made for a link that can't be.
+    const base = context.config.PUBLIC_URL ?? origin();
+    const code = newPortalCode(newId, secretBytes);
+    const session = await context.portalSessions.create({ principal, input, code, createdAt: receivedAt });
+    return {
+      status: 201,
+      headers: { 'cache-control': 'no-store' },
+      body: {
+        id: session.id,
+        url: `${base}/portal/#code=${code}`,
+        expires_at: formatTime(session.expiresAt),
       },
-    },
-    problems: ['limit_reached'],
-    async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin }) {
-      // First: no session is made for a link that can't be.
-      const base = publicUrl ?? origin();
-      const code = newPortalCode(newId, secretBytes);
-      const session = await sessions.create({ principal, input, code, createdAt: receivedAt });
-      return {
-        status: 201,
-        headers: { 'cache-control': 'no-store' },
-        body: {
-          id: session.id,
-          url: `${base}/portal/#code=${code}`,
-          expires_at: formatTime(session.expiresAt),
-        },
-      };
-    },
-  });
-}
+    };
+  },
+});
 
 const sessionSchema = z
   .object({
@@ -70,26 +66,24 @@ const sessionSchema = z
 
 const cursorSchema = z.object({ at: z.number(), id: portalSessionIdSchema });
 
-export function listPortalSessions(sessions: ManagePortalSessions) {
-  return defineRoute({
-    operationId: 'listPortalSessions',
-    summary: 'List portal sessions',
-    method: 'get',
-    path: '/v1/portal-sessions',
-    scope: 'portal:write',
-    request: { query: pageQuery(cursorSchema) },
-    responses: {
-      200: {
-        description: 'A page of those that have not ended; those that last longest come first.',
-        schema: pageOf(sessionSchema, 'PortalSessionPage'),
-      },
+export const listPortalSessions = defineRoute({
+  operationId: 'listPortalSessions',
+  summary: 'List portal sessions',
+  method: 'get',
+  path: '/v1/portal-sessions',
+  scope: 'portal:write',
+  request: { query: pageQuery(cursorSchema) },
+  responses: {
+    200: {
+      description: 'A page of those that have not ended; those that last longest come first.',
+      schema: pageOf(sessionSchema, 'PortalSessionPage'),
     },
-    async handle({ apiKey, query }) {
-      const page = await sessions.list(apiKey.accountId, query.limit, query.cursor);
-      return { status: 200, body: presentPage(page.sessions.map(present), page.nextCursor) };
-    },
-  });
-}
+  },
+  async handle({ apiKey, query }, context) {
+    const page = await context.portalSessions.list(apiKey.accountId, query.limit, query.cursor);
+    return { status: 200, body: presentPage(page.sessions.map(present), page.nextCursor) };
+  },
+});
 
 function present(session: FoundSession): z.infer<typeof sessionSchema> {
   return {
@@ -103,23 +97,21 @@ function present(session: FoundSession): z.infer<typeof sessionSchema> {
 }
 
 /** Takes effect with the next request, in every process. */
-export function revokePortalSession(sessions: ManagePortalSessions) {
-  return defineRoute({
-    operationId: 'revokePortalSession',
-    summary: 'End a portal session',
-    method: 'delete',
-    path: '/v1/portal-sessions/:id',
-    scope: 'portal:write',
-    request: { params: z.object({ id: portalSessionIdSchema }) },
-    responses: {
-      204: { description: 'It no longer counts.' },
-    },
-    async handle({ apiKey, params }) {
-      await sessions.revoke(apiKey, params.id);
-      return { status: 204 };
-    },
-  });
-}
+export const revokePortalSession = defineRoute({
+  operationId: 'revokePortalSession',
+  summary: 'End a portal session',
+  method: 'delete',
+  path: '/v1/portal-sessions/:id',
+  scope: 'portal:write',
+  request: { params: z.object({ id: portalSessionIdSchema }) },
+  responses: {
+    204: { description: 'It no longer counts.' },
+  },
+  async handle({ apiKey, params }, context) {
+    await context.portalSessions.revoke(apiKey, params.id);
+    return { status: 204 };
+  },
+});
 
 const MAX_BODY_BYTES = 1_024;
 
@@ -138,28 +130,26 @@ const openedSchema = z
   .meta({ id: 'OpenedPortalSession' });
 
 /** Whoever has the code needs no key: it is one, for one time. */
-export function exchangePortalCode(exchangeCode: ExchangeOfClient) {
-  return defineRoute({
-    operationId: 'exchangePortalCode',
-    summary: "Exchange the code of a link for its session's token, once",
-    method: 'post',
-    path: '/v1/portal-sessions/exchange',
-    scope: 'none',
-    request: { body: bodySchema },
-    maxBodyBytes: MAX_BODY_BYTES,
-    responses: {
-      200: {
-        description:
-          'The session, and the token to send as `Authorization: Bearer`, which no other answer shows.',
-        schema: openedSchema,
-      },
+export const exchangePortalCode = defineRoute({
+  operationId: 'exchangePortalCode',
+  summary: "Exchange the code of a link for its session's token, once",
+  method: 'post',
+  path: '/v1/portal-sessions/exchange',
+  scope: 'none',
+  request: { body: bodySchema },
+  maxBodyBytes: MAX_BODY_BYTES,
+  responses: {
+    200: {
+      description:
+        'The session, and the token to send as `Authorization: Bearer`, which no other answer shows.',
+      schema: openedSchema,
     },
-    async handle({ body, clientAddress }) {
-      const opened = await exchangeCode(body.code, clientAddress());
-      return { status: 200, headers: { 'cache-control': 'no-store' }, body: presentOpened(opened) };
-    },
-  });
-}
+  },
+  async handle({ body, clientAddress }, context) {
+    const opened = await context.exchangeCode(body.code, clientAddress());
+    return { status: 200, headers: { 'cache-control': 'no-store' }, body: presentOpened(opened) };
+  },
+});
 
 function presentOpened({ token, session, page }: OpenedSession): z.infer<typeof openedSchema> {
   return {

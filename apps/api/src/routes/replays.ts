@@ -10,118 +10,10 @@ import {
 import { invalidRequest } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
-import type { ManageReplays } from '@hookferry/core/replays/manage-replays';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage, sentTimeSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { replayParams, webhookParams } from './params';
-
-const bodySchema = z
-  .strictObject({
-    since: sentTimeSchema,
-    until: sentTimeSchema.optional(),
-    mode: z.enum(replayModes),
-    dry_run: z.boolean().default(false),
-    rate: z
-      .number()
-      .int('must be a whole number')
-      .min(1, 'must be at least 1')
-      .max(MAX_RATE, `must be at most ${MAX_RATE}`)
-      .default(DEFAULT_RATE),
-  })
-  .meta({ id: 'NewReplay' });
-
-/** Goes on in the background; how far it is, is read at its `Location`. */
-export function createReplay(replays: ManageReplays) {
-  return defineRoute({
-    operationId: 'createReplay',
-    summary: 'Send the events of a time range to a webhook',
-    method: 'post',
-    path: '/v1/webhooks/:id/replays',
-    scope: 'deliveries:write',
-    request: { params: webhookParams, body: bodySchema },
-    creates: true,
-    stores: 'other',
-    problems: ['replays_running'],
-    responses: {
-      202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
-    },
-    async handle({ apiKey, params, body, newId, receivedAt }) {
-      const { since, until = receivedAt, mode, rate, dry_run: isDryRun } = body;
-      if (since >= until) {
-        throw invalidRequest([{ pointer: '/since', detail: 'must be before "until", or before now' }]);
-      }
-      const replay = await replays.create(apiKey.accountId, params.id, {
-        id: newId(REPLAY_ID_PREFIX) as ReplayId,
-        mode,
-        since,
-        until: Math.min(until, receivedAt),
-        rate,
-        isDryRun,
-        createdAt: receivedAt,
-      });
-      return {
-        status: 202,
-        headers: { location: `/v1/replays/${replay.id}` },
-        body: presentReplay(replay),
-      };
-    },
-  });
-}
-
-export function listReplays(replays: ManageReplays) {
-  return defineRoute({
-    operationId: 'listReplays',
-    summary: "List a webhook's replays",
-    method: 'get',
-    path: '/v1/webhooks/:id/replays',
-    scope: 'deliveries:read',
-    request: { params: webhookParams, query: pageQuery(newestFirstCursorSchema) },
-    responses: {
-      200: { description: 'A page of replays.', schema: pageOf(replaySchema, 'ReplayPage') },
-    },
-    async handle({ apiKey, params, query }) {
-      const page = await replays.list(apiKey.accountId, params.id, query.limit, query.cursor);
-      return { status: 200, body: presentPage(page.replays.map(presentReplay), page.nextCursor) };
-    },
-  });
-}
-
-export function readReplay(replays: ManageReplays) {
-  return defineRoute({
-    operationId: 'readReplay',
-    summary: 'Read a replay and how far it is',
-    method: 'get',
-    path: '/v1/replays/:id',
-    scope: 'deliveries:read',
-    request: { params: replayParams },
-    responses: {
-      200: { description: 'The replay.', schema: replaySchema },
-    },
-    async handle({ apiKey, params }) {
-      return { status: 200, body: presentReplay(await replays.read(apiKey.accountId, params.id)) };
-    },
-  });
-}
-
-/** It can still be read; one that has ended stays as it is. */
-export function cancelReplay(replays: ManageReplays) {
-  return defineRoute({
-    operationId: 'cancelReplay',
-    summary: 'Cancel a replay',
-    method: 'delete',
-    path: '/v1/replays/:id',
-    scope: 'deliveries:write',
-    request: { params: replayParams },
-    responses: {
-      204: { description: 'It is cancelled, or had ended before.' },
-    },
-    async handle({ apiKey, params }) {
-      await replays.cancel(apiKey.accountId, params.id);
-      return { status: 204 };
-    },
-  });
-}
 
 const replaySchema = z
   .object({
@@ -141,6 +33,105 @@ const replaySchema = z
     finished_at: timeSchema.nullable(),
   })
   .meta({ id: 'Replay' });
+
+const bodySchema = z
+  .strictObject({
+    since: sentTimeSchema,
+    until: sentTimeSchema.optional(),
+    mode: z.enum(replayModes),
+    dry_run: z.boolean().default(false),
+    rate: z
+      .number()
+      .int('must be a whole number')
+      .min(1, 'must be at least 1')
+      .max(MAX_RATE, `must be at most ${MAX_RATE}`)
+      .default(DEFAULT_RATE),
+  })
+  .meta({ id: 'NewReplay' });
+
+/** Goes on in the background; how far it is, is read at its `Location`. */
+export const createReplay = defineRoute({
+  operationId: 'createReplay',
+  summary: 'Send the events of a time range to a webhook',
+  method: 'post',
+  path: '/v1/webhooks/:id/replays',
+  scope: 'deliveries:write',
+  request: { params: webhookParams, body: bodySchema },
+  creates: true,
+  stores: 'other',
+  problems: ['replays_running'],
+  responses: {
+    202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
+  },
+  async handle({ apiKey, params, body, newId, receivedAt }, context) {
+    const { since, until = receivedAt, mode, rate, dry_run: isDryRun } = body;
+    if (since >= until) {
+      throw invalidRequest([{ pointer: '/since', detail: 'must be before "until", or before now' }]);
+    }
+    const replay = await context.replays.create(apiKey.accountId, params.id, {
+      id: newId(REPLAY_ID_PREFIX) as ReplayId,
+      mode,
+      since,
+      until: Math.min(until, receivedAt),
+      rate,
+      isDryRun,
+      createdAt: receivedAt,
+    });
+    return {
+      status: 202,
+      headers: { location: `/v1/replays/${replay.id}` },
+      body: presentReplay(replay),
+    };
+  },
+});
+
+export const listReplays = defineRoute({
+  operationId: 'listReplays',
+  summary: "List a webhook's replays",
+  method: 'get',
+  path: '/v1/webhooks/:id/replays',
+  scope: 'deliveries:read',
+  request: { params: webhookParams, query: pageQuery(newestFirstCursorSchema) },
+  responses: {
+    200: { description: 'A page of replays.', schema: pageOf(replaySchema, 'ReplayPage') },
+  },
+  async handle({ apiKey, params, query }, context) {
+    const page = await context.replays.list(apiKey.accountId, params.id, query.limit, query.cursor);
+    return { status: 200, body: presentPage(page.replays.map(presentReplay), page.nextCursor) };
+  },
+});
+
+export const readReplay = defineRoute({
+  operationId: 'readReplay',
+  summary: 'Read a replay and how far it is',
+  method: 'get',
+  path: '/v1/replays/:id',
+  scope: 'deliveries:read',
+  request: { params: replayParams },
+  responses: {
+    200: { description: 'The replay.', schema: replaySchema },
+  },
+  async handle({ apiKey, params }, context) {
+    return { status: 200, body: presentReplay(await context.replays.read(apiKey.accountId, params.id)) };
+  },
+});
+
+/** It can still be read; one that has ended stays as it is. */
+export const cancelReplay = defineRoute({
+  operationId: 'cancelReplay',
+  summary: 'Cancel a replay',
+  method: 'delete',
+  path: '/v1/replays/:id',
+  scope: 'deliveries:write',
+  request: { params: replayParams },
+  responses: {
+    204: { description: 'It is cancelled, or had ended before.' },
+  },
+  async handle({ apiKey, params }, context) {
+    await context.replays.cancel(apiKey.accountId, params.id);
+    return { status: 204 };
+  },
+});
 
 function presentReplay(replay: Replay): z.infer<typeof replaySchema> {
   return {

@@ -1,11 +1,9 @@
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { streamEnds } from '@hookferry/core/domain/signal';
-import type { ManageEndpoints } from '@hookferry/core/endpoints/manage-endpoints';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull } from '@hookferry/core/platform/clock';
 import type { StreamMessage } from '@hookferry/core/stream/change-reader';
-import type { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import {
   type Change,
   type ChangedDelivery,
@@ -14,7 +12,7 @@ import {
   replayChanges,
 } from '@hookferry/core/stream/redis-change-store';
 import { z } from 'zod';
-import { createLimitAtOnce, credentialsIn, type MayGoOn } from '../http/long-requests';
+import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { EVENTS_HEAD, EVENTS_HEADERS, eventText } from '../http/send-parts';
@@ -36,61 +34,6 @@ const querySchema = z.strictObject({
   }),
   max_seconds: limitSchema(MAX_SECONDS).optional(),
 });
-
-/** Stays open: an event for each change, within moments. */
-export function streamChanges(
-  streams: ChangeStreams,
-  endpoints: Pick<ManageEndpoints, 'read'>,
-  mayGoOn: MayGoOn,
-) {
-  const limitAtOnce = createLimitAtOnce(MOST_AT_ONCE);
-  return defineRoute({
-    operationId: 'streamChanges',
-    summary: 'Follow what changes, as server-sent events',
-    method: 'get',
-    path: '/v1/stream',
-    scope: SCOPE,
-    request: { query: querySchema },
-    responses: {
-      200: {
-        description: 'Server-sent events until either side ends it: see the page on the stream.',
-        schema: streamedChangeSchema,
-        isEvents: true,
-      },
-    },
-    async handle({ apiKey: { accountId }, query, header }) {
-      const { webhook_id: ref, max_seconds: seconds = MAX_SECONDS } = query;
-      const credentials = credentialsIn(header, SCOPE);
-      const options = {
-        endpointId: ref === undefined ? undefined : (await endpoints.read(accountId, ref)).id,
-        // A browser that comes back sends it beside the query that it began with.
-        after: placeIn(header('last-event-id')) ?? query.last_event_id,
-        maxMs: seconds * 1_000,
-        isAllowed: () => mayGoOn(credentials),
-      };
-      return {
-        status: 200,
-        headers: EVENTS_HEADERS,
-        events: (connection) => limitAtOnce(accountId, texts(streams.open(accountId, options, connection))),
-      };
-    },
-  });
-}
-
-function placeIn(header: string | undefined): string | undefined {
-  if (header === undefined || header === '') return undefined;
-  const place = placeSchema.safeParse(header);
-  if (place.success) return place.data;
-  throw new AppError(
-    'invalid_request',
-    'The header Last-Event-ID must be the id of an event of this stream.',
-  );
-}
-
-async function* texts(messages: AsyncIterable<StreamMessage>): AsyncGenerator<string, void> {
-  yield EVENTS_HEAD;
-  for await (const message of messages) yield presentMessage(message);
-}
 
 const { id, event_id, webhook_id, type, status, attempt_count, last_outcome, next_attempt_at, created_at } =
   deliverySchema.shape;
@@ -135,6 +78,58 @@ const streamedChangeSchema = z
     z.object({ event: z.literal('end'), data: z.object({ reason: z.enum(streamEnds) }) }),
   ])
   .meta({ id: 'StreamedChange' });
+
+/** Stays open: an event for each change, within moments. */
+export const streamChanges = defineRoute({
+  operationId: 'streamChanges',
+  summary: 'Follow what changes, as server-sent events',
+  method: 'get',
+  path: '/v1/stream',
+  scope: SCOPE,
+  request: { query: querySchema },
+  responses: {
+    200: {
+      description: 'Server-sent events until either side ends it: see the page on the stream.',
+      schema: streamedChangeSchema,
+      isEvents: true,
+    },
+  },
+  async handle({ apiKey: { accountId }, query, header }, context) {
+    const { webhook_id: ref, max_seconds: seconds = MAX_SECONDS } = query;
+    const credentials = credentialsIn(header, SCOPE);
+    const options = {
+      endpointId: ref === undefined ? undefined : (await context.endpoints.read(accountId, ref)).id,
+      // A browser that comes back sends it beside the query that it began with.
+      after: placeIn(header('last-event-id')) ?? query.last_event_id,
+      maxMs: seconds * 1_000,
+      isAllowed: () => mayGoOn(context, credentials),
+    };
+    return {
+      status: 200,
+      headers: EVENTS_HEADERS,
+      events: (connection) =>
+        context.longAnswers.limit(
+          { operation: 'streamChanges', accountId, most: MOST_AT_ONCE },
+          texts(context.changeStreams.open(accountId, options, connection)),
+        ),
+    };
+  },
+});
+
+function placeIn(header: string | undefined): string | undefined {
+  if (header === undefined || header === '') return undefined;
+  const place = placeSchema.safeParse(header);
+  if (place.success) return place.data;
+  throw new AppError(
+    'invalid_request',
+    'The header Last-Event-ID must be the id of an event of this stream.',
+  );
+}
+
+async function* texts(messages: AsyncIterable<StreamMessage>): AsyncGenerator<string, void> {
+  yield EVENTS_HEAD;
+  for await (const message of messages) yield presentMessage(message);
+}
 
 /** As it is sent. Whoever hung up is told nothing. */
 function presentMessage(message: StreamMessage): string {

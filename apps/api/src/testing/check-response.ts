@@ -3,7 +3,7 @@ import type { Ajv2020 } from 'ajv/dist/2020';
 import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-parts';
 import { describeApi } from '../openapi/document';
 import { type Json, templateOf } from '../openapi/operation';
-import { createRoutes, type RouteDeps } from '../routes/index';
+import { routes } from '../routes/index';
 import { createDescriptionAjv, DESCRIPTION } from './description-ajv';
 
 export interface RecordedAnswer {
@@ -17,7 +17,6 @@ export interface RecordedAnswer {
 
 /** Says what is not as the API's description says about an answer. Of what is no operation it says nothing. */
 export function createResponseCheck() {
-  const routes = createRoutes({} as RouteDeps);
   const operations = new Map(
     routes.map((route) => [
       `${route.method.toUpperCase()} ${route.path}`,

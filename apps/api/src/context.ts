@@ -1,0 +1,355 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { createAccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
+import { createActFor, KnownAccounts } from '@hookferry/core/accounts/act-for';
+import { createManageApiKeys, newApiKey } from '@hookferry/core/accounts/api-keys';
+import {
+  type AuthenticateClient,
+  AuthFailures,
+  createLimitAuthFailures,
+  createLimitExchanges,
+  type ExchangeOfClient,
+} from '@hookferry/core/accounts/auth-failures';
+import {
+  type Authenticate,
+  createAuthenticate,
+  createAuthenticateSession,
+  createNoteUse,
+  createRequireLiveSession,
+} from '@hookferry/core/accounts/authenticate';
+import { createLimitRate } from '@hookferry/core/accounts/limit-rate';
+import { createExchangeCode, createManagePortalSessions } from '@hookferry/core/accounts/portal-sessions';
+import { createRedisAccountStore } from '@hookferry/core/accounts/redis-account-store';
+import { createRedisAllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
+import { createRedisApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { createRedisPortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
+import { createRedisUsageStore } from '@hookferry/core/accounts/redis-usage-store';
+import type { QueueShards } from '@hookferry/core/domain/queues';
+import type { Emit } from '@hookferry/core/domain/signal';
+import type { BeginSpan } from '@hookferry/core/domain/trace';
+import type { NoteUsage } from '@hookferry/core/domain/usage';
+import { createClassifyAddress } from '@hookferry/core/egress/classify-address';
+import { createCountDisabled, createDisable } from '@hookferry/core/endpoints/disable';
+import {
+  createRemoveEventType,
+  createRequireKnownFilters,
+} from '@hookferry/core/endpoints/filters/event-filters';
+import { createTryFilter } from '@hookferry/core/endpoints/filters/try-filter';
+import { createRedisAdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { createRedisOpenBreakers } from '@hookferry/core/endpoints/flow/redis-open-breakers';
+import { createReadHealth } from '@hookferry/core/endpoints/health/read-health';
+import { createRedisHealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
+import { createManageEndpoints } from '@hookferry/core/endpoints/manage-endpoints';
+import { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
+import { createRedisDisabledEndpoints } from '@hookferry/core/endpoints/redis-disabled-endpoints';
+import {
+  createRedisEndpointStore,
+  createRedisRemoveEndpoints,
+} from '@hookferry/core/endpoints/redis-endpoint-store';
+import { createLookUpEndpoints } from '@hookferry/core/endpoints/resolve-endpoints';
+import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
+import { provideSealer } from '@hookferry/core/endpoints/seal';
+import { createSubscriptions } from '@hookferry/core/endpoints/subscriptions';
+import { createEventTypes } from '@hookferry/core/event-types/event-types';
+import { createRedisEventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
+import { createRedisDeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import { createRedisEventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
+import { createRedisEventStore } from '@hookferry/core/events/redis-event-store';
+import { createExplainHold } from '@hookferry/core/history/complete-deliveries';
+import { createExportAttempts } from '@hookferry/core/history/export-attempts';
+import { createReadDeliveries } from '@hookferry/core/history/read-deliveries';
+import { createReadEvents } from '@hookferry/core/history/read-events';
+import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
+import { createManageListeners, WatchListeners } from '@hookferry/core/listeners/manage-listeners';
+import { createRedisListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
+import { createEraseAccount } from '@hookferry/core/operations/erase-account';
+import { createErasePayload } from '@hookferry/core/operations/erase-payload';
+import { createListTroubled } from '@hookferry/core/operations/list-troubled';
+import { createManageAccounts } from '@hookferry/core/operations/manage-accounts';
+import { createReadOperations } from '@hookferry/core/operations/read-operations';
+import { createRedisRemainsStore } from '@hookferry/core/operations/redis-remains-store';
+import { createRedisWorkerReports } from '@hookferry/core/operations/redis-worker-reports';
+import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
+import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
+import type { NewId } from '@hookferry/core/platform/ids';
+import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
+import { createInOrder } from '@hookferry/core/platform/redis-script';
+import type { Stoppable } from '@hookferry/core/platform/timers';
+import { createAcceptEvents, createValidateEvent } from '@hookferry/core/publish/accept-events';
+import {
+  createDispatchEvents,
+  createFanOutEvent,
+  createRouteEvent,
+} from '@hookferry/core/publish/fan-out-event';
+import { createRedisEventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
+import { createRedisIdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
+import { createTestEndpoint } from '@hookferry/core/publish/test-endpoint';
+import { createShardedDeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
+import { ShardedDeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { createShardedQueuedEvents, ShardedEventQueue } from '@hookferry/core/queue/bullmq-event-queue';
+import { createShardedHeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
+import { ShardedStandings } from '@hookferry/core/queue/bullmq-queue-standings';
+import { BullmqErasureQueue, BullmqReplayQueue } from '@hookferry/core/queue/bullmq-work-queues';
+import { createRedisHeldCounts } from '@hookferry/core/queue/redis-held-counts';
+import { createCancelDelivery } from '@hookferry/core/replays/cancel-delivery';
+import { createManageDeadLetters } from '@hookferry/core/replays/manage-dead-letters';
+import { createCancelReplay, createManageReplays } from '@hookferry/core/replays/manage-replays';
+import { createBringForward, createRedeliver, createResend } from '@hookferry/core/replays/redeliver';
+import { createRedisReplayStore } from '@hookferry/core/replays/redis-replay-store';
+import { ChangeStreams } from '@hookferry/core/stream/change-streams';
+import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
+import type { ApiConfig } from './config';
+import { LongAnswers } from './http/long-requests';
+import type { Drain, ProbeOptions } from './http/probes';
+
+/** What the process has before it opens anything in Redis. */
+export interface ProcessContext {
+  readonly config: ApiConfig;
+  readonly redis: RedisClient;
+  readonly connectionHealth: ConnectionHealth;
+  readonly shards: QueueShards;
+  readonly probes: ProbeOptions;
+  readonly drain: Drain;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
+  readonly newId: NewId;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** Everything that the API's routes and use cases work with. Each function names the few members that it uses. */
+export type ApiContext = ReturnType<typeof openContext>['context'];
+
+/**
+ * Opens all that the API keeps in Redis and on queues. `streams` are responses that go on until they are stopped, so they
+ * stop before the HTTP server; `parts` stop after it. Both are in the order in which they are to be stopped.
+ */
+export function openContext(process: ProcessContext) {
+  const { stores, parts } = openStores(process);
+  const useCases = openUseCases({ ...process, ...stores });
+  const { listenerStreams, changeStreams, watchListeners, mailbox } = useCases;
+  const streams: readonly Stoppable[] = [
+    { name: 'change streams', stop: async () => changeStreams.stop() },
+    { name: 'listeners', stop: async () => listenerStreams.stop() },
+    { name: 'watch of listeners', stop: () => watchListeners.stop() },
+    { name: 'mailbox', stop: () => mailbox.close() },
+  ];
+  return { context: { ...process, ...stores, ...useCases }, streams, parts };
+}
+
+function openStores({ config, redis, shards, clock, emit }: ProcessContext) {
+  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  const firstShard = { redis, prefix: shards.first.prefix };
+  const usageStore = createRedisUsageStore(redis);
+  const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
+  const noteUsage: NoteUsage = (accountId, kind, bytes) =>
+    usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
+  const quota = createAccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
+  const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
+  const endpointStore = createRedisEndpointStore(redis, sealer, quota.note);
+  const subscriptions = createSubscriptions(endpointStore);
+  const eventReleaser = new EventReleaser({
+    eventRelease: createRedisEventRelease(redis),
+    usageRecorder,
+    retentionMs: retention.ageMs,
+    emit,
+  });
+  const letGo = eventReleaser.add.bind(eventReleaser);
+  const eventQueue = new ShardedEventQueue(redis, shards);
+  const deliveryQueue = new ShardedDeliveryQueue(redis, shards);
+  const replayQueue = new BullmqReplayQueue(firstShard);
+  const erasureQueue = new BullmqErasureQueue(firstShard);
+  const standings = new ShardedStandings(redis, shards);
+  const deadLetterStore = createShardedDeadLetterStore(redis, shards, clock);
+  const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
+  const queues = [eventQueue, deliveryQueue, replayQueue, erasureQueue, deadLetterStore, standings];
+  const parts: readonly Stoppable[] = [
+    { name: 'queue inspector', stop: async () => await inspectedQueues?.close() },
+    { name: 'operational events', stop: () => operationalEvents.stop() },
+    // These two have something to write still when a process stops.
+    { name: 'event releaser', stop: () => eventReleaser.stop() },
+    { name: 'usage recorder', stop: () => usageRecorder.stop() },
+    { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
+  ];
+  const stores = {
+    retention,
+    usageRecorder,
+    quota,
+    endpointStore,
+    subscriptions,
+    eventQueue,
+    deliveryQueue,
+    replayQueue,
+    erasureQueue,
+    standings,
+    deadLetterStore,
+    inspectedQueues,
+    operationalEvents,
+    accountStore: createRedisAccountStore(redis),
+    apiKeyStore: createRedisApiKeyStore(redis),
+    portalSessionStore: createRedisPortalSessionStore(redis),
+    allowanceStore: createRedisAllowanceStore(redis),
+    eventTypeStore: createRedisEventTypeStore(redis),
+    eventStore: createRedisEventStore(redis, retention, steadyClock, {
+      onPruned: letGo,
+      onErased: (accountId, bytes, acceptedAt) =>
+        usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
+    }),
+    eventClaims: createRedisEventClaimStore(redis, config.RETENTION),
+    idempotencyStore: createRedisIdempotencyStore(redis, (accountId, bytes) =>
+      usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
+    ),
+    deliveryStore: createRedisDeliveryStore(redis, retention, letGo),
+    changeStore: createRedisChangeStore(redis),
+    listenerStore: createRedisListenerStore(redis),
+    healthStore: createRedisHealthStore(redis, config.RETENTION),
+    admissionStore: createRedisAdmissionStore(redis),
+    remainsStore: createRedisRemainsStore(redis, shards),
+    replayStore: createRedisReplayStore(redis, config.RETENTION, noteUsage),
+    queuedEvents: createShardedQueuedEvents(redis, shards),
+    heldDeliveries: createShardedHeldDeliveries(redis, shards),
+    heldCounts: createRedisHeldCounts(redis, shards),
+    openBreakers: createRedisOpenBreakers(redis),
+    disabledEndpoints: createRedisDisabledEndpoints(redis),
+    workerReports: createRedisWorkerReports(redis),
+    knownAccounts: new KnownAccounts(),
+    longAnswers: new LongAnswers(),
+    urlRules: urlRulesOf(config),
+  };
+  return { stores, parts };
+}
+
+function urlRulesOf(config: ApiConfig) {
+  return {
+    allowHttp: config.ALLOW_HTTP_URLS,
+    allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
+    classifyAddress: createClassifyAddress({
+      allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
+      deniedCidrs: config.DELIVERY_DENIED_CIDRS,
+    }),
+  };
+}
+
+type StoresContext = ProcessContext & ReturnType<typeof openStores>['stores'];
+
+/** The use cases that are objects still, and what else has a state in memory. */
+function openUseCases(stores: StoresContext) {
+  const { config, redis, connectionHealth, quota, allowanceStore, newId, clock, emit } = stores;
+  const context = { ...stores, actFor: createActFor(stores.accountStore) };
+  const requireKnownFilters = createRequireKnownFilters(context.eventTypeStore);
+  const eventTypes = createEventTypes(context);
+  const endpoints = createManageEndpoints({
+    ...context,
+    requireKnownFilters,
+    newSecret,
+    maxEndpoints: config.MAX_WEBHOOKS,
+    disable: createDisable(context),
+    raise: context.operationalEvents.raise,
+  });
+  const deliveries = createReadDeliveries({ ...context, explainHold: createExplainHold(context) });
+  const acceptEvents = createAcceptEvents({
+    ...context,
+    dispatchEvents: createDispatchEvents({
+      ...context,
+      routeEvent: createRouteEvent(),
+      fanOutEvent: createFanOutEvent({ ...context, inOrder: createInOrder(redis) }),
+      requireRoom: (accountId) => quota.requireRoomAsKnown(accountId, 'http'),
+    }),
+    lookUpEndpoints: createLookUpEndpoints(context.endpointStore),
+    validateEvent: createValidateEvent({ ...context, maxBytes: config.MAX_EVENT_BYTES }),
+  });
+  const replays = createManageReplays(context);
+  const mailbox = new RedisMailbox({
+    redis,
+    connect: () =>
+      connectRedis({
+        url: config.REDIS_URL,
+        role: 'working',
+        name: 'api-mailbox',
+        silenceMs: MAILBOX_SILENCE_MS,
+        health: connectionHealth,
+        emit,
+      }),
+    emit,
+  });
+  const listeners = createManageListeners({ ...context, endpoints, replays });
+  const watchListeners = new WatchListeners({ ...context, listeners });
+  watchListeners.start();
+  return {
+    actFor: context.actFor,
+    ...openDoor(stores),
+    limitRate: createLimitRate({
+      allowanceStore,
+      ofKey: config.RATE_LIMIT,
+      ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
+      clock,
+    }),
+    endpoints,
+    readHealth: createReadHealth(context),
+    deliveries,
+    exportAttempts: createExportAttempts(context),
+    events: createReadEvents({ ...context, countDeliveries: deliveries.countOfEvent }),
+    redeliver: createRedeliver({
+      ...context,
+      deliveries,
+      ...createResend({ ...context, resendQueue: context.deliveryQueue }),
+      bringForward: createBringForward({ ...context, delayedJobs: context.deliveryQueue }),
+    }),
+    replays,
+    listeners,
+    listenerStreams: new ListenerStreams({ ...context, listeners, mailbox }),
+    watchListeners,
+    mailbox,
+    changeStreams: new ChangeStreams(context),
+    acceptEvents,
+    erasePayload: createErasePayload({ ...context, wait }),
+    testEndpoint: createTestEndpoint({ ...context, endpoints, eventTypes, acceptEvents }),
+    tryFilter: createTryFilter({ ...context, eventTypes, requireKnownFilters }),
+    apiKeys: createManageApiKeys({ ...context, newKey: () => newApiKey(newId) }),
+    portalSessions: createManagePortalSessions({
+      ...context,
+      requireRoom: (accountId) => quota.requireRoom(accountId, 'http'),
+    }),
+    accounts: createManageAccounts(context),
+    eraseAccount: createEraseAccount({ ...context, removeEndpoints: createRedisRemoveEndpoints(redis) }),
+    eventTypes,
+    removeEventType: createRemoveEventType({ ...context, eventTypes }),
+    deadLetters: createManageDeadLetters({
+      ...context,
+      cancelDelivery: createCancelDelivery(context),
+      cancelReplay: createCancelReplay(context),
+    }),
+    readOperations: createReadOperations({ ...context, countDisabled: createCountDisabled(context) }),
+    listTroubled: createListTroubled(context),
+  };
+}
+
+interface Door {
+  readonly authenticate: AuthenticateClient;
+  readonly recheck: Authenticate;
+  readonly exchangeCode: ExchangeOfClient;
+}
+
+/** Who is let in: by an API key or a session's token, or with a code that is exchanged for one; `recheck`: who would be still. */
+function openDoor({ config, apiKeyStore, portalSessionStore, clock }: StoresContext): Door {
+  const requireLiveSession = createRequireLiveSession({ apiKeyStore, clock });
+  const sessions = { portalSessionStore, requireLiveSession, clock };
+  const authenticate = createAuthenticate({
+    apiKeyStore,
+    noteUse: createNoteUse(apiKeyStore, clock),
+    authenticateSession: createAuthenticateSession(sessions),
+    clock,
+  });
+  const exchangeCode = createExchangeCode(sessions);
+  const allowance = config.AUTH_FAILURE_LIMIT;
+  if (!allowance) return { authenticate, recheck: authenticate, exchangeCode };
+  const failures = new AuthFailures({ allowance, clock });
+  return {
+    authenticate: createLimitAuthFailures({ authenticate, failures }),
+    recheck: authenticate,
+    exchangeCode: createLimitExchanges(exchangeCode, failures),
+  };
+}
