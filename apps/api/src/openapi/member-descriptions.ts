@@ -148,7 +148,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
 /** Where a name means something else. */
 const IN_SCHEMA: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Problem: { type: 'The kind of error, as a URI.', status: 'The HTTP status.' },
-  ValidationError: { detail: 'What is wrong there, for people.' },
+  Fault: { detail: 'What is wrong there, for people.' },
   Attempt: { error: 'What went wrong on the way, for people; null if there was an answer.' },
   StoredBytes: {
     events: 'Bytes of events.',

@@ -288,8 +288,8 @@ describe('a session', () => {
 });
 
 describe("another account's belongings", () => {
-  const named = (routes: readonly RouteCase[]) =>
-    routes.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route] as const);
+  const named = (cases: readonly RouteCase[]) =>
+    cases.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route] as const);
   const ofAnAccount = routeCases.filter(({ operatorOnly, scope }) => !operatorOnly && scope !== 'none');
   let token: string;
   let foreign: Belongings;
