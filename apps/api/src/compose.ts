@@ -25,7 +25,7 @@ import {
   watchEventLoop,
 } from '@hookferry/core/telemetry/prom-process-gauges';
 import { createPromApiMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
+import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { createApp } from './app';
 import type { ApiConfig } from './config';
 import { openContext } from './context';

@@ -15,7 +15,7 @@ import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
 import { createRedisChangeStore } from '@hookferry/core/stream/redis-change-store';
-import type { Tracing } from '@hookferry/core/telemetry/start-tracing';
+import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/telemetry/worker-reporter';
 import { composeConsumers } from './compose-consumers';
 import { composeMetrics } from './compose-metrics';

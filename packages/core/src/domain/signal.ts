@@ -32,311 +32,294 @@ export type StreamEnd = (typeof streamEnds)[number];
 export const eventSources = ['http', 'queue'] as const;
 
 /**
- * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation
- * only: nothing that the product needs may hang on a listener. None holds a secret or a payload.
+ * The facts that our logic announces, by name. Logging, metrics and tracing listen. A signal is observation only: nothing
+ * that the product needs may hang on a listener. None holds a secret or a payload.
  */
-export type Signal =
-  | {
-      readonly name: 'request.completed';
-      readonly requestId: string;
-      readonly method: HttpMethod;
-      /** The route's pattern, such as `/v1/webhooks/:id`, so that it can be a metric's label. */
-      readonly route: string;
-      readonly status: number;
-      readonly durationMs: number;
-      readonly clientAddress?: string;
-      readonly accountId?: AccountId;
-      /** Whose key it was, if it was a good one. */
-      readonly keyId?: string;
-      /** Whose portal session, if it was one. */
-      readonly sessionId?: string;
-      /** Of the error that it was answered with. */
-      readonly code?: ErrorCode;
-      readonly span?: RequestSpan;
-    }
-  | {
-      readonly name: 'connection.refused';
-      readonly reason: ConnectionRefusal;
-      readonly clientAddress?: string;
-    }
-  | {
-      readonly name: 'request.failed';
-      readonly requestId: string;
-      readonly error: unknown;
-      readonly traceId?: string;
-    }
-  | {
-      readonly name: 'event.accepted';
-      readonly source: (typeof eventSources)[number];
-      readonly accountId: AccountId;
-      readonly eventId: EventId;
-      readonly type: string;
-      readonly bytes: number;
-      readonly requestId?: string;
-      readonly traceId?: string;
-    }
-  | {
-      /** It goes to many: a worker fans it out. */
-      readonly name: 'event.queued';
-      readonly accountId: AccountId;
-      readonly eventId: EventId;
-      readonly type: string;
-      readonly durationMs: number;
-      readonly span?: Span;
-    }
-  | {
-      /** Its account is being erased, or was. */
-      readonly name: 'event.dropped';
-      readonly jobId: string;
-      readonly accountId: AccountId;
-    }
-  | { readonly name: 'account.erasing'; readonly accountId: AccountId }
-  | { readonly name: 'account.erased'; readonly accountId: AccountId; readonly durationMs: number }
-  | { readonly name: 'event.payload_erased'; readonly accountId: AccountId; readonly eventId: EventId }
-  | {
-      readonly name: 'event.rejected';
-      readonly jobId: string;
-      readonly code: string;
-      readonly reason: string;
-    }
-  | {
-      /** An account is told something about one of its endpoints. */
-      readonly name: 'operational_event.raised';
-      readonly accountId: AccountId;
-      readonly eventId: EventId;
-      readonly type: string;
-    }
-  | {
-      readonly name: 'event.fanned_out';
-      readonly accountId: AccountId;
-      readonly eventId: EventId;
-      readonly type: string;
-      readonly deliveries: number;
-      /** The endpoints that it goes to: for listeners in this process, never written down. */
-      readonly receivers: readonly { readonly id: EndpointId }[];
-      readonly acceptedAt: number;
-      readonly durationMs: number;
-      readonly span?: Span;
-    }
-  | ({
-      readonly name: 'delivery.attempted';
-      readonly deliveryId: DeliveryId;
-      readonly accountId: AccountId;
-      readonly eventId: EventId;
-      readonly endpointId: EndpointId;
-      readonly type: string;
-      readonly attempt: number;
-      readonly outcome: AttemptOutcome;
-      readonly responseStatus?: number;
-      readonly durationMs: number;
-      /** From the acceptance of its event to the start of its first attempt; not of later ones, nor if it was held. */
-      readonly firstLagMs?: number;
-      readonly nextDelayMs?: number;
-      readonly span?: AttemptSpan;
-    } & AttemptTimings)
-  | {
-      /** The proxy for deliveries was out of order: it is sent later, and this was no attempt. */
-      readonly name: 'delivery.unsent';
-      readonly endpointId: EndpointId;
-      readonly eventId: EventId;
-      readonly error: string;
-      readonly traceId?: string;
-    }
-  | {
-      /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
-      readonly name: 'delivery.blocked';
-      /** As the URL says it: a name, or the address itself. */
-      readonly host: string;
-      readonly address: string;
-      readonly reason: RefusalReason;
-    }
-  | {
-      readonly name: 'delivery.ended';
-      readonly deliveryId: DeliveryId;
-      /** Absent: the job did not say. */
-      readonly accountId?: AccountId;
-      readonly eventId: EventId;
-      readonly endpointId: EndpointId;
-      readonly status: EndStatus;
-      /** From the acceptance of the event, or from when somebody requested it, until now. */
-      readonly lagMs: number;
-      readonly traceId?: string;
-    }
-  | {
-      /** It is sent apart from its schedule: once more, or for the first time. */
-      readonly name: 'delivery.requested';
-      readonly deliveryId: DeliveryId;
-      readonly accountId: AccountId;
-      readonly endpointId: EndpointId;
-      readonly eventId: EventId;
-      readonly trigger: RequestTrigger;
-    }
-  | {
-      /** Some more of it was counted or sent. */
-      readonly name: 'replay.progressed';
-      readonly replayId: ReplayId;
-      readonly accountId: AccountId;
-      readonly endpointId: EndpointId;
-    }
-  | {
-      readonly name: 'replay.ended';
-      readonly replayId: ReplayId;
-      readonly accountId: AccountId;
-      readonly endpointId: EndpointId;
-      readonly mode: ReplayMode;
-      readonly status: ReplayEndStatus;
-      readonly found: number;
-      readonly enqueued: number;
-    }
-  | {
-      /** An attempt, or what follows from it, could not be written; it is tried again. */
-      readonly name: 'delivery.follow_up_failed';
-      readonly deliveryId: DeliveryId;
-      readonly error: unknown;
-    }
-  | {
-      readonly name: 'delivery.held';
-      readonly accountId: AccountId;
-      readonly endpointId: EndpointId;
-      readonly eventId: EventId;
-      readonly reason: HoldReason;
-      readonly traceId?: string;
-    }
-  | {
-      /** An attempt has counted among the slow ones. */
-      readonly name: 'delivery.moved';
-      readonly endpointId: EndpointId;
-      readonly eventId: EventId;
-      readonly reason: SlowReason;
-    }
-  | {
-      readonly name: 'breaker.opened';
-      readonly accountId: AccountId;
-      readonly endpointId: EndpointId;
-      /** In a row. */
-      readonly failures: number;
-      readonly openForMs: number;
-    }
-  | { readonly name: 'breaker.closed'; readonly accountId: AccountId; readonly endpointId: EndpointId }
-  | { readonly name: 'listener.connected'; readonly endpointId: EndpointId }
-  | { readonly name: 'listener.lost'; readonly endpointId: EndpointId; readonly reason: string }
-  | { readonly name: 'endpoint.created'; readonly accountId: AccountId; readonly endpointId: EndpointId }
-  | { readonly name: 'endpoint.updated'; readonly accountId: AccountId; readonly endpointId: EndpointId }
-  | { readonly name: 'endpoint.deleted'; readonly accountId: AccountId; readonly endpointId: EndpointId }
-  | { readonly name: 'endpoint.enabled'; readonly accountId: AccountId; readonly endpointId: EndpointId }
-  | {
-      readonly name: 'endpoint.disabled';
-      readonly accountId: AccountId;
-      readonly endpointId: EndpointId;
-      readonly reason: DisabledReason;
-    }
-  | {
-      /** Somebody followed the changes of an account, and this service ended it. */
-      readonly name: 'change_stream.ended';
-      readonly accountId: AccountId;
-      readonly reason: StreamEnd;
-    }
-  | {
-      readonly name: 'job.interrupted';
-      readonly queue: string;
-      readonly jobId: string;
-      readonly error: unknown;
-    }
-  | {
-      readonly name: 'job.failed';
-      readonly queue: string;
-      readonly jobId: string;
-      readonly error: unknown;
-      /** Whether it does not run again by itself: it is a dead letter. */
-      readonly isForGood: boolean;
-    }
-  | {
-      /** This version can't read its data: it is delayed. */
-      readonly name: 'job.too_new';
-      readonly queue: string;
-      readonly jobId: string;
-      /** The form that its data have. */
-      readonly version: number;
-    }
-  | { readonly name: 'dead_letter.redriven'; readonly queue: string; readonly jobId: string }
-  | { readonly name: 'dead_letter.dropped'; readonly queue: string; readonly jobId: string }
+interface Signals {
+  'request.completed': {
+    requestId: string;
+    method: HttpMethod;
+    /** The route's pattern, such as `/v1/webhooks/:id`, so that it can be a metric's label. */
+    route: string;
+    status: number;
+    durationMs: number;
+    clientAddress?: string;
+    accountId?: AccountId;
+    /** Whose key it was, if it was a good one. */
+    keyId?: string;
+    /** Whose portal session, if it was one. */
+    sessionId?: string;
+    /** Of the error that it was answered with. */
+    code?: ErrorCode;
+    span?: RequestSpan;
+  };
+  'connection.refused': { reason: ConnectionRefusal; clientAddress?: string };
+  'request.failed': { requestId: string; error: unknown; traceId?: string };
+  'event.accepted': {
+    source: (typeof eventSources)[number];
+    accountId: AccountId;
+    eventId: EventId;
+    type: string;
+    bytes: number;
+    requestId?: string;
+    traceId?: string;
+  };
+  /** It goes to many: a worker fans it out. */
+  'event.queued': { accountId: AccountId; eventId: EventId; type: string; durationMs: number; span?: Span };
+  /** Its account is being erased, or was. */
+  'event.dropped': { jobId: string; accountId: AccountId };
+  'account.erasing': { accountId: AccountId };
+  'account.erased': { accountId: AccountId; durationMs: number };
+  'event.payload_erased': { accountId: AccountId; eventId: EventId };
+  'event.rejected': { jobId: string; code: string; reason: string };
+  /** An account is told something about one of its endpoints. */
+  'operational_event.raised': { accountId: AccountId; eventId: EventId; type: string };
+  'event.fanned_out': {
+    accountId: AccountId;
+    eventId: EventId;
+    type: string;
+    deliveries: number;
+    /** The endpoints that it goes to: for listeners in this process, never written down. */
+    receivers: readonly { id: EndpointId }[];
+    acceptedAt: number;
+    durationMs: number;
+    span?: Span;
+  };
+  'delivery.attempted': {
+    deliveryId: DeliveryId;
+    accountId: AccountId;
+    eventId: EventId;
+    endpointId: EndpointId;
+    type: string;
+    attempt: number;
+    outcome: AttemptOutcome;
+    responseStatus?: number;
+    durationMs: number;
+    /** From the acceptance of its event to the start of its first attempt; not of later ones, nor if it was held. */
+    firstLagMs?: number;
+    nextDelayMs?: number;
+    span?: AttemptSpan;
+  } & AttemptTimings;
+  /** The proxy for deliveries was out of order: it is sent later, and this was no attempt. */
+  'delivery.unsent': { endpointId: EndpointId; eventId: EventId; error: string; traceId?: string };
+  /** A delivery would have gone to an address that none may go to. For operators: clients don't see it. */
+  'delivery.blocked': {
+    /** As the URL says it: a name, or the address itself. */
+    host: string;
+    address: string;
+    reason: RefusalReason;
+  };
+  'delivery.ended': {
+    deliveryId: DeliveryId;
+    /** Absent: the job did not say. */
+    accountId?: AccountId;
+    eventId: EventId;
+    endpointId: EndpointId;
+    status: EndStatus;
+    /** From the acceptance of the event, or from when somebody requested it, until now. */
+    lagMs: number;
+    traceId?: string;
+  };
+  /** It is sent apart from its schedule: once more, or for the first time. */
+  'delivery.requested': {
+    deliveryId: DeliveryId;
+    accountId: AccountId;
+    endpointId: EndpointId;
+    eventId: EventId;
+    trigger: RequestTrigger;
+  };
+  /** Some more of it was counted or sent. */
+  'replay.progressed': { replayId: ReplayId; accountId: AccountId; endpointId: EndpointId };
+  'replay.ended': {
+    replayId: ReplayId;
+    accountId: AccountId;
+    endpointId: EndpointId;
+    mode: ReplayMode;
+    status: ReplayEndStatus;
+    found: number;
+    enqueued: number;
+  };
+  /** An attempt, or what follows from it, could not be written; it is tried again. */
+  'delivery.follow_up_failed': { deliveryId: DeliveryId; error: unknown };
+  'delivery.held': {
+    accountId: AccountId;
+    endpointId: EndpointId;
+    eventId: EventId;
+    reason: HoldReason;
+    traceId?: string;
+  };
+  /** An attempt has counted among the slow ones. */
+  'delivery.moved': { endpointId: EndpointId; eventId: EventId; reason: SlowReason };
+  'breaker.opened': {
+    accountId: AccountId;
+    endpointId: EndpointId;
+    /** In a row. */
+    failures: number;
+    openForMs: number;
+  };
+  'breaker.closed': { accountId: AccountId; endpointId: EndpointId };
+  'listener.connected': { endpointId: EndpointId };
+  'listener.lost': { endpointId: EndpointId; reason: string };
+  'endpoint.created': { accountId: AccountId; endpointId: EndpointId };
+  'endpoint.updated': { accountId: AccountId; endpointId: EndpointId };
+  'endpoint.deleted': { accountId: AccountId; endpointId: EndpointId };
+  'endpoint.enabled': { accountId: AccountId; endpointId: EndpointId };
+  'endpoint.disabled': { accountId: AccountId; endpointId: EndpointId; reason: DisabledReason };
+  /** Somebody followed the changes of an account, and this service ended it. */
+  'change_stream.ended': { accountId: AccountId; reason: StreamEnd };
+  'job.interrupted': { queue: string; jobId: string; error: unknown };
+  'job.failed': {
+    queue: string;
+    jobId: string;
+    error: unknown;
+    /** Whether it does not run again by itself: it is a dead letter. */
+    isForGood: boolean;
+  };
+  /** This version can't read its data: it is delayed. */
+  'job.too_new': {
+    queue: string;
+    jobId: string;
+    /** The form that its data have. */
+    version: number;
+  };
+  'dead_letter.redriven': { queue: string; jobId: string };
+  'dead_letter.dropped': { queue: string; jobId: string };
   /** There were too many of them, and it was the oldest. */
-  | { readonly name: 'dead_letter.displaced'; readonly queue: string; readonly jobId: string }
-  | {
-      /** Something on the side did not work out that nothing waits for. */
-      readonly name: 'task.failed';
-      readonly task:
-        | 'record health'
-        | 'report worker'
-        | 'count usage'
-        | 'release events'
-        | 'raise operational event'
-        | 'look at endpoint'
-        | 'look at shards'
-        | 'bring jobs to their shards'
-        | 'put due deliveries back'
-        | 'connect listener'
-        | 'disconnect listener'
-        | 'answer for listener'
-        | 'look after listeners'
-        | 'read mailbox'
-        | 'look at watched accounts'
-        | 'write changes'
-        | 'read changes';
-      readonly error: unknown;
-    }
-  | {
-      /** The queues are split over another number of shards from now on. */
-      readonly name: 'shards.changed';
-      readonly inForce: number;
-    }
-  | {
-      /** This process was told another number of shards than the last one that started: it goes by that one's. */
-      readonly name: 'shards.disagree';
-      readonly wanted: number;
-      readonly inForce: number;
-    }
-  | {
-      /** No worker takes jobs from these: what is put there waits. */
-      readonly name: 'shards.unserved';
-      /** Their numbers, from 0. */
-      readonly shards: string;
-    }
-  | {
-      /** What an account asked for was refused, because it stores as much as it may. */
-      readonly name: 'quota.exceeded';
-      readonly accountId: AccountId;
-      readonly door: Door;
-    }
-  | { readonly name: 'attempts.archived'; readonly count: number }
+  'dead_letter.displaced': { queue: string; jobId: string };
+  /** Something on the side did not work out that nothing waits for. */
+  'task.failed': {
+    task:
+      | 'record health'
+      | 'report worker'
+      | 'count usage'
+      | 'release events'
+      | 'raise operational event'
+      | 'look at endpoint'
+      | 'look at shards'
+      | 'bring jobs to their shards'
+      | 'put due deliveries back'
+      | 'connect listener'
+      | 'disconnect listener'
+      | 'answer for listener'
+      | 'look after listeners'
+      | 'read mailbox'
+      | 'look at watched accounts'
+      | 'write changes'
+      | 'read changes';
+    error: unknown;
+  };
+  /** The queues are split over another number of shards from now on. */
+  'shards.changed': { inForce: number };
+  /** This process was told another number of shards than the last one that started: it goes by that one's. */
+  'shards.disagree': { wanted: number; inForce: number };
+  /** No worker takes jobs from these: what is put there waits. */
+  'shards.unserved': {
+    /** Their numbers, from 0. */
+    shards: string;
+  };
+  /** What an account asked for was refused, because it stores as much as it may. */
+  'quota.exceeded': { accountId: AccountId; door: Door };
+  'attempts.archived': { count: number };
   /** The archive, or the stream before it, can't be reached or can't serve. It is tried again; deliveries go on. */
-  | { readonly name: 'archive.failed'; readonly error: unknown }
-  | {
-      /** An attempt that the archive's table does not take was put aside. */
-      readonly name: 'archive.refused';
-      readonly entryId: string;
-      readonly reason: string;
-    }
-  | RedisErrorSignal
+  'archive.failed': { error: unknown };
+  /** An attempt that the archive's table does not take was put aside. */
+  'archive.refused': { entryId: string; reason: string };
+  'redis.error': RedisErrorSignal;
   /** What a library wrote to the console. */
-  | { readonly name: 'library.warned'; readonly text: string }
-  | RedisBackSignal
-  | RedisRevivedSignal
-  | {
-      /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
-      readonly name: 'worker.stalled';
-      readonly queue: WorkedQueue;
-      readonly forMs: number;
-    }
-  | RedisUnsafeSignal
+  'library.warned': { text: string };
+  'redis.back': RedisBackSignal;
+  'redis.revived': RedisRevivedSignal;
+  /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
+  'worker.stalled': { queue: WorkedQueue; forMs: number };
+  'redis.unsafe': RedisUnsafeSignal;
   /** There is no key to seal secrets with: they are stored as plain text. */
-  | { readonly name: 'secrets.unprotected'; readonly detail: string }
+  'secrets.unprotected': { detail: string };
   /** Links to the portal begin with whatever host a request names. */
-  | { readonly name: 'public_url.unset'; readonly detail: string }
-  | { readonly name: 'process.started'; readonly detail: string }
-  | { readonly name: 'process.stopping'; readonly detail: string }
-  | { readonly name: 'process.stopped' }
-  | { readonly name: 'process.fault'; readonly detail: string; readonly error: unknown };
+  'public_url.unset': { detail: string };
+  'process.started': { detail: string };
+  'process.stopping': { detail: string };
+  'process.stopped': object;
+  'process.fault': { detail: string; error: unknown };
+}
+
+export type Signal = {
+  [Name in keyof Signals]: { readonly name: Name } & Readonly<Signals[Name]>;
+}[keyof Signals];
+export type SignalNamed<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
+
+export type SignalLevel = 'error' | 'warn' | 'info' | 'debug';
+
+/**
+ * The level that each signal is logged at. What goes as it should is counted by a metric: a line for each delivery would cost
+ * more than much of the work. What clients can cause at will is `debug`, or they could fill the log.
+ */
+const signalLevels: {
+  readonly [Name in Signal['name']]: SignalLevel | ((signal: SignalNamed<Name>) => SignalLevel);
+} = {
+  'request.completed': ({ status }) => (status < 400 ? 'debug' : 'info'),
+  'connection.refused': 'debug',
+  'request.failed': 'error',
+  'event.accepted': 'debug',
+  'event.queued': 'debug',
+  'event.dropped': 'warn',
+  'account.erasing': 'info',
+  'account.erased': 'info',
+  'event.payload_erased': 'info',
+  'event.rejected': 'warn',
+  'operational_event.raised': 'info',
+  'event.fanned_out': 'debug',
+  'delivery.attempted': ({ outcome }) => (outcome === 'delivered' ? 'debug' : 'warn'),
+  'delivery.unsent': 'warn',
+  'delivery.blocked': 'warn',
+  'delivery.ended': ({ status }) => (status === 'delivered' ? 'debug' : 'warn'),
+  'delivery.requested': 'debug',
+  'replay.progressed': 'debug',
+  'replay.ended': 'info',
+  'delivery.follow_up_failed': 'warn',
+  'delivery.held': 'debug',
+  'delivery.moved': 'debug',
+  'breaker.opened': 'warn',
+  'breaker.closed': 'info',
+  'listener.connected': 'info',
+  'listener.lost': 'info',
+  'endpoint.created': 'info',
+  'endpoint.updated': 'info',
+  'endpoint.deleted': 'info',
+  'endpoint.enabled': 'info',
+  'endpoint.disabled': 'warn',
+  'change_stream.ended': 'info',
+  'job.interrupted': 'warn',
+  'job.failed': 'error',
+  'job.too_new': 'warn',
+  'dead_letter.redriven': 'info',
+  'dead_letter.dropped': 'info',
+  'dead_letter.displaced': 'warn',
+  'task.failed': 'warn',
+  'shards.changed': 'info',
+  'shards.disagree': 'warn',
+  'shards.unserved': 'warn',
+  'quota.exceeded': 'debug',
+  'attempts.archived': 'debug',
+  'archive.failed': 'warn',
+  'archive.refused': 'warn',
+  'redis.error': 'warn',
+  'library.warned': 'warn',
+  'redis.back': 'info',
+  'redis.revived': 'warn',
+  'worker.stalled': 'error',
+  'redis.unsafe': 'warn',
+  'secrets.unprotected': 'warn',
+  'public_url.unset': 'warn',
+  'process.started': 'info',
+  'process.stopping': 'info',
+  'process.stopped': 'info',
+  'process.fault': 'error',
+};
+
+export function levelOf<Name extends Signal['name']>(signal: SignalNamed<Name>): SignalLevel {
+  const level = signalLevels[signal.name as Name];
+  return typeof level === 'function' ? level(signal) : level;
+}
 
 export type SignalListener = (signal: Signal) => void;
 export type Emit = (signal: Signal) => void;

@@ -1,5 +1,5 @@
 import type { AccountId } from '../domain/account';
-import type { Emit, Signal } from '../domain/signal';
+import type { Emit, Signal, SignalNamed } from '../domain/signal';
 import { type Clock, steadyClock } from '../platform/clock';
 import { settledWithin } from '../platform/timers';
 import type { Change, ChangedDelivery, ChangeStore } from './redis-change-store';
@@ -205,8 +205,6 @@ export class Backlog {
   }
 }
 
-type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
-
 const toldNames = [
   'event.fanned_out',
   'delivery.attempted',
@@ -226,7 +224,7 @@ const toldNames = [
 const told: ReadonlySet<Signal['name']> = new Set(toldNames);
 
 /** A signal that tells whoever watches its account of a change. */
-export type ToldSignal = Named<(typeof toldNames)[number]> & { readonly accountId: AccountId };
+export type ToldSignal = SignalNamed<(typeof toldNames)[number]> & { readonly accountId: AccountId };
 
 export function isTold(signal: Signal): signal is ToldSignal {
   return told.has(signal.name) && 'accountId' in signal && signal.accountId !== undefined;
@@ -276,7 +274,7 @@ function createdBy({
   type,
   acceptedAt,
   receivers,
-}: Named<'event.fanned_out'>): readonly Change[] | 'too_many' {
+}: SignalNamed<'event.fanned_out'>): readonly Change[] | 'too_many' {
   if (receivers.length > MOST_OF_ONE_EVENT) return 'too_many';
   return receivers.map(({ id: endpointId }) =>
     delivery('created', {
@@ -293,7 +291,7 @@ function createdBy({
 }
 
 /** What became of the delivery is told by `ended`, or by its record: an attempt alone does not know it. */
-function attempted(signal: Named<'delivery.attempted'>, now: number): ChangedDelivery {
+function attempted(signal: SignalNamed<'delivery.attempted'>, now: number): ChangedDelivery {
   const { type, attempt, outcome, responseStatus = null, nextDelayMs } = signal;
   const next =
     nextDelayMs === undefined ? {} : ({ status: 'pending', nextAttemptAt: now + nextDelayMs } as const);

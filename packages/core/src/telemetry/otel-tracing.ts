@@ -47,12 +47,11 @@ import {
   ATTR_MESSAGING_SYSTEM,
 } from '@opentelemetry/semantic-conventions/incubating';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
-import { OTHER_METHOD, type Signal, type SignalListener } from '../domain/signal';
+import { OTHER_METHOD, type Signal, type SignalListener, type SignalNamed } from '../domain/signal';
 import type { AttemptSpan, BeginSpan, RequestSpan, Span, TraceContext } from '../domain/trace';
 import type { SamplerName, TracingConfig } from '../platform/settings';
 import { settledWithin } from '../platform/timers';
 import { VERSION } from '../platform/version';
-import type { TracedService, Tracing, TracingOptions } from './start-tracing';
 
 // A few megabytes at most; what does not fit while the collector is away is lost.
 const QUEUED_SPANS = 2_048;
@@ -60,6 +59,23 @@ const BATCH_SPANS = 512;
 const BATCH_DELAY_MS = 1_000;
 // Within what a process has to stop once its parts have.
 const STOP_PATIENCE_MS = 2_000;
+
+/** Which process is traced. */
+export type TracedService = 'api' | 'worker';
+
+export interface Tracing {
+  readonly beginSpan: BeginSpan;
+  /** Makes spans of the signals that tell of them. */
+  readonly listen: SignalListener;
+  /** Sends what is left, as far as that goes within two seconds. */
+  stop(): Promise<void>;
+}
+
+export interface TracingOptions {
+  readonly service: TracedService;
+  /** Told when spans were lost, and why. */
+  readonly onWarning: SignalListener;
+}
 
 type OtelConfig = TracingConfig & { readonly endpoint: string };
 
@@ -202,8 +218,6 @@ export function createOtelSampler(name: SamplerName, ratio: number): Sampler {
   }
 }
 
-type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
-
 /** What a signal tells of a span that is over, by OpenTelemetry's semantic conventions; `undefined` if it is of none. */
 export function describeSignal(signal: Signal, service: TracedService): SpanDescription | undefined {
   if (!('span' in signal)) return undefined;
@@ -219,7 +233,7 @@ export function describeSignal(signal: Signal, service: TracedService): SpanDesc
   }
 }
 
-function describeRequest(signal: Named<'request.completed'>, span: RequestSpan): SpanDescription {
+function describeRequest(signal: SignalNamed<'request.completed'>, span: RequestSpan): SpanDescription {
   const { method, route, status, durationMs, requestId, accountId } = signal;
   return {
     span,
@@ -240,7 +254,7 @@ function describeRequest(signal: Named<'request.completed'>, span: RequestSpan):
   };
 }
 
-function describeQueued(signal: Named<'event.queued'>, span: Span): SpanDescription {
+function describeQueued(signal: SignalNamed<'event.queued'>, span: Span): SpanDescription {
   return {
     span,
     durationMs: signal.durationMs,
@@ -253,7 +267,7 @@ function describeQueued(signal: Named<'event.queued'>, span: Span): SpanDescript
 
 // The API does it while it answers a request, a worker when it takes the event off its queue.
 function describeFanOut(
-  signal: Named<'event.fanned_out'>,
+  signal: SignalNamed<'event.fanned_out'>,
   span: Span,
   service: TracedService,
 ): SpanDescription {
@@ -275,7 +289,7 @@ function describeFanOut(
   };
 }
 
-function describeAttempt(signal: Named<'delivery.attempted'>, span: AttemptSpan): SpanDescription {
+function describeAttempt(signal: SignalNamed<'delivery.attempted'>, span: AttemptSpan): SpanDescription {
   const { attempt, outcome, responseStatus, durationMs, type, eventId, deliveryId, endpointId } = signal;
   const isError = outcome !== 'delivered';
   return {
@@ -315,7 +329,7 @@ function attributesOfEvent({
   eventId,
   type,
   accountId,
-}: Named<'event.queued' | 'event.fanned_out'>): Attributes {
+}: SignalNamed<'event.queued' | 'event.fanned_out'>): Attributes {
   return {
     [ATTR_MESSAGING_MESSAGE_ID]: eventId,
     'hookferry.event.id': eventId,

@@ -13,11 +13,10 @@ import {
   httpMethods,
   type Signal,
   type SignalListener,
+  type SignalNamed,
 } from '../domain/signal';
 import { doors } from '../domain/usage';
 import type { LabelValues, MetricDefinition, MetricLabels } from './prom-gauges';
-
-type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
 
 /** A metric that is made of signals. */
 export interface SignalMetric {
@@ -26,7 +25,7 @@ export interface SignalMetric {
   register(registry: Registry): SignalListener;
 }
 
-type Member<Name extends Signal['name']> = keyof Named<Name> & string;
+type Member<Name extends Signal['name']> = keyof SignalNamed<Name> & string;
 
 interface MetricOptions<Label extends string> {
   readonly name: string;
@@ -42,13 +41,13 @@ interface CounterOptions<Name extends Signal['name'], Label extends string> exte
    */
   readonly fromZero?: true;
   /** What a signal adds; by default one. */
-  readonly amountOf?: (signal: Named<Name>) => number;
+  readonly amountOf?: (signal: SignalNamed<Name>) => number;
 }
 
 interface SecondsOptions<Name extends Signal['name'], Label extends string> extends MetricOptions<Label> {
   readonly buckets: number[];
   /** `undefined`: the signal does not count. */
-  readonly durationMsOf: (signal: Named<Name>) => number | undefined;
+  readonly durationMsOf: (signal: SignalNamed<Name>) => number | undefined;
 }
 
 /** Counts signals of a name. */
@@ -102,9 +101,9 @@ function valuesOf(labels: MetricLabels): Record<string, string>[] {
 
 function listenTo<Name extends Signal['name']>(
   on: Name,
-  take: (signal: Named<Name>) => void,
+  take: (signal: SignalNamed<Name>) => void,
 ): SignalListener {
-  const isOne = (signal: Signal): signal is Named<Name> => signal.name === on;
+  const isOne = (signal: Signal): signal is SignalNamed<Name> => signal.name === on;
   return (signal) => {
     if (isOne(signal)) take(signal);
   };

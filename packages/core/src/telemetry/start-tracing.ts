@@ -1,25 +1,7 @@
-import type { SignalListener } from '../domain/signal';
-import type { BeginSpan } from '../domain/trace';
 import type { TracingConfig } from '../platform/settings';
+import type { Tracing, TracingOptions } from './otel-tracing';
 
-/** Which process is traced. */
-export type TracedService = 'api' | 'worker';
-
-export interface Tracing {
-  readonly beginSpan: BeginSpan;
-  /** Makes spans of the signals that tell of them. */
-  readonly listen: SignalListener;
-  /** Sends what is left, as far as that goes within two seconds. */
-  stop(): Promise<void>;
-}
-
-export interface TracingOptions {
-  readonly service: TracedService;
-  /** Told when spans were lost, and why. */
-  readonly onWarning: SignalListener;
-}
-
-/** Loads OpenTelemetry, if traces are wanted: whoever does not want them has none of it in memory. */
+/** Loads OpenTelemetry, if traces are wanted: a process without them has none of it in memory. */
 export async function startTracing(
   config: TracingConfig,
   options: TracingOptions,

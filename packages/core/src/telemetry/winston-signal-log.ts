@@ -1,8 +1,8 @@
 import { createLogger, format, type LogEntry, type Logger, transports } from 'winston';
-import type { Signal, SignalListener } from '../domain/signal';
+import { levelOf, type Signal, type SignalLevel, type SignalListener } from '../domain/signal';
 
 export interface LogOptions {
-  readonly level: 'error' | 'warn' | 'info' | 'debug';
+  readonly level: SignalLevel;
   readonly format: 'json' | 'pretty';
   /** Which process writes, such as `api`. */
   readonly service: string;
@@ -27,78 +27,6 @@ function createWinstonLogger({ level, format: form, service }: LogOptions): Logg
   });
 }
 
-function levelOf(signal: Signal): LogOptions['level'] {
-  switch (signal.name) {
-    case 'request.failed':
-    case 'job.failed':
-    case 'worker.stalled':
-    case 'process.fault':
-      return 'error';
-    case 'archive.failed':
-    case 'archive.refused':
-    case 'event.rejected':
-    case 'event.dropped':
-    case 'dead_letter.displaced':
-    case 'delivery.blocked':
-    case 'delivery.unsent':
-    case 'redis.error':
-    case 'redis.revived':
-    case 'library.warned':
-    case 'job.interrupted':
-    case 'job.too_new':
-    case 'task.failed':
-    case 'delivery.follow_up_failed':
-    case 'breaker.opened':
-    case 'endpoint.disabled':
-    case 'redis.unsafe':
-    case 'secrets.unprotected':
-    case 'public_url.unset':
-    case 'shards.disagree':
-    case 'shards.unserved':
-      return 'warn';
-    // What went as it should is counted by a metric; a line for each would cost more than much of the work.
-    case 'delivery.attempted':
-      return signal.outcome === 'delivered' ? 'debug' : 'warn';
-    case 'request.completed':
-      return signal.status < 400 ? 'debug' : 'info';
-    case 'delivery.ended':
-      return signal.status === 'delivered' ? 'debug' : 'warn';
-    // At a higher level strangers could fill the log; a metric counts them.
-    case 'connection.refused':
-    case 'quota.exceeded':
-    case 'attempts.archived':
-    case 'event.accepted':
-    case 'event.queued':
-    case 'event.fanned_out':
-    case 'delivery.held':
-    case 'delivery.moved':
-    case 'delivery.requested':
-    case 'replay.progressed':
-      return 'debug';
-    case 'breaker.closed':
-    case 'endpoint.created':
-    case 'endpoint.updated':
-    case 'endpoint.deleted':
-    case 'endpoint.enabled':
-    case 'change_stream.ended':
-    case 'listener.connected':
-    case 'listener.lost':
-    case 'redis.back':
-    case 'event.payload_erased':
-    case 'account.erasing':
-    case 'account.erased':
-    case 'operational_event.raised':
-    case 'replay.ended':
-    case 'shards.changed':
-    case 'dead_letter.redriven':
-    case 'dead_letter.dropped':
-    case 'process.started':
-    case 'process.stopping':
-    case 'process.stopped':
-      return 'info';
-  }
-}
-
 // A span has a form of its own; those who get an event may be thousands.
 const UNWRITTEN: ReadonlySet<string> = new Set(['span', 'receivers']);
 
@@ -106,7 +34,7 @@ const UNWRITTEN: ReadonlySet<string> = new Set(['span', 'receivers']);
 const ENDPOINT = /^endpoint(?=\.|Id$)/;
 
 /** camelCase inside, snake_case in the log, and the API's words; errors as text, with their causes. */
-function entryOf(signal: Signal, level: LogOptions['level']): LogEntry {
+function entryOf(signal: Signal, level: SignalLevel): LogEntry {
   const { name, ...fields } = signal;
   const entry: LogEntry = { level, message: name.replace(ENDPOINT, 'webhook') };
   for (const [member, value] of Object.entries(fields)) {

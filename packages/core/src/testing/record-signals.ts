@@ -1,14 +1,12 @@
 import { EventEmitter, once } from 'node:events';
-import type { Signal, SignalListener } from '../domain/signal';
-
-type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
+import type { Signal, SignalListener, SignalNamed } from '../domain/signal';
 
 export interface SignalRecord {
   readonly listen: SignalListener;
   all(): readonly Signal[];
-  named<Name extends Signal['name']>(name: Name): Named<Name>[];
+  named<Name extends Signal['name']>(name: Name): SignalNamed<Name>[];
   /** Resolves to the first one of this name, be it announced already or still to come. */
-  first<Name extends Signal['name']>(name: Name): Promise<Named<Name>>;
+  first<Name extends Signal['name']>(name: Name): Promise<SignalNamed<Name>>;
 }
 
 /** A listener that remembers what was announced. */
@@ -16,8 +14,8 @@ export function recordSignals(): SignalRecord {
   const signals: Signal[] = [];
   const announced = new EventEmitter();
 
-  function named<Name extends Signal['name']>(name: Name): Named<Name>[] {
-    return signals.filter((signal): signal is Named<Name> => signal.name === name);
+  function named<Name extends Signal['name']>(name: Name): SignalNamed<Name>[] {
+    return signals.filter((signal): signal is SignalNamed<Name> => signal.name === name);
   }
 
   return {

@@ -1,9 +1,7 @@
 import { deliveryIdOf } from '../domain/delivery';
-import type { Signal } from '../domain/signal';
+import type { Signal, SignalNamed } from '../domain/signal';
 import { buildReplayOrder } from './build-replay';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from './unique-ids';
-
-type Named<Name extends Signal['name']> = Extract<Signal, { readonly name: Name }>;
 
 const eventId = uniqueEventId();
 const endpointId = uniqueEndpointId();
@@ -13,7 +11,7 @@ const type = 'keyword.quick_win';
 const replayId = buildReplayOrder().id;
 
 /** One signal of each name. */
-export const signalSamples: { readonly [Name in Signal['name']]: Named<Name> } = {
+export const signalSamples: { readonly [Name in Signal['name']]: SignalNamed<Name> } = {
   'request.completed': {
     name: 'request.completed',
     requestId: 'req_1',
